@@ -1,0 +1,101 @@
+"""The result of one case on one arm (a model, a prompt, a revision): what reports, gates and results files read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pytest_extract.core.values import Json
+
+
+class Outcome(StrEnum):
+    """The outcomes that stay apart everywhere: wrong (failed), broken, and not run."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    BROKEN = "broken"
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """One bound that a case misses: `what` is a measure (`pass_rate`), `fields.total`, `max_cost_usd`, `absent.po_number`, ..."""
+
+    what: str
+    message: str
+    bound: float | None = None
+    value: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arm:
+    """What a case is run with, besides its own inputs; arms of one run are compared with each other.
+
+    `prompt` is the path of a prompt given on the command line, `revision` a git revision (`--extract-base-ref`).
+    """
+
+    model: str | None = None
+    prompt: str | None = None
+    revision: str | None = None
+
+    @property
+    def label(self) -> str:
+        """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only arm."""
+        return "-".join(part for part in (self.model, self.prompt, self.revision) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call, as the provider counts them; `None` where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One repeat: what came back and how it scored.
+
+    `score` is `Score.to_dict()` (keys `fields`, `leaves`, `measures`, `gates`, `failure`, ...), None when nothing was scored;
+    `output` is the raw text, or JSON, that the extractor returned; `error` the text of what broke (extractor or judge).
+    `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
+    """
+
+    index: int
+    outcome: Outcome
+    score: Mapping[str, Json] | None = None
+    output: Json = None
+    error: str | None = None
+    breaches: tuple[Breach, ...] = ()
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    finish_reason: str | None = None
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """One case on one arm, all repeats: a line of the results file.
+
+    `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `judge`, `extractor` -> SHA-256 (hex).
+    `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
+    """
+
+    nodeid: str
+    case_id: str
+    file: str
+    arm: Arm
+    outcome: Outcome
+    attempts: tuple[Attempt, ...] = ()
+    breaches: tuple[Breach, ...] = ()
+    needed: int = 1
+    why: str | None = None
+    tags: Mapping[str, Json] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    complexity: str | None = None
+    shape: Mapping[str, int] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    duration_s: float = 0.0

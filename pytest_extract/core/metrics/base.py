@@ -1,0 +1,94 @@
+"""What a metric is: a row in a table that makes a comparison of two JSON values from checked parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pytest_extract.core.values import Json
+from pytest_extract.errors import nearest
+
+SemanticsName: TypeAlias = Literal["ours", "extract-bench", "struct-extract-eval"]
+Compare: TypeAlias = Callable[[Json, Json], float]
+"""(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
+Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
+"""(gold values, extracted values) -> float array [len(gold), len(extracted)] with the same numbers as Compare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Param:
+    """One parameter of a metric or transform.
+
+    `check` returns what is wrong with a value, in words ("must be a number >= 0"), or None when it is right.
+    """
+
+    name: str
+    check: Callable[[Json], str | None]
+    doc: str
+    default: Json = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMetric:
+    """A metric with its parameters fixed.
+
+    `threshold`: a comparison passes when score >= threshold.
+    `reflexive`: two values equal as JSON (same type, same content) score 1 without calling `compare`.
+    `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
+    `explain`: the reason for a score below 1, computed only when somebody reads it.
+    `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
+    """
+
+    name: str
+    compare: Compare
+    params: Mapping[str, Json] = field(default_factory=dict)
+    threshold: float = 1.0
+    reflexive: bool = True
+    judged: bool = False
+    aligns: bool = False
+    instructions: str = ""
+    explain: Callable[[Json, Json], str] | None = None
+    matrix: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSpec:
+    """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name."""
+
+    name: str
+    make: Callable[[Mapping[str, Json], SemanticsName], BoundMetric]
+    doc: str
+    params: tuple[Param, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransformSpec:
+    """One row of the transform table. The made function raises ValueError, saying why, where it does not apply."""
+
+    name: str
+    make: Callable[[Mapping[str, Json]], Callable[[Json], Json]]
+    doc: str
+    params: tuple[Param, ...] = ()
+
+
+def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) -> list[str]:
+    """Return what is wrong with `given`, each a sentence that names the parameter; empty when all is right."""
+    names = {param.name for param in known}
+    problems = [
+        f"{owner} has no parameter {name!r}{nearest(name, names)}" for name in given if name not in names
+    ]
+    for param in known:
+        if param.name in given:
+            problem = param.check(given[param.name])
+            if problem is not None:
+                problems.append(f"{owner}: parameter {param.name!r} {problem}, not {given[param.name]!r}")
+        elif param.required:
+            problems.append(f"{owner} needs the parameter {param.name!r}: {param.doc}")
+    return problems
+
+
+def with_defaults(given: Mapping[str, Json], known: Sequence[Param]) -> dict[str, Json]:
+    """Return `given` with the defaults of the parameters that it leaves out."""
+    return {param.name: given.get(param.name, param.default) for param in known}

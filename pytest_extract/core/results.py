@@ -1,0 +1,151 @@
+"""Frozen result types of scoring one output: what was compared, what it gave, and what is still to be asked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_extract.core.values import FieldPath, Json, Missing, canonical_json
+
+
+class Status(StrEnum):
+    """Outcome of one comparison (struct-extract-eval's statuses, and our `judge_error`)."""
+
+    MATCH = "match"
+    MISMATCH = "mismatch"
+    OMISSION = "omission"
+    HALLUCINATION = "hallucination"
+    SKIPPED = "skipped"
+    JUDGE_ERROR = "judge_error"
+
+
+class FieldResult(NamedTuple):
+    """One comparison.
+
+    A NamedTuple and not a dataclass: a 10-Q makes 1,400 of these, and a frozen dataclass costs five times as much.
+    `score` is in [0, 1]; `gold` and `extracted` are the raw values, MISSING where the key is not there.
+    `reason` says why it is no match (or a match by agreement on absence), `None` when there is nothing to say.
+    """
+
+    path: FieldPath
+    pattern: str
+    metric: str
+    params: Mapping[str, Json]
+    status: Status
+    score: float
+    passed: bool
+    gold: Json | Missing
+    extracted: Json | Missing
+    reason: str | None = None
+    weight: float = 1.0
+    matched: FieldPath | None = None
+    """Where the extracted value stands when alignment paired it with a row of another index."""
+
+
+class FailureKind(StrEnum):
+    """Why an output could not be scored (contract, section 7)."""
+
+    EXTRACTOR_ERROR = "extractor_error"
+    EMPTY_RESPONSE = "empty_response"
+    NO_JSON = "no_json"
+    TRAILING_COMMA = "trailing_comma"
+    TRUNCATED_JSON = "truncated_json"
+    MALFORMED_JSON = "malformed_json"
+    DUPLICATE_KEY = "duplicate_key"
+    NOT_STRUCTURED = "not_structured"
+    SCHEMA_VIOLATION = "schema_violation"
+    PAGE_LIMIT = "page_limit"
+    CONTEXT_LENGTH = "context_length"
+    REFUSAL = "refusal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What is wrong with an output: kind, message, and where (line and column of the text, or a path)."""
+
+    kind: FailureKind
+    message: str
+    line: int | None = None
+    column: int | None = None
+    path: FieldPath | None = None
+
+    def __str__(self) -> str:
+        where = ""
+        if self.line is not None:
+            where = f" at line {self.line}, column {self.column}"
+        elif self.path is not None:
+            where = f" at {self.path}"
+        return f"{self.kind}{where}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """One gate: whether it passed, the factor in [0, 1] that it multiplies measures by, and its arithmetic in words."""
+
+    name: Literal["parse", "root", "schema", "coverage"]
+    passed: bool
+    factor: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """The four gates of an output, in the order in which they are applied."""
+
+    parse: GateResult
+    root: GateResult
+    schema: GateResult
+    coverage: GateResult
+
+    @property
+    def structural(self) -> bool:
+        """Whether parse, root and schema gates all let the output through."""
+        return self.parse.passed and self.root.passed and self.schema.passed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One thing that only a judge can decide.
+
+    `kind` is "equal" (are these two values the same?) or "align" (which rows of these two lists belong together?).
+    `metrics` describes, for "align", the metric of each field of an item: pattern -> metric name.
+    """
+
+    kind: Literal["equal", "align"]
+    path: FieldPath
+    gold: Json
+    extracted: Json
+    instructions: str = ""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Content digest (SHA-256, hex): equal pairs share it wherever they stand, so they never get two verdicts."""
+        content = [self.kind, self.gold, self.extracted, self.instructions, dict(self.metrics)]
+        return hashlib.sha256(canonical_json(content).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Answer to an "equal" question: score in [0, 1] and the judge's reason."""
+
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Answer to an "align" question: index pairs (gold, extracted), and the indices left over on each side."""
+
+    pairs: tuple[tuple[int, int], ...]
+    missed: tuple[int, ...] = ()
+    spurious: tuple[int, ...] = ()
+    reason: str = ""
+
+
+Answer: TypeAlias = Verdict | Alignment | None
+Judge: TypeAlias = Callable[[Sequence[Question]], Sequence[Answer]]
+"""Answers in the order and number of the questions; `None` where it could not decide (`judge_error`)."""

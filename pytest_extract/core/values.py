@@ -1,0 +1,110 @@
+"""JSON values, the value that stands for a missing key, and places inside a document.
+
+A place is a tuple of steps (a key or an index); its text is made last, so a key with a dot or a
+bracket in it stays what it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, Final, TypeAlias
+
+# A recursive alias fails on invariance at every call; Any is honest at this edge.
+Json: TypeAlias = Any
+Step: TypeAlias = str | int
+
+_PLAIN_NAME = re.compile(r"[^\W\d][\w\-]*")
+
+
+class Missing(Enum):
+    """The type of `MISSING`."""
+
+    MISSING = "MISSING"
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING: Final = Missing.MISSING
+"""A key that is not there; distinct from an explicit null (`None`)."""
+
+
+class FieldPath(tuple[Step, ...]):
+    """A place in a document: keys and indices from the root; `()` is the root.
+
+    Its text is `a.b[0].c`, `$` for the root, `["odd.key"]` for a key that is no plain name.
+    Negative indices name invented rows: `rows[-1]` is the first.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return path_text(self)
+
+    def __repr__(self) -> str:
+        return f"FieldPath({path_text(self)!r})"
+
+
+def path_text(steps: tuple[Step, ...]) -> str:
+    """Text of a path: `a.b[0].c`; `$` for the root."""
+    if not steps:
+        return "$"
+    parts: list[str] = []
+    for step in steps:
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        elif _PLAIN_NAME.fullmatch(step):
+            parts.append(f".{step}" if parts else step)
+        else:
+            parts.append(f"[{json.dumps(step, ensure_ascii=False)}]")
+    return "".join(parts)
+
+
+def json_type(value: Json) -> str:
+    """Return the JSON Schema type name: null, boolean, integer, number, string, array or object.
+
+    A float is `number`, even 3.0; MISSING is `missing`.
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case dict():
+            return "object"
+        case Missing.MISSING:
+            return "missing"
+        case _:
+            return type(value).__name__
+
+
+def canonical_json(value: Json) -> str:
+    """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def iter_leaves(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:
+    """Yield every scalar (null included) with its path, in document order; empty containers have none."""
+    stack: list[tuple[tuple[Step, ...], Json]] = [(path, value)]
+    while stack:
+        here, node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(((*here, key), node[key]) for key in reversed(node))
+        elif isinstance(node, list):
+            stack.extend(((*here, index), node[index]) for index in reversed(range(len(node))))
+        else:
+            yield FieldPath(here), node

@@ -1,0 +1,68 @@
+"""Every exception that the package raises on purpose, split by who can mend it.
+
+Each carries its parts as attributes, so that editors, reports and tests read fields and never parse text.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class ExtractError(Exception):
+    """Base of everything raised on purpose; a subclass says who can mend it."""
+
+
+class SchemaError(ExtractError):
+    """A JSON Schema, or the scoring configuration inside it, that cannot be used.
+
+    `pointer` is the JSON pointer (RFC 6901) of the offending node, `""` for the root.
+    """
+
+    def __init__(self, message: str, *, pointer: str = "") -> None:
+        super().__init__(f"at {pointer or '/'}: {message}")
+        self.pointer = pointer
+        self.message = message
+
+
+class ConfigError(ExtractError):
+    """An option, a hook's registration or an API argument that cannot be used."""
+
+
+class StoreError(ExtractError):
+    """A results, baseline or recording file that cannot be read or written."""
+
+
+class CaseFileError(ExtractError):
+    """One mistake in a case file, or in a schema or gold that it names.
+
+    `line` and `column` count from 1; `None` where the file as a whole is meant.
+    """
+
+    def __init__(
+        self, message: str, *, path: Path, line: int | None = None, column: int | None = None
+    ) -> None:
+        where = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{where}: {message}")
+        self.path = path
+        self.line = line
+        self.column = column
+        self.message = message
+
+
+class CaseFileErrors(ExtractError):
+    """All mistakes of one case file, told at once, in the order of the file."""
+
+    def __init__(self, errors: Iterable[CaseFileError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(str(error) for error in self.errors))
+
+
+def nearest(word: object, known: Iterable[str]) -> str:
+    """Say which known names are close to `word`, or which there are: `; did you mean 'exact'?`."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""

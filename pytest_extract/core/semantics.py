@@ -30,7 +30,7 @@ class Semantics:
     defaults: Mapping[str, str]
     objects_array: Literal["best_fit", "judge", "position"]
     scalars_array: Literal["multiset", "judge", "position"]
-    array_result: Literal["f1", "recall", None]
+    array_result: Literal["f1", "recall"] | None
     array_threshold: float
     undeclared: bool
     both_absent: Literal["vacuous", "passed"]

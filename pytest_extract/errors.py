@@ -40,9 +40,7 @@ class CaseFileError(ExtractError):
     `line` and `column` count from 1; `None` where the file as a whole is meant.
     """
 
-    def __init__(
-        self, message: str, *, path: Path, line: int | None = None, column: int | None = None
-    ) -> None:
+    def __init__(self, message: str, *, path: Path, line: int | None = None, column: int | None = None) -> None:
         where = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{where}: {message}")
         self.path = path

@@ -76,9 +76,7 @@ class TransformSpec:
 def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) -> list[str]:
     """Return what is wrong with `given`, each a sentence that names the parameter; empty when all is right."""
     names = {param.name for param in known}
-    problems = [
-        f"{owner} has no parameter {name!r}{nearest(name, names)}" for name in given if name not in names
-    ]
+    problems = [f"{owner} has no parameter {name!r}{nearest(name, names)}" for name in given if name not in names]
     for param in known:
         if param.name in given:
             problem = param.check(given[param.name])

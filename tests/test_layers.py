@@ -1,0 +1,97 @@
+"""Data flows one way: a module imports only from rows above its own (README, "Working on it")."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "pytest_extract"
+if not PACKAGE.exists():  # the built wheel is under test
+    import importlib.util
+
+    found = importlib.util.find_spec("pytest_extract")
+    assert found is not None
+    assert found.origin is not None
+    PACKAGE = Path(found.origin).parent
+
+RINGS = (
+    ("errors",),
+    ("core",),
+    ("documents", "schema_tools"),
+    ("cases", "extractors", "judge", "redact"),
+    ("recordings", "results_file", "gating"),
+    ("api", "run"),
+    ("report", "testing"),
+    ("cli",),
+    ("plugin",),
+)
+"""Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.update({node.module}, (f"{node.module}.{alias.name}" for alias in node.names))
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return names
+
+
+def ring_of(module: str) -> int | None:
+    parts = module.split(".")
+    if parts[0] != "pytest_extract" or len(parts) == 1:
+        return None
+    return next((row for row, ring in enumerate(RINGS) if parts[1] in ring), None)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_knows_only_the_rings_before_its_own(path):
+    own = ring_of(name_of(path))
+    if own is None:
+        assert name_of(path) == "pytest_extract", f"{name_of(path)} stands in no ring: add it to RINGS"
+        return
+    later = {name for name in imports_of(path) if (ring_of(name) or 0) > own}
+    assert not later
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_outgrows_its_room(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_core_knows_neither_pytest_nor_files_nor_models():
+    banned = {"pytest", "_pytest", "litellm", "yaml", "subprocess", "socket", "urllib"}
+    for path in (PACKAGE / "core").rglob("*.py"):
+        assert not {name.split(".")[0] for name in imports_of(path)} & banned, path
+
+
+def test_importing_the_package_loads_nothing():
+    code = (
+        "import sys; before = set(sys.modules); import pytest_extract;"
+        "print(sorted(n for n in set(sys.modules) - before if n.startswith('pytest_extract')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['pytest_extract']"
+
+
+def test_scoring_works_without_pytest():
+    code = (
+        "import sys; sys.modules['pytest'] = None; sys.modules['_pytest'] = None\n"
+        "from pytest_extract import score\n"
+        "print(score({'type': 'object', 'properties': {'a': {'type': 'string'}}}, {'a': 'x'}, {'a': 'x'})"
+        ".measures['pass_rate'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.0"

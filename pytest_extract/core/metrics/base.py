@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -14,6 +14,8 @@ Compare: TypeAlias = Callable[[Json, Json], float]
 """(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
 Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
 """(gold values, extracted values) -> float array [len(gold), len(extracted)] with the same numbers as Compare."""
+Near: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Iterable[tuple[int, int, float]]]
+"""(gold values, extracted values) -> every (row, column, score) whose score is above 0, in any order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,10 @@ class BoundMetric:
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
     `explain`: the reason for a score below 1, computed only when somebody reads it.
     `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
+    `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
+    `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).
+    `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
+    The last four only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -51,6 +57,9 @@ class BoundMetric:
     instructions: str = ""
     explain: Callable[[Json, Json], str] | None = None
     matrix: Matrix | None = None
+    key: Callable[[Json], Hashable] | None = None
+    near: Near | None = None
+    triangle: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

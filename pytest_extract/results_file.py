@@ -1,0 +1,189 @@
+r"""Results file: one `CaseResult` a line, as JSON with a version number.
+
+The same text rides from xdist workers to the controller, and is what `--extract-from`, `compare` and `merge` read.
+Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transport.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.values import Json
+from pytest_extract.errors import StoreError
+
+FORMAT: Final = 1
+DEEPEST: Final = 150
+"""Containers nested deeper than this (inside one result) are written as a text that says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsFile:
+    """What a results file holds; `torn`: its last line was cut off, as a killed run leaves it."""
+
+    results: tuple[CaseResult, ...]
+    torn: bool = False
+
+
+def dump_result(result: CaseResult) -> str:
+    """One line of the results file, without the newline; never raises, whatever the extractor returned."""
+    record = _record(result)
+    try:
+        return json.dumps(record, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(_plain(record, 0), allow_nan=False, separators=(",", ":"))
+
+
+def load_result(line: str) -> CaseResult:
+    """Read one line; StoreError when it is no result, or of another version."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"not JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        found = record.get("format") if isinstance(record, dict) else None
+        raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
+    try:
+        return _result(record)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
+
+
+def read_results(path: Path) -> ResultsFile:
+    """Read a results file; StoreError with `path:line` for a bad line. A torn last line is left out and said."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+    results: list[CaseResult] = []
+    torn = False
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            results.append(load_result(line))
+        except StoreError as error:
+            if number < len(lines):
+                raise StoreError(f"{path}:{number}: {error}") from error
+            torn = True
+    return ResultsFile(results=tuple(results), torn=torn)
+
+
+def write_results(path: Path, results: Iterable[CaseResult]) -> None:
+    """Write a whole results file at once, atomically."""
+    text = "".join(f"{dump_result(result)}\n" for result in results)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error}") from error
+
+
+def _record(result: CaseResult) -> dict[str, Json]:
+    return {
+        "format": FORMAT,
+        "nodeid": result.nodeid,
+        "case_id": result.case_id,
+        "file": result.file,
+        "arm": {"model": result.arm.model, "prompt": result.arm.prompt, "revision": result.arm.revision},
+        "outcome": str(result.outcome),
+        "why": result.why,
+        "needed": result.needed,
+        "breaches": [_breach_record(breach) for breach in result.breaches],
+        "attempts": [_attempt_record(attempt) for attempt in result.attempts],
+        "tags": dict(result.tags),
+        "digests": dict(result.digests),
+        "complexity": result.complexity,
+        "shape": dict(result.shape),
+        "known": list(result.known),
+        "duration_s": result.duration_s,
+    }
+
+
+def _attempt_record(attempt: Attempt) -> dict[str, Json]:
+    usage = attempt.usage
+    return {
+        "index": attempt.index,
+        "outcome": str(attempt.outcome),
+        "score": attempt.score,
+        "output": attempt.output,
+        "error": attempt.error,
+        "breaches": [_breach_record(breach) for breach in attempt.breaches],
+        "usage": None if usage is None else _usage_record(usage),
+        "cost_usd": attempt.cost_usd,
+        "latency_s": attempt.latency_s,
+        "finish_reason": attempt.finish_reason,
+        "recorded": attempt.recorded,
+    }
+
+
+def _usage_record(usage: Usage) -> dict[str, Json]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def _breach_record(breach: Breach) -> dict[str, Json]:
+    return {"what": breach.what, "message": breach.message, "bound": breach.bound, "value": breach.value}
+
+
+def _result(record: Mapping[str, Any]) -> CaseResult:
+    return CaseResult(
+        nodeid=record["nodeid"],
+        case_id=record["case_id"],
+        file=record["file"],
+        arm=Arm(**record["arm"]),
+        outcome=Outcome(record["outcome"]),
+        why=record["why"],
+        needed=record["needed"],
+        breaches=tuple(Breach(**breach) for breach in record["breaches"]),
+        attempts=tuple(_attempt(attempt) for attempt in record["attempts"]),
+        tags=record["tags"],
+        digests=record["digests"],
+        complexity=record["complexity"],
+        shape=record["shape"],
+        known=tuple(record["known"]),
+        duration_s=record["duration_s"],
+    )
+
+
+def _attempt(record: Mapping[str, Any]) -> Attempt:
+    changed = {
+        "outcome": Outcome(record["outcome"]),
+        "breaches": tuple(Breach(**breach) for breach in record["breaches"]),
+        "usage": None if record["usage"] is None else Usage(**record["usage"]),
+    }
+    return Attempt(**{**record, **changed})
+
+
+def _plain(value: object, depth: int) -> Json:
+    """Make anything writable: what JSON cannot hold becomes a text that shows it."""
+    match value:
+        case None | bool() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else repr(value)
+        case int():
+            return value if value.bit_length() < 10_000 else f"<an integer of {value.bit_length()} bits>"
+        case Mapping() if depth < DEEPEST:
+            return {_key(key): _plain(item, depth + 1) for key, item in value.items()}
+        case list() | tuple() if depth < DEEPEST:
+            return [_plain(item, depth + 1) for item in value]
+        case Mapping() | list() | tuple():
+            return f"<nested deeper than {DEEPEST} levels>"
+        case _:
+            return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def _key(key: object) -> str:
+    return key if isinstance(key, str) else f"<{type(key).__qualname__} key>"

@@ -1,0 +1,221 @@
+"""A failing case as lines: the bounds it misses, then one line per failing field, worst first; passes only counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.values import MISSING
+from pytest_extract.report.entries import FAILING, Entry, entry, failing, fold_rows
+from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose, shorten, text_of
+from pytest_extract.report.objects import object_lines
+from pytest_extract.report.output import output_lines
+from pytest_extract.report.values import difference, show
+
+_STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How much to show: `verbosity` is pytest's, `width` in characters; `brief` is `--tb=short`."""
+
+    verbosity: int = 0
+    width: int = 100
+    brief: bool = False
+
+    @property
+    def most(self) -> int | None:
+        """Failing fields shown; None: all."""
+        if self.verbosity >= 2:
+            return None
+        if self.verbosity == 1:
+            return 100
+        return 8 if self.brief else 25
+
+    @property
+    def value_width(self) -> int:
+        """Characters of one value."""
+        return 2_000 if self.verbosity >= 2 else max(min(self.width // 4, 60), 16)
+
+
+def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
+    """Tell why a case is not green. `places` maps a field's path to where its values occur in the document."""
+    lines = _headline(result)
+    lines += [line(Span(safe_prose(breach.message), "bad"), indent=2) for breach in result.breaches]
+    shown = _attempts_shown(result, look)
+    for attempt in shown:
+        if len(result.attempts) > 1:
+            lines += _attempt_headline(result, attempt)
+        lines += attempt_lines(attempt, result.known, look, places or {})
+    return lines
+
+
+def _headline(result: CaseResult) -> list[Line]:
+    if len(result.attempts) < 2:
+        return []
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
+    return [line(f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed")]
+
+
+def _attempts_shown(result: CaseResult, look: Look) -> list[Attempt]:
+    """Show the first repeat that is not green; with -v every such one."""
+    bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+    return bad if look.verbosity else bad[:1]
+
+
+def _attempt_headline(result: CaseResult, attempt: Attempt) -> list[Line]:
+    bad = sum(other.outcome is not Outcome.PASSED for other in result.attempts)
+    which = f"repeat {attempt.index + 1} of {len(result.attempts)}"
+    lines = [line(Span(f"{which} ({bad} not green):" if bad > 1 else f"{which}:", "head"))]
+    return lines + [line(Span(safe_prose(breach.message), "bad"), indent=2) for breach in attempt.breaches]
+
+
+def attempt_lines(attempt: Attempt, known: Sequence[str], look: Look, places: Mapping[str, str]) -> list[Line]:
+    """Tell one attempt: what broke, the output's failure, gates that failed, failing fields, and counts."""
+    lines: list[Line] = []
+    if attempt.error is not None:
+        lines += [line(Span(safe_prose(text), "warn"), indent=2) for text in attempt.error.splitlines()]
+    if attempt.score is None:
+        return lines
+    return lines + score_lines(attempt.score, look, known=known, places=places, output=attempt.output)
+
+
+def score_lines(
+    score: Mapping[str, Any],
+    look: Look,
+    *,
+    known: Sequence[str] = (),
+    places: Mapping[str, str] | None = None,
+    output: object = None,
+) -> list[Line]:
+    """Tell a score in its plain form (`Score.to_dict()`): failure, gates, failing fields, counts."""
+    failure = score.get("failure")
+    if failure is not None:
+        return output_lines(failure, output, look.width)
+    lines = _gate_lines(score.get("gates") or {})
+    entries = [entry(record) for record in score["leaves"]]
+    covered = {item.path for item in entries}
+    entries += [item for item in map(entry, score["fields"]) if item.path not in covered and _alone(item, entries)]
+    fresh = [item for item in entries if not is_known(item, known)]
+    excused = [item for item in entries if is_known(item, known)]
+    bad = failing(fresh if look.verbosity >= 2 else fold_rows(fresh))
+    lines += _field_lines(bad, look, places or {})
+    return [*lines, *_counts(fresh, excused, score)]
+
+
+def _alone(item: Entry, leaves: Sequence[Entry]) -> bool:
+    """Whether a field result is told by no leaf result below it."""
+    return not any(leaf.path.startswith((f"{item.path}.", f"{item.path}[")) for leaf in leaves)
+
+
+def is_known(item: Entry, known: Sequence[str]) -> bool:
+    """Whether a known failure (a pattern or a path, or one above the field) covers the entry."""
+    return any(_covers(place, item.path) or _covers(place, item.pattern) for place in known)
+
+
+def _covers(place: str, path: str) -> bool:
+    return path == place or path.startswith((f"{place}.", f"{place}["))
+
+
+def _gate_lines(gates: Mapping[str, Any]) -> list[Line]:
+    return [
+        line(Span(f"{name} gate: ", "head"), Span(safe_prose(gate["why"]), "bad"), indent=2)
+        for name, gate in gates.items()
+        if not gate["passed"]
+    ]
+
+
+def _field_lines(bad: Sequence[Entry], look: Look, places: Mapping[str, str]) -> list[Line]:
+    shown = list(bad[: look.most])
+    columns = _Columns.of(shown, look)
+    lines: list[Line] = []
+    for item in shown:
+        lines += _entry_lines(item, look, columns)
+        if item.path in places:
+            lines.append(line(Span(safe_prose(places[item.path]), "dim"), indent=columns.path + 4))
+    left = sum(item.stands_for for item in bad[len(shown) :])
+    if left:
+        hint = "-vv shows all" if look.verbosity else "-v shows more, -vv all"
+        lines.append(line(Span(f"… {plural(left, 'more failing field')} ({hint})", "dim"), indent=2))
+    return lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    path: int
+    metric: int
+    status: int
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], look: Look) -> _Columns:
+        widest = max(look.width // 3, 20)
+        return cls(
+            path=min(max((len(item.path) for item in entries), default=0), widest),
+            metric=min(max((len(item.label) for item in entries), default=0), widest),
+            status=max((len(item.status) for item in entries), default=0),
+        )
+
+
+def _entry_lines(item: Entry, look: Look, columns: _Columns) -> list[Line]:
+    """Tell one field in one line; where the window is too narrow, what does not fit goes on below, indented."""
+    path = safe_prose(item.path) if look.verbosity >= 2 else shorten(safe_prose(item.path), columns.path)
+    head = line(
+        Span(path.ljust(columns.path), "head"),
+        f"  {shorten(safe_prose(item.label), max(columns.metric, 12)).ljust(columns.metric)}  ",
+        Span(item.status.ljust(columns.status), _STYLES.get(item.status, "bad")),
+        indent=2,
+    )
+    parts = _parts(item, look)
+    lines: list[Line] = []
+    current: list[Span] = list(head)
+    for part in parts:
+        if len(text_of(current)) + 2 + len(text_of(part)) > look.width and len(current) > 1:
+            lines.append(tuple(current))
+            current = [Span(" " * 6), *part]
+        else:
+            current += [Span("  "), *part]
+    return [*lines, tuple(current)]
+
+
+def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
+    parts: list[tuple[Span, ...]] = []
+    if item.metric != "order":
+        if item.gold is not MISSING or item.status == "omission":
+            parts.append((Span("gold "), Span(show(item.gold, look.value_width), "good")))
+        if item.extracted is not MISSING or item.status != "omission":
+            parts.append((Span("extracted "), Span(show(item.extracted, look.value_width), "bad")))
+    if item.note:
+        parts.append((Span(safe_prose(item.note), "mark"),))
+    if item.status == "mismatch" and (spans := _difference(item, look)):
+        parts.append(spans)
+    if 0 < item.score < 1:
+        parts.append((Span(f"score {number(item.score)}"),))
+    if item.reason and item.status in {"mismatch", "judge_error"}:
+        parts.append((Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim"),))
+    if item.matched and item.matched != item.path:
+        parts.append((Span(f"matched with {safe_prose(item.matched)}", "dim"),))
+    return parts
+
+
+def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
+    if item.metric == "order":
+        return ()
+    if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
+        return object_lines(item.gold, item.extracted, look.value_width * 2, limit=None if look.verbosity >= 2 else 3)
+    return difference(item.gold, item.extracted, look.value_width * 2)
+
+
+def _counts(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> list[Line]:
+    tally = Counter(item.status for item in fresh)
+    told = [plural(tally["match"], "field matches", "fields match")]
+    if excused:
+        bad = sum(item.status in FAILING for item in excused)
+        told.append(plural(bad, "known failure") if bad else "known failures pass now: take them out of the case")
+    if tally["skipped"]:
+        told.append(f"{tally['skipped']:,} skipped")
+    if score.get("vacuous"):
+        told.append(f"{score['vacuous']:,} absent on both sides")
+    return [line(Span(", ".join(told), "dim"), indent=2)]

@@ -1,0 +1,77 @@
+"""Text as lines of styled spans, safe to print: whoever shows them maps a style to colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
+ELLIPSIS: Final = "…"
+_NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
+
+
+class Span(NamedTuple):
+    """A piece of a line in one style; `text` holds no control characters."""
+
+    text: str
+    style: Style = "plain"
+
+
+Line: TypeAlias = tuple[Span, ...]
+
+
+def line(*parts: str | Span, indent: int = 0) -> Line:
+    """Make a line; a bare text is plain."""
+    spans = tuple(part if isinstance(part, Span) else Span(part) for part in parts if part)
+    return (Span(" " * indent), *spans) if indent else spans
+
+
+def text_of(spans: Iterable[Span]) -> str:
+    """Return a line without its styles."""
+    return "".join(span.text for span in spans)
+
+
+def safe(text: str) -> str:
+    r"""Escape whatever could act on a terminal or hide in it.
+
+    Control characters, escape sequences, bidirectional overrides, zero-width characters, odd spaces and lone
+    surrogates become `\x1b`, `\u202e` and the like; printable text of any script stays.
+    """
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(char if char.isprintable() and char != "\\" else _escape(char) for char in text)
+
+
+def safe_prose(text: str) -> str:
+    """Like `safe`, for messages: a backslash stays itself."""
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut to `width` characters, from the middle, with an ellipsis where something is left out."""
+    if len(text) <= width:
+        return text
+    width = max(width, 5)
+    head = (width - 1) * 2 // 3
+    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
+
+
+def number(value: float) -> str:
+    """Write a number for people: four significant digits, no trailing zeros, thousands apart: `0.9474`, `1,389`."""
+    if value == int(value) and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Count things: `1 field`, `3 fields`."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"

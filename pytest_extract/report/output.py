@@ -1,0 +1,43 @@
+"""An output that could not be scored, as lines: what is wrong with it, where, and the text around the place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_extract.report.lines import Line, Span, line, plural, safe, safe_prose
+from pytest_extract.report.values import show
+
+_CONTEXT: Final = 2
+"""Lines of the output shown before the place."""
+
+
+def output_lines(failure: Mapping[str, Any], output: object, width: int) -> list[Line]:
+    """Tell a failure in its plain form, and show the output around line and column, with a caret below."""
+    place = _where(failure)
+    head = line(Span(failure["kind"], "head"), Span(f"{place}: {safe_prose(failure['message'])}", "bad"), indent=2)
+    if not isinstance(output, str):
+        return [head] if output is None else [head, line("output: ", show(output, width - 12), indent=2)]
+    if not output.strip():
+        return [head]
+    if not failure.get("line"):
+        return [head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
+    return [head, *_excerpt(output, failure["line"], failure["column"] or 1, width)]
+
+
+def _where(failure: Mapping[str, Any]) -> str:
+    if failure.get("line"):
+        return f" at line {failure['line']}, column {failure['column']}"
+    return f" at {safe_prose(failure['path'])}" if failure.get("path") else ""
+
+
+def _excerpt(output: str, row: int, column: int, width: int) -> list[Line]:
+    texts = output.split("\n")
+    row = min(row, len(texts))
+    left = max(column - (width - 12) * 2 // 3, 0)
+    lines: list[Line] = []
+    for index in range(max(row - 1 - _CONTEXT, 0), row):
+        piece = texts[index][left : left + width - 12]
+        lines.append(line(Span(f"{index + 1:>4} | ", "dim"), safe(piece), indent=2))
+    before = safe(texts[row - 1][left : max(column - 1, 0)])
+    return [*lines, line(Span(f"{'':>4} | ", "dim"), Span(" " * len(before) + "^", "mark"), indent=2)]

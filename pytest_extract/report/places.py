@@ -1,0 +1,84 @@
+"""Where a value occurs in the text of a document: line and column, and the page when pages are known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from pytest_extract.core.values import Json
+
+MOST: Final = 3
+"""Places told of one value; more are only counted."""
+LONGEST: Final = 500
+"""Characters of a text that is looked for."""
+
+
+class Place(NamedTuple):
+    """A place in a document's text, all counted from 1; `page` is None for a document without pages."""
+
+    page: int | None
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        page = f"page {self.page}, " if self.page is not None else ""
+        return f"{page}line {self.line}, column {self.column}"
+
+
+def page_texts(pages: Sequence[str] | None, text: str) -> list[tuple[int | None, str]]:
+    """Pair each page's text with its number; a document without pages is one text without a number."""
+    if not pages or len(pages) == 1:
+        return [(None, text)]
+    return [(number, page) for number, page in enumerate(pages, start=1)]
+
+
+def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[Place], int]:
+    """Return the first places where a scalar occurs, and how many there are in all."""
+    wanted = _patterns(value)
+    if wanted is None:
+        return [], 0
+    found: list[Place] = []
+    count = 0
+    for page, text in pages:
+        for start in _occurrences(wanted, text):
+            count += 1
+            if len(found) < MOST:
+                found.append(_place(page, text, start))
+    return found, count
+
+
+def _occurrences(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    return (match.start() for match in pattern.finditer(text))
+
+
+def _place(page: int | None, text: str, start: int) -> Place:
+    line = text.count("\n", 0, start) + 1
+    return Place(page, line, start - (text.rfind("\n", 0, start) + 1) + 1)
+
+
+def _patterns(value: Json) -> re.Pattern[str] | None:
+    """Match a text whatever its white space, or a number with and without thousands separators and decimals."""
+    if isinstance(value, str):
+        words = value.split()
+        if not words or len(value) > LONGEST:
+            return None
+        start = r"(?<!\w)" if words[0][0].isalnum() else ""
+        return re.compile(start + r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _number_pattern(value)
+    return None
+
+
+def _number_pattern(value: float) -> re.Pattern[str] | None:
+    text = f"{abs(value):.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(abs(value))
+    whole, _, fraction = text.partition(".")
+    if not whole.isdecimal() or len(whole) > 30:
+        return None
+    groups: list[str] = []
+    while whole:
+        groups.insert(0, whole[-3:])
+        whole = whole[:-3]
+    digits = r"[.,'\u2019\s]?".join(groups)
+    tail = rf"[.,]{fraction}0*" if fraction else r"(?:[.,]0+)?"
+    return re.compile(rf"(?<![\d.,]){digits}{tail}(?![\d]|[.,]\d)")

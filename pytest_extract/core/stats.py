@@ -1,0 +1,121 @@
+"""Exact tests on paired pass/fail: McNemar, its form for correlated fields (sign flips by case), and their correction.
+
+Everything here is exact and deterministic: no random draw, no normal approximation, standard library only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final, NamedTuple, TypeAlias
+
+Difference: TypeAlias = Fraction | float
+"""After minus before, of one case; negative means worse."""
+
+_FIELD: Final = 64  # bits of one packed coefficient
+_ONE: Final = 1 << 62  # probability 1 in fixed point; a sum of two stays below the field
+_ALL: Final = (1 << _FIELD) - 1
+_GRID: Final = 20_000  # steps that the losses of all cases together are rounded to, where no exact unit is small enough
+
+
+class SignFlip(NamedTuple):
+    """`p`: one-sided p-value of "worse"; `smallest`: the smallest p-value that so many changed cases can give."""
+
+    p: float
+    smallest: float
+
+
+def mcnemar(broken: int, fixed: int) -> float:
+    """Exact one-sided McNemar test: how probable so many `broken` of all flips are if either way were equally likely.
+
+    `broken`: pairs that passed before and fail now; `fixed`: the other way round. 1.0 without a flip.
+    Right only where pairs are independent (one field a case); fields of one case are not: see `sign_flip`.
+    Source: McNemar (1947), in its exact binomial form.
+    """
+    flips = broken + fixed
+    return float(Fraction(sum(math.comb(flips, k) for k in range(broken, flips + 1)), 2**flips))
+
+
+def mcnemar_two_sided(broken: int, fixed: int) -> float:
+    """Exact two-sided McNemar test: twice the smaller tail, at most 1."""
+    return min(1.0, 2 * mcnemar(max(broken, fixed), min(broken, fixed)))
+
+
+def sign_flip(differences: Sequence[Difference]) -> SignFlip:
+    """Exact one-sided sign-flip test that the differences, one a case, sum to less than nothing.
+
+    Without a true change, a case's two results are exchangeable, so each difference is as likely to have the other
+    sign, whatever ties the fields inside the case to each other. The p-value is the share of the 2^n sign choices
+    that lose at least as much. With one field a case this is `mcnemar`.
+    Where the differences have no small common unit they are rounded to a grid first, which keeps the test valid.
+    Source: Fisher's randomisation test for pairs (1935, section 21); distribution by convolution.
+    """
+    losses = [-step for step in _units(differences)]
+    sizes = [abs(loss) for loss in losses if loss]
+    if not sizes:
+        return SignFlip(1.0, 1.0)
+    lost = sum(loss for loss in losses if loss > 0)
+    return SignFlip(_tail(sizes, lost), 0.5 ** len(sizes))
+
+
+def _units(differences: Sequence[Difference]) -> list[int]:
+    """Whole numbers in the proportion of the differences, or rounded to it where those would be too large."""
+    exact = [Fraction(difference) for difference in differences]
+    unit = math.lcm(*(value.denominator for value in exact))
+    whole = [int(value * unit) for value in exact]
+    shared = math.gcd(*whole) or 1
+    whole = [value // shared for value in whole]
+    total = sum(abs(value) for value in whole)
+    steps = max(_GRID, 8 * len(whole))
+    if total <= steps:
+        return whole
+    return [round(Fraction(value * steps, total)) for value in whole]
+
+
+def _tail(sizes: Sequence[int], at_least: int) -> float:
+    """Probability that a random half of `sizes` sums to `at_least` or more.
+
+    The distribution is one long integer, a 64-bit field for each sum, so that adding a case is a shift and an add.
+    Halving rounds down; what that loses is added to the tail, so the result is never too small.
+    """
+    packed = _ONE
+    reach = 0
+    for size in sorted(sizes):
+        reach += size
+        packed += packed << (_FIELD * size)
+        packed = (packed >> 1) & int.from_bytes((_ALL >> 1).to_bytes(8, "little") * (reach + 1), "little")
+    rounded_away = _ONE - packed % _ALL
+    return float(Fraction((packed >> (_FIELD * at_least)) % _ALL + rounded_away, _ONE))
+
+
+def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
+    """Indices of the tests that can reach significance at all when so many are corrected for together.
+
+    A pattern with too few changed cases cannot be significant whatever its signs are, so it need not be paid for;
+    thus adding patterns that did not change takes no power from the others.
+    Source: Tarone (1990), "A modified Bonferroni method for discrete data", Biometrics 46.
+    """
+    count = 1
+    while True:
+        kept = tuple(index for index, least in enumerate(smallest) if least <= alpha / count)
+        if len(kept) <= count:
+            return kept
+        count += 1
+
+
+def holm(p_values: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
+    """Adjusted p-values by Holm's step-down method with weights: the family's error rate is at most the level used.
+
+    `weights` are shares of the error budget, each above 0; they are scaled to sum to 1.
+    Source: Holm (1979), section 4.
+    """
+    order = sorted(range(len(p_values)), key=lambda index: (p_values[index] / weights[index], index))
+    left = math.fsum(weights)
+    adjusted = [1.0] * len(p_values)
+    least = 0.0
+    for index in order:
+        least = max(least, min(1.0, p_values[index] * left / weights[index]))
+        adjusted[index] = least
+        left = max(weights[index], left - weights[index])
+    return tuple(adjusted)

@@ -1,0 +1,113 @@
+"""What would decide an undecided comparison: how many more cases, or repeats of the same cases, and what they cost."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+_MOST: Final = 1_000_000
+_POWER: Final = statistics.NormalDist().inv_cdf(0.8)
+_RULE_OF_THREE: Final = 2.0  # 95 % quantile of a Poisson count of mean 1, less its mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What planning needs of a comparison.
+
+    changes: mean after - before of each case; repeats: runs of each case on each side;
+    noise: variance of one case's change if it were run once, as far as repeats show it; None when nothing was repeated.
+    """
+
+    changes: Sequence[float]
+    repeats: int
+    noise: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """More cases, or more runs of each case, that would probably decide, taking what was seen for the truth.
+
+    towards: the answer that they would give. None where no number would do (up to a million). Calls count both sides,
+    old and new; a cost is None when the price of a call is unknown. `guess`: repeats were never measured, so all
+    variation is taken for noise, and the number of repeats is the least that could do.
+    """
+
+    towards: Literal["worse", "not worse"]
+    cases: int | None
+    repeats: int | None
+    cases_calls: int | None
+    repeats_calls: int | None
+    cases_cost_usd: float | None
+    repeats_cost_usd: float | None
+    guess: bool
+
+
+def needs(
+    sample: Sample, *, margin: float, alpha: float, unseen_loss: float, cost_per_call: float | None = None
+) -> Needs | None:
+    """Plan what would decide; None without a case to learn from.
+
+    alpha: level at which the overall test says "worse". Normal approximations: this is advice, not the verdict.
+    """
+    if not sample.changes:
+        return None
+    have = len(sample.changes)
+    drop = -math.fsum(sample.changes) / have
+    spread = statistics.pvariance(sample.changes)
+    decides = _worse(drop, alpha) if drop >= margin else _not_worse(drop, margin, alpha, unseen_loss)
+    noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
+    real = max(0.0, spread - noise / sample.repeats)
+    total = _least(lambda count: decides(count, spread), have)
+    runs = _least(lambda count: decides(have, real + noise / count), sample.repeats)
+    more = None if total is None else total - have
+    extra = None if runs is None else runs - sample.repeats
+    more_calls = None if more is None else 2 * more * sample.repeats
+    extra_calls = None if extra is None else 2 * extra * have
+    return Needs(
+        towards="worse" if drop >= margin else "not worse",
+        cases=more,
+        repeats=extra,
+        cases_calls=more_calls,
+        repeats_calls=extra_calls,
+        cases_cost_usd=_cost(more_calls, cost_per_call),
+        repeats_cost_usd=_cost(extra_calls, cost_per_call),
+        guess=sample.noise is None,
+    )
+
+
+def _cost(calls: int | None, price: float | None) -> float | None:
+    return None if calls is None or price is None else calls * price
+
+
+def _worse(drop: float, alpha: float) -> Callable[[int, float], bool]:
+    """Whether the sign-flip test would say "worse" with probability 0.8."""
+    reach = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER
+    fewest = math.ceil(-math.log2(alpha))  # fewer cases cannot be significant whatever they show
+    return lambda cases, spread: cases >= fewest and drop >= reach * math.sqrt(spread / cases)
+
+
+def _not_worse(drop: float, margin: float, alpha: float, unseen_loss: float) -> Callable[[int, float], bool]:
+    """Whether the upper bound of the drop (`stats_interval.bounds`) would fall below the margin."""
+    reach = statistics.NormalDist().inv_cdf(1 - alpha)
+
+    def decides(cases: int, spread: float) -> bool:
+        unseen = unseen_loss / (cases + 1)
+        return drop + unseen + math.hypot(reach * math.sqrt(spread / cases), _RULE_OF_THREE * unseen) < margin
+
+    return decides
+
+
+def _least(decides: Callable[[int], bool], have: int) -> int | None:
+    """Return the least count above `have` that decides (deciding is monotone), or None up to a million."""
+    low, high = have, have + 1
+    while not decides(high):
+        low, high = high, 2 * high
+        if high > _MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high

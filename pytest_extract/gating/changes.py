@@ -1,0 +1,129 @@
+"""The words of a comparison, and its rows: what became of each field, case and field pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from pytest_extract.core.values import Json, Missing
+
+
+class Change(StrEnum):
+    """What became of a field, a pattern or a case.
+
+    shifted: passes more or less often, but not to the other side of half of the runs (or flips cancel out).
+    lost: an outage, a budget or a stop left nothing to compare. incomparable: no longer the same question.
+    """
+
+    BROKEN = "broken"
+    FIXED = "fixed"
+    SHIFTED = "shifted"
+    UNCHANGED = "unchanged"
+    NEW = "new"
+    GONE = "gone"
+    LOST = "lost"
+    INCOMPARABLE = "incomparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """A field whose pass rate changed. Rates are shares of passed runs; values are MISSING where nothing is there."""
+
+    case: str
+    path: str
+    pattern: str
+    kind: Change
+    before: Fraction
+    after: Fraction
+    value_before: Json | Missing
+    value_after: Json | Missing
+    gold: Json | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRow:
+    """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over the paired runs).
+
+    A failed structural gate makes a run's rate 0, as it does for `pass_rate`. `measures`: before and after.
+    `same_setup`: nothing that the case hangs on changed between the two sides. `why` says what kept the case, or some
+    of its fields (`apart`), from being compared.
+    """
+
+    case: str
+    kind: Change
+    fields: int = 0
+    fixed: int = 0
+    broken: int = 0
+    before: Fraction = Fraction(0)
+    after: Fraction = Fraction(0)
+    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    runs: int = 0
+    noise: float | None = None
+    same_setup: bool = False
+    apart: int = 0
+    why: str | None = None
+
+    @property
+    def change(self) -> Fraction:
+        """After minus before."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternRow:
+    """One field pattern over all cases of an arm: `before` and `after` are shares of passed fields in [0, 1].
+
+    `changes`: after - before, mean over the pattern's fields in a case, of the cases where that is not 0.
+    """
+
+    pattern: str
+    kind: Change
+    cases: int = 0
+    fields: int = 0
+    fixed: int = 0
+    broken: int = 0
+    before: float = 0.0
+    after: float = 0.0
+    changes: tuple[Fraction, ...] = ()
+    gate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmComparison:
+    """One arm against its earlier self, or against another arm."""
+
+    before: str
+    after: str
+    cases: tuple[CaseRow, ...]
+    patterns: tuple[PatternRow, ...]
+    fields: tuple[FieldChange, ...]
+    known: tuple[str, ...] = ()
+    cost_usd: float | None = None
+
+    @property
+    def label(self) -> str:
+        """Text that names the arm; both labels where they differ; empty for the only arm."""
+        return self.after if self.before == self.after else f"{self.before or 'before'} -> {self.after or 'after'}"
+
+    @property
+    def compared(self) -> tuple[CaseRow, ...]:
+        """The cases that gave at least one pair."""
+        return tuple(row for row in self.cases if row.fields)
+
+    def of_kind(self, *kinds: Change) -> tuple[CaseRow, ...]:
+        """Cases of these kinds."""
+        return tuple(row for row in self.cases if row.kind in kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A run against a baseline or another run, arm by arm."""
+
+    arms: tuple[ArmComparison, ...]
+
+    @property
+    def pairs(self) -> int:
+        """How many (case, field) pairs were compared; 0 means that nothing was."""
+        return sum(row.fields for arm in self.arms for row in arm.cases)

@@ -1,0 +1,242 @@
+"""What of a run is worth comparing: per case, arm and field pattern how much was checked, and which fields failed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+
+STRUCTURAL_GATES: Final = ("parse", "root", "schema")
+_JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
+_UNDECIDED: Final = frozenset({"skipped", "judge_error"})
+
+
+class CaseKey(NamedTuple):
+    """A case and its arm: what pairs a result with its earlier self."""
+
+    case: str
+    arm: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """One field that failed in at least one run of its case.
+
+    `runs`: passed or not, one a run, in order. `invented`: gold has nothing there, so only a failure leaves a trace.
+    `gold` and `value` are what was wanted and what the last failing run gave; MISSING where the key is not there.
+    """
+
+    pattern: str
+    runs: tuple[bool, ...]
+    gold: Json | Missing = MISSING
+    value: Json | Missing = MISSING
+    invented: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternState:
+    """How many fields of a pattern gold asks for in a case, and digests of how they are checked and against what."""
+
+    of: int
+    metric: str
+    gold: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseState:
+    """One case on one arm: everything that a comparison reads.
+
+    `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
+    in each run. `measures` are means over the runs; `cost_usd` is the mean of a priced call, None if none was priced.
+    `replayed`: every scored output came from a recording. `lost`: nothing can be read off it (broken or not run).
+    """
+
+    case_id: str
+    arm: Arm
+    outcome: Outcome
+    runs: int
+    patterns: Mapping[str, PatternState] = field(default_factory=dict)
+    failing: Mapping[str, Failing] = field(default_factory=dict)
+    gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    measures: Mapping[str, float] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    cost_usd: float | None = None
+    replayed: bool = False
+    why: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether an outage (or a budget, or a stop) kept the case from giving anything that can be compared."""
+        return self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN) or self.runs == 0
+
+
+Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
+
+
+class _Seen(NamedTuple):
+    """One field of one run."""
+
+    pattern: str
+    passed: bool
+    asked: bool
+    metric: str
+    gold: Json | Missing
+    value: Json | Missing
+
+
+def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
+    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts."""
+    return {case_key(result): case_state(result) for result in results}
+
+
+def case_key(result: CaseResult) -> CaseKey:
+    """Return the key of a result: file and case id, and the arm's label."""
+    return CaseKey(f"{result.file}::{result.case_id}", result.arm.label)
+
+
+def case_state(result: CaseResult) -> CaseState:
+    """Reduce one result."""
+    scored = [
+        attempt
+        for attempt in result.attempts
+        if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
+    ]
+    judge = result.digests.get("judge", "")
+    runs = [_fields(attempt.score or {}) for attempt in scored]
+    shapes, failing = _merge(runs)
+    return CaseState(
+        case_id=result.case_id,
+        arm=result.arm,
+        outcome=result.outcome,
+        runs=len(scored),
+        patterns=_patterns(shapes, judge),
+        failing=failing,
+        gates=_gates(scored),
+        measures=_measures(scored),
+        digests=dict(result.digests),
+        known=result.known,
+        cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
+        replayed=bool(scored) and all(attempt.recorded for attempt in scored),
+        why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
+    )
+
+
+def _fields(score: Mapping[str, Json]) -> dict[str, _Seen]:
+    """Fields of one run by path: its leaves, whatever array they stand in."""
+    seen: dict[str, _Seen] = {}
+    for row in score.get("leaves") or score.get("fields") or ():
+        if row["status"] in _UNDECIDED:
+            continue
+        gold = row.get("gold", MISSING)
+        seen[row["path"]] = _Seen(
+            pattern=row["pattern"],
+            passed=bool(row["passed"]),
+            asked=row["status"] != "hallucination" and not (gold is MISSING or gold is None),
+            metric=canonical_json([row["metric"], row.get("params") or {}]),
+            gold=gold,
+            value=row.get("extracted", MISSING),
+        )
+    return seen
+
+
+def _merge(runs: Sequence[Mapping[str, _Seen]]) -> tuple[dict[str, _Seen], dict[str, Failing]]:
+    """Bring the runs of a case together: each field once, and those that failed with their verdict in every run."""
+    shapes: dict[str, _Seen] = {}
+    for run in runs:
+        for path, seen in run.items():
+            if path not in shapes or (seen.asked and not shapes[path].asked):
+                shapes[path] = seen
+    inner = {container for path in shapes for container in containers(path)}
+    shapes = {path: seen for path, seen in shapes.items() if path not in inner}
+    failed = {path for run in runs for path, seen in run.items() if not seen.passed}
+    suspects = [path for path in shapes if path in failed or not failed.isdisjoint(containers(path))]
+    failing = {path: _failing(path, shapes[path], runs) for path in suspects}
+    return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
+
+
+def _failing(path: str, shape: _Seen, runs: Sequence[Mapping[str, _Seen]]) -> Failing:
+    verdicts: list[bool] = []
+    value: Json | Missing = MISSING
+    for run in runs:
+        here = run.get(path)
+        if here is None:
+            verdicts.append(all(run[place].passed for place in containers(path) if place in run))
+            continue
+        verdicts.append(here.passed)
+        if not here.passed:
+            value = here.value
+    return Failing(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not shape.asked)
+
+
+def containers(path: str) -> Iterator[str]:
+    """Yield the places that hold `path`, nearest first, the root `$` last: `a.b[0].c` -> `a.b[0]`, `a.b`, `a`, `$`."""
+    if path == "$":
+        return
+    quoted = False
+    for index in range(len(path) - 1, 0, -1):
+        mark = path[index]
+        if mark == '"' and not _escaped(path, index):
+            quoted = not quoted
+        elif not quoted and mark in ".[":
+            yield path[:index]
+    yield "$"
+
+
+def _escaped(text: str, index: int) -> bool:
+    before = text[:index]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _patterns(shapes: Mapping[str, _Seen], judge: str) -> dict[str, PatternState]:
+    grouped: dict[str, list[tuple[str, _Seen]]] = {}
+    for path, seen in shapes.items():
+        grouped.setdefault(seen.pattern, []).append((path, seen))
+    return {pattern: _pattern_state(fields, judge) for pattern, fields in sorted(grouped.items())}
+
+
+def _pattern_state(fields: Sequence[tuple[str, _Seen]], judge: str) -> PatternState:
+    asked = sorted((path, seen.gold) for path, seen in fields if seen.asked)
+    metrics = sorted({seen.metric for _path, seen in fields})
+    judged = any(f'["{name}"' in metric for name in _JUDGED for metric in metrics)
+    return PatternState(
+        of=len(asked),
+        metric=_short_digest([metrics, judge if judged else ""]),
+        gold=_short_digest(asked),
+    )
+
+
+def _short_digest(value: Json) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
+    gates: dict[str, tuple[bool, ...]] = {}
+    for name in STRUCTURAL_GATES:
+        passed = tuple(_gate_passed(attempt.score or {}, name) for attempt in scored)
+        if not all(passed):
+            gates[name] = passed
+    return gates
+
+
+def _gate_passed(score: Mapping[str, Json], name: str) -> bool:
+    gate = (score.get("gates") or {}).get(name)
+    return gate is None or bool(gate["passed"])
+
+
+def _measures(scored: Sequence[Attempt]) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for attempt in scored:
+        for name, value in ((attempt.score or {}).get("measures") or {}).items():
+            if isinstance(value, int | float) and math.isfinite(value):
+                values.setdefault(name, []).append(float(value))
+    return {name: math.fsum(found) / len(found) for name, found in sorted(values.items())}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
+from typing import Self
 
 from pytest_extract.errors import StoreError
 
@@ -15,7 +16,7 @@ def write_atomic(path: Path, text: str) -> None:
     Raises StoreError when the folder cannot be written.
     """
     with _scratch(path, text) as scratch:
-        os.replace(scratch.name, path)
+        Path(scratch.name).replace(path)
 
 
 def write_once(path: Path, text: str) -> bool:
@@ -38,7 +39,7 @@ class _scratch:  # noqa: N801
         self.text = text
         self.name = ""
 
-    def __enter__(self) -> _scratch:
+    def __enter__(self) -> Self:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, self.name = tempfile.mkstemp(dir=self.path.parent, prefix=".", suffix=".tmp")

@@ -31,7 +31,9 @@ _NAMES: Final = (
 )
 _TEXT: Final = tuple((kind, re.compile(pattern, re.DOTALL)) for kind, pattern in _PATTERNS)
 _AUTHORIZATION: Final = re.compile(rf"\b({_SCHEMES})\s+(?=\S*[0-9=])(?!\[redacted)([A-Za-z0-9+/=_.~\-]{{12,}})")
-_URL_PASSWORD: Final = re.compile(r"(\b[a-z][a-z0-9+.\-]{0,20}://[^\s/:@\"']*:)(?!\[redacted)([^\s/@\"']+)(?=@)", re.IGNORECASE)
+_URL_PASSWORD: Final = re.compile(
+    r"(\b[a-z][a-z0-9+.\-]{0,20}://[^\s/:@\"']*:)(?!\[redacted)([^\s/@\"']+)(?=@)", re.IGNORECASE
+)
 _ASSIGNED: Final = re.compile(  # counted repeats: a hostile text of names without end stays linear
     rf"(?<![A-Za-z0-9])((?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\?[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
     r"(\\\"(?!\[redacted)(?:(?!\\\").){4,}?\\\"|\"(?!\[redacted)(?:[^\"\\]|\\.){4,}\"|'(?!\[redacted)[^']{4,}'"

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -36,7 +36,9 @@ class Reply:
     delay: float = 0.0
 
 
-def answer(text: str | None, *, finish_reason: str = "stop", tokens: tuple[int, int] = (11, 7), **message: Any) -> Reply:
+def answer(
+    text: str | None, *, finish_reason: str = "stop", tokens: tuple[int, int] = (11, 7), **message: Any
+) -> Reply:
     """Return a normal completion; further keywords go into the message (`refusal="..."`)."""
     choice = {
         "index": 0,
@@ -121,7 +123,7 @@ class LlmServer:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
-    def __enter__(self) -> LlmServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

@@ -82,7 +82,12 @@ def test_numbers_and_nulls_under_a_secret_name_stay():
 
 
 def test_values_of_secret_variables_are_taken_out_also_when_escaped():
-    environ = {"MY_API_KEY": 'qu"ote-d-secret', "HOME": "/home/somebody", "KEY_FILE": "/etc/some/key", "X_TOKEN": "short"}
+    environ = {
+        "MY_API_KEY": 'qu"ote-d-secret',
+        "HOME": "/home/somebody",
+        "KEY_FILE": "/etc/some/key",
+        "X_TOKEN": "short",
+    }
     secrets = secret_values(environ)
     assert secrets == ('qu"ote-d-secret',)
     assert "ote-d-secret" not in redact_text(json.dumps({"a": 'qu"ote-d-secret'}), secrets)
@@ -97,7 +102,7 @@ def test_secrets_of_this_process_are_the_default(monkeypatch):
 @given(json_values)
 def test_redacting_twice_changes_nothing_more(value):
     once = redact(value, ()).value
-    assert redact(once, ()) .value == once
+    assert redact(once, ()).value == once
 
 
 @given(st.text(max_size=200))

@@ -1,0 +1,112 @@
+"""What the built-in extractor says to a model: instructions, schema, question, and the document as a content part."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_extract.core.values import Json
+
+PROMPT_VERSION: Final = 1
+"""Raised whenever the words below change: it is one of the parameters that recordings are kept by."""
+
+INSTRUCTIONS: Final = (
+    "Read the document and give the data that the JSON Schema describes.\n"
+    "Take every value from the document, as it is written there; where the document does not have it, give null or "
+    "leave the key out. Give all items of every list.\n"
+    "Answer with one JSON value that satisfies the schema, and nothing else: no comment, no code fence."
+)
+_AUDIO_FORMATS: Final[Mapping[str, str]] = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/vnd.wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+    "audio/flac": "flac",
+    "audio/x-flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/aac": "aac",
+    "audio/mp4": "m4a",
+    "audio/x-m4a": "m4a",
+}
+_SUBSCHEMAS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES: Final = frozenset({"enum", "const", "default", "examples", "example", "required"})
+
+
+def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
+    """Return the chat messages of one extraction. `prompt` stands in place of our instructions."""
+    parts = [prompt or INSTRUCTIONS, f"JSON Schema:\n{json.dumps(schema_for_model(schema), indent=1)}"]
+    if question:
+        parts.append(f"Question: {question}")
+    attached = attachment(document)
+    if attached is None:
+        parts.append(f"Document:\n{document.text}")
+        return [{"role": "user", "content": "\n\n".join(parts)}]
+    return [{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}, attached]}]
+
+
+def attachment(document: Any) -> dict[str, Json] | None:
+    """Return the document as a content part (PDF: `file`, image: `image_url`, audio: `input_audio`); None: as text."""
+    media_type = document.media_type
+    if media_type == "application/pdf":
+        name = document.path.name if document.path is not None else "document.pdf"
+        return {"type": "file", "file": {"filename": name, "file_data": document.data_url}}
+    if media_type.startswith("image/") and media_type != "image/svg+xml":
+        return {"type": "image_url", "image_url": {"url": document.data_url}}
+    if media_type.startswith("audio/"):
+        data = base64.b64encode(document.bytes).decode("ascii")
+        known = _AUDIO_FORMATS.get(media_type, media_type.removeprefix("audio/"))
+        return {"type": "input_audio", "input_audio": {"data": data, "format": known}}
+    return None
+
+
+def schema_for_model(schema: Json) -> Json:
+    """Return the schema without scoring annotations: they are no business of the model, and may hold the answers."""
+    if isinstance(schema, list):
+        return [schema_for_model(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _member(key, item) for key, item in schema.items() if not _is_annotation(key)}
+
+
+def response_format(schema: Json) -> dict[str, Json]:
+    """Return the `response_format` of structured mode."""
+    wanted = {"name": "extraction", "schema": schema_for_model(schema), "strict": is_strict(schema)}
+    return {"type": "json_schema", "json_schema": wanted}
+
+
+def is_strict(schema: Json) -> bool:
+    """Whether every object in the schema is closed and requires all its keys, as OpenAI's strict mode demands."""
+    if isinstance(schema, list):
+        return all(is_strict(item) for item in schema)
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        required = schema.get("required")
+        closed = schema.get("additionalProperties") is False
+        if not closed or not isinstance(required, list) or {*required} != {*properties}:
+            return False
+    elif "object" in _types(schema):
+        return False
+    return all(is_strict(item) for key, item in schema.items() if key not in _VALUES)
+
+
+def _types(schema: dict[str, Json]) -> list[Json]:
+    kind = schema.get("type")
+    return kind if isinstance(kind, list) else [kind]
+
+
+def _member(key: str, item: Json) -> Json:
+    if key in _VALUES:
+        return item
+    if key in _SUBSCHEMAS and isinstance(item, dict):
+        return {name: schema_for_model(sub) for name, sub in item.items()}
+    return schema_for_model(item)
+
+
+def _is_annotation(key: str) -> bool:
+    return key == "evaluation_config" or key.startswith("x-eval-")

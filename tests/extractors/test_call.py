@@ -1,0 +1,223 @@
+"""Calling a user's extractor: which arguments it gets, sync and async, and what is made of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+
+import pydantic
+import pytest
+
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.results import FailureKind
+from pytest_extract.errors import ConfigError
+from pytest_extract.extractors.base import Extraction, as_extraction
+from pytest_extract.extractors.call import ARGUMENTS, call_extractor, failure_of
+from pytest_extract.extractors.loop import BackgroundLoop
+
+GIVEN = {name: name.upper() for name in ARGUMENTS}
+
+
+def call(fn, **more):
+    return call_extractor(fn, **GIVEN, **more)
+
+
+class Client:
+    def method(self, document):
+        return document
+
+    async def later(self, schema):
+        return schema
+
+    def __call__(self, case, *, model):
+        return [case, model]
+
+
+def positional_only(schema, document, /, case=3):
+    return [schema, document, case]
+
+
+SIGNATURES = {
+    "none": (lambda: "x", "x"),
+    "two": (lambda document, schema: [document, schema], ["DOCUMENT", "SCHEMA"]),
+    "any order": (lambda prompt, document: [prompt, document], ["PROMPT", "DOCUMENT"]),
+    "keyword only": (lambda *, question: question, "QUESTION"),
+    "defaults of its own": (lambda document, retries=3: [document, retries], ["DOCUMENT", 3]),
+    "default of a known name is not used": (lambda model="m": model, "MODEL"),
+    "all": (lambda **rest: sorted(rest), sorted(ARGUMENTS)),
+    "some and all": (lambda case, **rest: [case, len(rest)], ["CASE", 5]),
+    "star": (lambda document, *rest: [document, rest], ["DOCUMENT", ()]),
+    "positional only": (positional_only, ["SCHEMA", "DOCUMENT", "CASE"]),
+    "method": (Client().method, "DOCUMENT"),
+    "callable object": (Client(), ["CASE", "MODEL"]),
+    "partial": (functools.partial(lambda document, flag: [document, flag], flag=1), ["DOCUMENT", 1]),
+    "async method": (Client().later, "SCHEMA"),
+    "lambda that returns a coroutine": (lambda schema: Client().later(schema), "SCHEMA"),
+}
+
+
+@pytest.mark.parametrize(("fn", "expected"), SIGNATURES.values(), ids=SIGNATURES)
+def test_an_extractor_gets_what_it_names(fn, expected):
+    assert call(fn).output == expected
+
+
+def generator(document):
+    yield document
+
+
+REFUSED = {
+    "not callable": ("model", "cannot be called; return a function"),
+    "misspelt": (lambda docment: 1, "did you mean 'document'?"),
+    "unknown": (lambda retries: 1, "it may name: document, schema"),
+    "unknown keyword": (lambda *, zzz: 1, "asks for 'zzz'"),
+    "no signature": (dict, "has no signature"),
+    "generator": (generator, "it has `yield` in it"),
+    "coroutine instead of a function": (None, "cannot be called"),
+}
+
+
+@pytest.mark.parametrize(("fn", "message"), REFUSED.values(), ids=REFUSED)
+def test_an_unusable_extractor_is_told_what_is_wrong(fn, message):
+    with pytest.raises(ConfigError, match=message.replace("(", r"\(")):
+        call(fn)
+
+
+def test_the_extractors_own_exception_comes_through():
+    def fails(document):
+        raise KeyError(document)
+
+    async def fails_later(document):
+        raise KeyError(document)
+
+    for fn in (fails, fails_later):
+        with pytest.raises(KeyError, match="DOCUMENT"):
+            call(fn)
+
+
+async def slow_echo(document):
+    await asyncio.sleep(0.01)
+    return document
+
+
+def test_async_works_inside_a_running_loop():
+    async def inside():
+        return call(slow_echo).output
+
+    assert asyncio.run(inside()) == "DOCUMENT"
+
+
+def test_a_shared_loop_serves_all_calls_and_several_threads():
+    loops = []
+
+    async def which(document):
+        loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return document
+
+    with BackgroundLoop() as loop:
+        threads = [threading.Thread(target=call, args=(which,), kwargs={"loop": loop}) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        call(which, loop=loop)
+    assert len(loops) == 5
+    assert len(set(loops)) == 1
+    assert loops[0].is_closed()
+
+
+def test_a_closed_loop_cancels_what_still_runs_and_starts_anew():
+    states = []
+
+    async def left_behind():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            states.append("cancelled")
+            raise
+
+    async def starts(document):
+        states.append(asyncio.create_task(left_behind()))
+        await asyncio.sleep(0)
+        return document
+
+    loop = BackgroundLoop()
+    call(starts, loop=loop)
+    loop.close()
+    loop.close()
+    assert states[1:] == ["cancelled"]
+    assert call(slow_echo, loop=loop).output == "DOCUMENT"
+    loop.close()
+
+
+class Line(pydantic.BaseModel):
+    net_price: float = pydantic.Field(alias="netPrice")
+
+
+def test_pydantic_models_become_json_under_their_aliases():
+    line = Line(netPrice=1.5)
+    assert as_extraction(line).output == {"netPrice": 1.5}
+    assert as_extraction([line, {"a": 1}]).output == [{"netPrice": 1.5}, {"a": 1}]
+    assert as_extraction(Extraction(line, cost_usd=0.1)) == Extraction({"netPrice": 1.5}, cost_usd=0.1)
+
+
+def test_plain_output_is_not_touched():
+    output = {"a": [1]}
+    assert as_extraction(output).output is output
+
+
+def test_a_reported_latency_stays_and_a_missing_one_is_measured():
+    assert call(lambda: Extraction("x", latency_s=12.5)).latency_s == 12.5
+    measured = call(lambda: "x").latency_s
+    assert measured is not None
+    assert measured >= 0
+
+
+class ClientUsage:
+    prompt_tokens = 3
+    completion_tokens = 4
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, None),
+        ({"prompt_tokens": 3}, Usage(prompt_tokens=3)),
+        (Usage(total_tokens=1), Usage(total_tokens=1)),
+        (ClientUsage(), Usage(prompt_tokens=3, completion_tokens=4)),
+    ],
+    ids=["none", "mapping", "ours", "object"],
+)
+def test_usage_in_every_form(usage, expected):
+    assert as_extraction(Extraction("x", usage=usage)).usage == expected
+
+
+@pytest.mark.parametrize(("usage", "message"), [({"promt_tokens": 1}, "prompt_tokens"), (7, "not int")])
+def test_usage_that_is_none_is_refused(usage, message):
+    with pytest.raises(ConfigError, match=message):
+        as_extraction(Extraction("x", usage=usage))
+
+
+class ContextWindowExceededError(Exception):
+    """As litellm names it."""
+
+
+class StatusError(Exception):
+    status_code = 400
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ContextWindowExceededError("x"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("prompt is too long: 210000 tokens > 200000 maximum"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
+        (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
+        (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
+        (StatusError("invalid model"), FailureKind.EXTRACTOR_ERROR),
+        (ValueError("my page limit of the context window"), FailureKind.EXTRACTOR_ERROR),
+    ],
+)
+def test_what_an_exception_means(error, kind):
+    assert failure_of(error).kind is kind

@@ -21,8 +21,8 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "schema_tools"),
-    ("cases", "extractors", "judge", "redact"),
+    ("documents", "schema_tools", "atomic", "redact", "llm_errors", "llm"),
+    ("cases", "extractors", "judge"),
     ("recordings", "results_file", "gating"),
     ("api", "run"),
     ("report", "testing"),

@@ -1,0 +1,268 @@
+"""One case from its settings: files found and read, schema compiled, gold and field names checked against it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
+from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.layers import Settings
+from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Repeat, Thresholds
+from pytest_extract.cases.patterns import unknown_field
+from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.sources import Mistake, Source
+from pytest_extract.core.gates import GateConfig
+from pytest_extract.core.values import Json, path_text
+from pytest_extract.documents import Document
+from pytest_extract.errors import CaseFileError, SchemaError
+
+if TYPE_CHECKING:
+    from pytest_extract.core.scorer import Scorer
+
+GOLD_ERRORS: Final = 5
+"""Schema violations told of one gold; more are counted."""
+ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gold:
+    value: Json
+    source: Source
+    steps: Steps
+
+
+class CaseBuilder:
+    """Builds one case; every mistake goes to `mistakes`, and then there is no case."""
+
+    def __init__(self, settings: Settings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
+        self._settings = settings
+        self._values = settings.values
+        self._cache = cache
+        self._mistakes = mistakes
+        self._begin = len(mistakes)
+
+    def build(self, name: str, line: int) -> Case | None:
+        """Return the case, or None after telling every mistake that keeps it from running."""
+        self._require()
+        document = self._document()
+        schema = self._schema()
+        gold = self._gold()
+        prompt = self._read("prompt", self._cache.prompt) if "prompt" in self._values else None
+        scorer = self._scorer(schema) if schema is not None else None
+        gates = GateConfig.from_json(self._values.get("gates", NOTHING))
+        if scorer is not None:
+            self._check_fields(scorer)
+            if gold is not None and gates.schema:
+                self._check_gold(scorer, gold)
+        if len(self._mistakes) > self._begin or self._settings.spoilt:
+            return None
+        assert document is not None  # noqa: S101 - without them there is a mistake
+        assert schema is not None  # noqa: S101
+        assert scorer is not None  # noqa: S101
+        assert gold is not None  # noqa: S101
+        values = self._values
+        return Case(
+            id=name,
+            path=self._settings.own.source.path,
+            line=line,
+            document=document,
+            schema=schema.value,
+            scorer=scorer,
+            gold=gold.value,
+            gold_path=gold.source.path,
+            gold_steps=gold.steps,
+            gold_line=gold.source.first_line,
+            schema_path=schema.source.path,
+            schema_sha256=schema.sha256,
+            question=values.get("question"),
+            prompt=prompt,
+            semantics=scorer.semantics,
+            nulls=values.get("nulls"),
+            modality=values.get("modality") or modality_of(document.media_type),
+            marks=values.get("marks", ()),
+            tags=_frozen(values.get("tags")),
+            repeat=values.get("repeat") or Repeat(),
+            accept=_frozen(values.get("accept")),
+            absent=_frozen(values.get("absent")),
+            known_failures=values.get("known_failures", ()),
+            gates=gates,
+            thresholds=thresholds_of(values.get("thresholds", NOTHING)),
+            overrides=_frozen(values.get("overrides")),
+        )
+
+    def _tell(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
+        layer = self._settings.layer_of(key, *below)
+        self._mistakes.append(Mistake(layer.source, (*layer.steps, key, *below), message, on_key))
+
+    def _require(self) -> None:
+        own = self._settings.own
+        given = self._values.keys() | self._settings.spoilt
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
+        if "document" not in given and "text" not in given:
+            missing.insert(0, "`document` (a path) or `text`")
+        if missing:
+            self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {' and '.join(missing)}"))
+        if "document" in self._values and "text" in self._values:
+            self._tell("has both `document` and `text`; keep one of them", "text", on_key=True)
+
+    def _path(self, key: str) -> Path:
+        return self._settings.layer_of(key).base / str(self._values[key])
+
+    def _read(self, key: str, read: Any) -> Any:
+        """Read the file that a key names; a mistake of the file's own keeps its own place."""
+        path = self._path(key)
+        try:
+            return read(path)
+        except CaseFileError as error:
+            if path.is_file():
+                self._mistakes.append(_mistake_in(error))
+            else:
+                self._tell(_no_file(key, path), key)
+            return None
+
+    def _document(self) -> Document | None:
+        if "text" in self._values:
+            return Document(text=self._values["text"])
+        if "document" not in self._values:
+            return None
+        path = self._path("document")
+        if not path.is_file():
+            self._tell(_no_file("document", path), "document")
+            return None
+        return Document(path=path)
+
+    def _schema(self) -> SchemaPlace | None:
+        value = self._values.get("schema")
+        if value is None:
+            return None
+        layer = self._settings.layer_of("schema")
+        if not isinstance(value, str):
+            return self._cache.inline_schema(value, layer.source, (*layer.steps, "schema"))
+        name, _, pointer = value.partition("#")
+        path = layer.base / name
+        try:
+            source = self._cache.source(path)
+        except CaseFileError as error:
+            if path.is_file():
+                self._mistakes.append(_mistake_in(error))
+            else:
+                self._tell(_no_file("schema", path), "schema")
+            return None
+        place = self._cache.schema_in(source, pointer)
+        if place is None:
+            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {path.name}", "schema")
+            return None
+        spoilt = spoils(source, place.steps)
+        self._mistakes.extend(spoilt)
+        return None if spoilt else place
+
+    def _gold(self) -> _Gold | None:
+        if "gold" not in self._values:
+            return None
+        value = self._values["gold"]
+        if not isinstance(value, str):
+            layer = self._settings.layer_of("gold")
+            return _Gold(value, layer.source, (*layer.steps, "gold"))
+        source = self._read("gold", self._cache.source)
+        if source is None:
+            return None
+        spoilt = spoils(source, ())
+        self._mistakes.extend(spoilt)
+        return None if spoilt else _Gold(source.value, source, ())
+
+    def _scorer(self, schema: SchemaPlace) -> Scorer | None:
+        values = self._values
+        compiled = self._cache.scorer(
+            schema, values.get("semantics"), values.get("nulls"), values.get("overrides", NOTHING)
+        )
+        if not isinstance(compiled, tuple):
+            return compiled
+        for error in compiled:
+            self._tell_schema_error(error, schema)
+        return None
+
+    def _tell_schema_error(self, error: SchemaError, schema: SchemaPlace) -> None:
+        if error.override is not None:
+            self._tell(f"`overrides`: {error.override}: {error.message}", "overrides", error.override, on_key=True)
+            return
+        steps = pointer_steps(schema.value, error.pointer) or ()
+        where = f"at {error.pointer}: " if error.pointer else ""
+        self._mistakes.append(Mistake(schema.source, (*schema.steps, *steps), f"the schema {where}{error.message}"))
+
+    def _check_fields(self, scorer: Scorer) -> None:
+        for key, name, *below in _named_fields(self._values):
+            problem = unknown_field(name, scorer.patterns)
+            if problem is not None:
+                self._tell(f"`{key}`: {problem}", key, *below, on_key=key != "known_failures")
+
+    def _check_gold(self, scorer: Scorer, gold: _Gold) -> None:
+        validator = scorer.validator
+        if validator.is_valid(gold.value):
+            return
+        errors = list(validator.errors(gold.value, GOLD_ERRORS + 1))
+        for path, message in errors[:GOLD_ERRORS]:
+            told = f"the gold does not satisfy its schema at {path_text(path)}: {message}; {ACCEPT_GOLD}"
+            self._mistakes.append(Mistake(gold.source, (*gold.steps, *path), told))
+
+
+def _named_fields(values: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield (key, field, steps below the key) of everything that names a field of the schema."""
+    for name in values.get("thresholds", NOTHING).get("fields", NOTHING):
+        yield "thresholds", name, "fields", name
+    for key in ("accept", "absent", "overrides"):
+        for name in values.get(key, NOTHING):
+            yield key, name, name
+    known: KnownFailure
+    for index, known in enumerate(values.get("known_failures", ())):
+        yield "known_failures", known.path, index, "path"
+
+
+def thresholds_of(clean: Mapping[str, Any]) -> Thresholds:
+    """Make thresholds of a checked mapping; `pass_rate: 1.0` where it names no measure and no field."""
+    limits = ("fields", "max_cost_usd", "max_latency_s")
+    measures = {key: value for key, value in clean.items() if key not in limits}
+    fields = clean.get("fields", NOTHING)
+    if not measures and not fields:
+        measures = {"pass_rate": 1.0}
+    return Thresholds(
+        measures=MappingProxyType(measures),
+        fields=_frozen(fields),
+        max_cost_usd=clean.get("max_cost_usd"),
+        max_latency_s=clean.get("max_latency_s"),
+    )
+
+
+def modality_of(media_type: str) -> Modality:
+    """Return the modality that a document has unless the case says otherwise (contract, section 2)."""
+    if media_type.startswith("image/") or media_type == "application/pdf":
+        return "image"
+    return "audio" if media_type.startswith("audio/") else "text"
+
+
+def _frozen(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return MappingProxyType(dict(value)) if value else NOTHING
+
+
+def _mistake_in(error: CaseFileError) -> Mistake:
+    """Carry over a mistake that a file's reader placed itself."""
+    from pytest_extract.cases.positions import Parsed, Place
+
+    source = Source(error.path, "", "json", Parsed(None))
+    return Mistake(source, (), error.message, place=Place(error.line or 1, error.column or 1))
+
+
+def _no_file(key: str, path: Path) -> str:
+    """Say that a file is not there, with the nearest name in its folder."""
+    if path.is_dir():
+        return f"`{key}`: {path} is a folder, not a file"
+    if not path.parent.is_dir():
+        return f"`{key}`: no file {path}: there is no folder {path.parent}"
+    names = [entry.name for entry in os.scandir(path.parent) if entry.is_file()]
+    close = difflib.get_close_matches(path.name, names, n=1)
+    return f"`{key}`: no file {path}" + (f"; did you mean {close[0]!r}?" if close else "")

@@ -1,0 +1,144 @@
+"""What several cases share, read and compiled once: schemas, golds, defaults and prompts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.model import Prompt
+from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
+from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.errors import CaseFileError, SchemaError
+
+if TYPE_CHECKING:
+    from pytest_extract.core.scorer import Scorer
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPlace:
+    """A schema, and where it stands: the source and the steps inside it, the digest of its content."""
+
+    value: Json
+    source: Source
+    steps: Steps
+    sha256: str
+
+
+class SchemaCache:
+    """Reads each file once while it stays the same on disk, and compiles each schema once per way of scoring it.
+
+    One cache serves a whole collection; there is no other state. Errors are kept as well, so that a broken schema
+    that a thousand cases name is read once and told once.
+
+    `compile_schema` is called with (schema, semantics=, nulls=, overrides=); a project with own metrics binds them.
+    """
+
+    def __init__(self, compile_schema: Callable[..., Scorer] | None = None) -> None:
+        self._compile = compile_schema or _compiler()
+        self._files: dict[tuple[str, str], tuple[tuple[int, int], object]] = {}
+        self._schemas: dict[tuple[int, str], SchemaPlace] = {}
+        self._digests: dict[int, tuple[Json, str]] = {}
+        self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
+
+    def source(self, path: Path) -> Source:
+        """Return a JSON or YAML file; raises CaseFileError when it cannot be read."""
+        return self._file("source", path, read_source)
+
+    def prompt(self, path: Path) -> Prompt:
+        """Return a prompt file; raises CaseFileError when it cannot be read."""
+        return self._file("prompt", path, _read_prompt)
+
+    def keep(self, kind: str, path: Path, read: Callable[[Path], T]) -> T:
+        """Return what `read` makes of a file, called once while the file stays the same; raises its CaseFileError."""
+        return self._file(kind, path, read)
+
+    def _file(self, kind: str, path: Path, read: Callable[[Path], T]) -> T:
+        try:
+            status = path.stat()
+        except (OSError, ValueError):
+            stamp = (0, -1)
+        else:
+            stamp = (status.st_mtime_ns, status.st_size)
+        key = (kind, os.path.normpath(path))
+        kept = self._files.get(key)
+        if kept is None or kept[0] != stamp:
+            content: object
+            try:
+                content = read(path)
+            except CaseFileError as error:
+                content = error
+            kept = self._files[key] = (stamp, content)
+        if isinstance(kept[1], CaseFileError):
+            raise kept[1]
+        return kept[1]  # type: ignore[return-value]  # the kind in the key says what `read` made
+
+    def schema_in(self, source: Source, pointer: str) -> SchemaPlace | None:
+        """Return the schema that a JSON pointer names in a source; None when nothing stands there."""
+        kept = self._schemas.get((id(source), pointer))
+        if kept is not None and kept.source is source:
+            return kept
+        steps = pointer_steps(source.value, pointer)
+        if steps is None:
+            return None
+        place = SchemaPlace(*self._with_digest(_reached(source.value, steps), source, steps))
+        self._schemas[id(source), pointer] = place
+        return place
+
+    def inline_schema(self, value: Json, source: Source, steps: Steps) -> SchemaPlace:
+        """Return a schema that stands in a case file itself."""
+        return SchemaPlace(*self._with_digest(value, source, steps))
+
+    def _with_digest(self, value: Json, source: Source, steps: Steps) -> tuple[Json, Source, Steps, str]:
+        kept = self._digests.get(id(value))
+        if kept is None or kept[0] is not value:
+            text = canonical_json(value).encode("utf-8", "surrogatepass")
+            kept = self._digests[id(value)] = (value, hashlib.sha256(text).hexdigest())
+        return kept[0], source, steps, kept[1]
+
+    def scorer(
+        self, schema: SchemaPlace, semantics: str | None, nulls: str | None, overrides: Mapping[str, Json]
+    ) -> Scorer | tuple[SchemaError, ...]:
+        """Return the compiled schema, or every configuration mistake in it."""
+        key = (schema.sha256, semantics or "", nulls or "", canonical_json(dict(overrides)) if overrides else "")
+        kept = self._compiled.get(key)
+        if kept is None:
+            try:
+                kept = self._compile(schema.value, semantics=semantics, nulls=nulls, overrides=overrides)
+            except SchemaError as error:
+                kept = error.errors
+            self._compiled[key] = kept
+        return kept
+
+
+def _compiler() -> Callable[..., Scorer]:
+    from pytest_extract.core.scorer import compile_schema
+
+    return compile_schema
+
+
+def _reached(value: Json, steps: Steps) -> Json:
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def _read_prompt(path: Path) -> Prompt:
+    text = read_text(path)
+    return Prompt(path=path, text=text, sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def spoils(source: Source, steps: Steps) -> tuple[Mistake, ...]:
+    """Return the source's own mistakes at or around a place, so that nothing spoilt is used."""
+    return tuple(
+        Mistake(source, problem.steps, problem.message, place=problem.place)
+        for problem in source.parsed.problems
+        if problem.steps[: len(steps)] == steps or steps[: len(problem.steps)] == problem.steps
+    )

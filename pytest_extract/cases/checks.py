@@ -1,0 +1,335 @@
+"""The keys of a case and what each may hold: one small function per key, all in one table.
+
+A check gets the value as the file has it, and returns a clean plain value or BAD. It tells every mistake that it finds,
+with the place below the key; nothing here reads a file or knows a schema.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from pytest_extract.cases.marks import parse_mark
+from pytest_extract.cases.model import KnownFailure, Mark, Repeat
+from pytest_extract.cases.positions import Steps
+from pytest_extract.core.semantics import SEMANTICS
+from pytest_extract.core.values import Json, json_type
+from pytest_extract.errors import nearest
+
+
+class _Bad(Enum):
+    BAD = "BAD"
+
+
+BAD: Final = _Bad.BAD
+"""A value that cannot be used; the mistake has been told."""
+
+
+class Tell(Protocol):
+    """Notes a mistake: its place, what is wrong and what would be right; `on_key`: the key is meant, not its value."""
+
+    def __call__(self, at: Steps, message: str, *, on_key: bool = False) -> None:
+        """Note one mistake."""
+
+
+Check: TypeAlias = Callable[[Json, Steps, Tell], Any]
+
+MEASURES: Final = (
+    "pass_rate", "mean_score", "precision", "recall", "f1",
+    "json_parse", "json_pass", "value_accuracy", "faithfulness", "path_recall", "structure_coverage", "type_safety",
+    "perfect", "required_key_recall", "syntax", "key_match", "strict",
+)  # fmt: skip
+"""The measures that a threshold can bound (contract, section 6)."""
+LIMITS: Final = ("max_cost_usd", "max_latency_s")
+MODALITIES: Final = ("text", "image", "audio")
+NULLS: Final = ("absent", "value")
+ABSENCES: Final = ("must", "either")
+COVERAGE_MODES: Final = ("hard", "soft")
+
+
+def _is_number(value: Json) -> bool:
+    return value.__class__ in (int, float) and math.isfinite(value)
+
+
+def _shown(value: Json) -> str:
+    """Say a value in a message: as JSON when it is a short scalar, else by its type."""
+    if isinstance(value, (dict, list)):
+        return f"{'an' if json_type(value)[0] in 'ao' else 'a'} {json_type(value)}"
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _text(value: Json, at: Steps, tell: Tell) -> str | Literal[_Bad.BAD]:
+    if value.__class__ is str:
+        return str(value)
+    tell(at, f"must be a text, not {_shown(value)}{_quote_hint(value)}")
+    return BAD
+
+
+def _quote_hint(value: Json) -> str:
+    return "; put it in quotes" if value.__class__ in (int, float, bool) else ""
+
+
+def _name_of_file(value: Json, at: Steps, tell: Tell) -> str | Literal[_Bad.BAD]:
+    if value.__class__ is str and value.strip() and "\0" not in value:
+        return str(value)
+    tell(at, f"must be the path of a file, not {_shown(value)}")
+    return BAD
+
+
+def _one_of(names: Iterable[str]) -> Check:
+    known = tuple(names)
+
+    def check(value: Json, at: Steps, tell: Tell) -> Any:
+        if value.__class__ is str and value in known:
+            return value
+        hint = nearest(value, known) if isinstance(value, str) else ""
+        tell(at, f"must be one of {', '.join(known)}, not {_shown(value)}{hint if 'mean' in hint else ''}")
+        return BAD
+
+    return check
+
+
+def _identity(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is int:
+        return str(value)
+    if value.__class__ is not str:
+        tell(at, f"must be a text, not {_shown(value)}{_quote_hint(value)}")
+        return BAD
+    if not value.strip() or value != value.strip() or "::" in value or not value.isprintable():
+        wanted = "a printable text without `::` and without spaces at its ends (it becomes part of the test's id)"
+        tell(at, f"must be {wanted}, not {_shown(value)}")
+        return BAD
+    return value
+
+
+def _schema(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ in (dict, bool) or (value.__class__ is str and value.strip() and "\0" not in value):
+        return value
+    tell(at, f"must be a path (`file.json`, `file.json#/pointer`) or a JSON Schema, not {_shown(value)}")
+    return BAD
+
+
+def _anything(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is str and (not value.strip() or "\0" in value):
+        tell(at, f"must be the path of a file, or the gold value itself, not {_shown(value)}")
+        return BAD
+    return value
+
+
+def _marks(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is str:
+        value, single = [value], True
+    else:
+        single = False
+    if value.__class__ is not list:
+        tell(at, f"must be a list of marks, not {_shown(value)}")
+        return BAD
+    marks: list[Mark] = []
+    for index, text in enumerate(value):
+        here = at if single else (*at, index)
+        if text.__class__ is not str:
+            tell(here, f"must be a mark as a text, not {_shown(text)}")
+            continue
+        try:
+            marks.append(parse_mark(text))
+        except ValueError as error:
+            tell(here, str(error))
+    return tuple(marks) if len(marks) == len(value) else BAD
+
+
+def _mapping(what: str, check: Check, keys: Iterable[str] | None = None) -> Check:
+    """Make the check of a mapping whose values obey `check`; with `keys`, only these may stand in it."""
+    known = None if keys is None else frozenset(keys)
+
+    def check_mapping(value: Json, at: Steps, tell: Tell) -> Any:
+        if value.__class__ is not dict:
+            tell(at, f"must be a mapping of {what}, not {_shown(value)}")
+            return BAD
+        clean: dict[str, Any] = {}
+        for key, part in value.items():
+            if known is not None and key not in known:
+                tell((*at, key), f"no {what.split(' to ')[0]} {key!r}{nearest(key, known)}", on_key=True)
+            else:
+                clean[key] = check(part, (*at, key), tell)
+        return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
+
+    return check_mapping
+
+
+def _tag(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is str:
+        return value
+    if value.__class__ in (int, float):
+        return str(value)
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    tell(at, f"must be a text or a number, not {_shown(value)}")
+    return BAD
+
+
+def _share(value: Json, at: Steps, tell: Tell) -> Any:
+    if _is_number(value) and 0 <= value <= 1:
+        return float(value)
+    tell(at, f"must be a number from 0 to 1, not {_shown(value)}")
+    return BAD
+
+
+def _amount(value: Json, at: Steps, tell: Tell) -> Any:
+    if _is_number(value) and value >= 0:
+        return float(value)
+    tell(at, f"must be a number, 0 or more, not {_shown(value)}")
+    return BAD
+
+
+def _flag(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is bool:
+        return value
+    tell(at, f"must be true or false, not {_shown(value)}")
+    return BAD
+
+
+def _count(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is int and value >= 1:
+        return value
+    tell(at, f"must be a whole number, 1 or more, not {_shown(value)}")
+    return BAD
+
+
+def _fields_of(what: str, checks: Mapping[str, Check]) -> Check:
+    """Make the check of a mapping with fixed keys, each with its own check and all optional."""
+
+    def check_fields(value: Json, at: Steps, tell: Tell) -> Any:
+        if value.__class__ is not dict:
+            tell(at, f"must be a mapping with {', '.join(checks)}, not {_shown(value)}")
+            return BAD
+        clean: dict[str, Any] = {}
+        for key, part in value.items():
+            check = checks.get(key)
+            if check is None:
+                tell((*at, key), f"{what} has no key {key!r}{nearest(key, checks)}", on_key=True)
+            else:
+                clean[key] = check(part, (*at, key), tell)
+        return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
+
+    return check_fields
+
+
+_REPEAT_KEYS = _fields_of("repeat", {"of": _count, "pass": _count})
+
+
+def _repeat(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is not dict:
+        count = _count(value, at, tell)
+        return BAD if count is BAD else Repeat(of=count, passes=count)
+    clean = _REPEAT_KEYS(value, at, tell)
+    if clean is BAD:
+        return BAD
+    if "of" not in clean:
+        tell(at, "needs `of`, how often to run")
+        return BAD
+    repeat = Repeat(of=clean["of"], passes=clean.get("pass", clean["of"]))
+    if repeat.passes > repeat.of:
+        tell((*at, "pass"), f"cannot be more than `of`: {repeat.passes} of {repeat.of}")
+        return BAD
+    return repeat
+
+
+def _readings(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is list and value:
+        return tuple(value)
+    tell(at, f"must be a list of further right values, not {_shown(value) if value != [] else 'an empty one'}")
+    return BAD
+
+
+def _day(value: Json, at: Steps, tell: Tell) -> Any:
+    try:
+        if isinstance(value, str) and len(value) == 10:
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    tell(at, f"must be a day written YYYY-MM-DD, not {_shown(value)}")
+    return BAD
+
+
+_KNOWN_FAILURE = _fields_of("a known failure", {"path": _text, "until": _day, "reason": _text})
+
+
+def _known_failures(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is not list:
+        tell(at, f"must be a list of {{path, until, reason}}, not {_shown(value)}")
+        return BAD
+    known: list[KnownFailure] = []
+    for index, entry in enumerate(value):
+        here = (*at, index)
+        clean = _KNOWN_FAILURE(entry, here, tell)
+        if clean is BAD:
+            continue
+        if "path" not in clean:
+            tell(here, "needs `path`, the field that fails")
+            continue
+        known.append(KnownFailure(**clean))
+    return tuple(known) if len(known) == len(value) else BAD
+
+
+_COVERAGE = _fields_of("coverage", {"mode": _one_of(COVERAGE_MODES), "floor": _share})
+_FIELD_SHARES = _mapping("field to lowest mean score", _share)
+THRESHOLDS: Final[Mapping[str, Check]] = MappingProxyType(
+    {**dict.fromkeys(MEASURES, _share), "fields": _FIELD_SHARES, **dict.fromkeys(LIMITS, _amount)}
+)
+
+
+def _thresholds(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ is not dict:
+        tell(at, f"must be a mapping of measure to lowest value, not {_shown(value)}")
+        return BAD
+    clean: dict[str, Any] = {}
+    for key, part in value.items():
+        check = THRESHOLDS.get(key)
+        if check is None:
+            tell((*at, key), f"no measure or limit {key!r}{nearest(key, THRESHOLDS)}", on_key=True)
+        else:
+            clean[key] = check(part, (*at, key), tell)
+    return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
+
+
+def _override(value: Json, at: Steps, tell: Tell) -> Any:
+    if value.__class__ in (str, dict, list):
+        return value
+    tell(at, f"must be a metric's name, `skip`, or a mapping such as {{metric: …}}, not {_shown(value)}")
+    return BAD
+
+
+CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
+    {
+        "document": _name_of_file,
+        "text": _text,
+        "schema": _schema,
+        "gold": _anything,
+        "id": _identity,
+        "question": _text,
+        "prompt": _name_of_file,
+        "semantics": _one_of(SEMANTICS),
+        "nulls": _one_of(NULLS),
+        "modality": _one_of(MODALITIES),
+        "marks": _marks,
+        "tags": _mapping("tag to value", _tag),
+        "repeat": _repeat,
+        "accept": _mapping("field to list of right values", _readings),
+        "absent": _mapping("field to must or either", _one_of(ABSENCES)),
+        "known_failures": _known_failures,
+        "gates": _fields_of("gates", {"schema": _flag, "coverage": _COVERAGE}),
+        "thresholds": _thresholds,
+        "overrides": _mapping("field to scoring", _override),
+    }
+)
+"""Every key of a case and its check."""
+MERGED: Final = frozenset(("tags", "accept", "absent", "gates", "thresholds", "overrides"))
+"""Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""
+FILE_KEYS: Final = ("cases", "defaults", "dataset")
+"""Keys that a file may have beside a case's, or instead."""

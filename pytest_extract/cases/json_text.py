@@ -1,0 +1,165 @@
+"""JSON text -> plain values, and on demand the line and column of any of them.
+
+Stricter than `json.loads`: a duplicate key, NaN, Infinity and a number out of range are mistakes with their place.
+Places are computed by a second pass over the tokens, only when there is a mistake to report.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from itertools import accumulate
+from typing import NamedTuple
+
+from pytest_extract.cases.positions import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.core.values import Json, Step
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_BRACKET = re.compile(r"[\[\]{}]")
+_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{309}")
+
+
+class _Suspect(Exception):
+    """The text is JSON but for something that the second pass will name."""
+
+
+def read_json(text: str, first_line: int = 1) -> Parsed:
+    """Read one JSON document that begins at line `first_line` of its file; TextError where there is no reading on."""
+    _bound_depth(text, first_line)
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno)) from None
+    except (_Suspect, ValueError):  # ValueError: an integer with more digits than Python converts
+        return _read_suspect(text, first_line)
+    return Parsed(value)
+
+
+def _read_suspect(text: str, first_line: int) -> Parsed:
+    try:
+        value = json.loads(text, parse_int=_in_range, parse_float=_in_range, parse_constant=lambda _: None)
+    except json.JSONDecodeError as error:
+        raise TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno)) from None
+    return Parsed(value, tuple(_problems(text, first_line)))
+
+
+def _bound_depth(text: str, first_line: int) -> None:
+    """Refuse what would end Python's recursion; brackets inside strings are told apart only when it looks so."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return
+    deepest = max(accumulate(1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(text)), default=0)
+    if deepest <= MAX_DEPTH:
+        return
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        part = match.group()
+        depth += 1 if part in "[{" else -1 if part in "]}" else 0
+        if depth > MAX_DEPTH:
+            place = _Lines(text, first_line).place(match.start())
+            raise TextError(f"nested deeper than {MAX_DEPTH} levels", place)
+
+
+def find_in_json(text: str, targets: Collection[Target], first_line: int = 1) -> dict[Target, Place]:
+    """Return the places of those targets that are there; of a duplicate key the last."""
+    wanted = set(targets)
+    lines = _Lines(text, first_line)
+    return {token.target: lines.place(token.offset) for token in _walk(text) if token.target in wanted}
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise _Suspect
+    return value
+
+
+def _refuse(_: str) -> Json:
+    raise _Suspect
+
+
+def _in_range(text: str) -> Json:
+    try:
+        return number(text)
+    except ValueError:
+        return None
+
+
+def _problems(text: str, first_line: int) -> Iterator[Problem]:
+    seen: set[Target] = set()
+    lines = _Lines(text, first_line)
+    for target, offset, part in _walk(text):
+        if target.on_key and target in seen:
+            yield Problem(target.steps[:-1], f"duplicate key {target.steps[-1]!r}", lines.place(offset))
+        elif part in ("NaN", "Infinity", "-Infinity"):
+            yield Problem(target.steps, f"{part} is no JSON number", lines.place(offset))
+        elif part[0] in "-0123456789" and not target.on_key:
+            try:
+                number(part)
+            except ValueError:
+                yield Problem(target.steps, "the number is out of range", lines.place(offset))
+        seen.add(target)
+
+
+class _Token(NamedTuple):
+    target: Target
+    offset: int
+    text: str
+
+
+def _walk(text: str) -> Iterator[_Token]:
+    """Yield each key and each value's first token with its path; `text` is known to be JSON."""
+    steps: list[Step] = []
+    expect_key = False
+    for match in _TOKEN.finditer(text):
+        part = match.group()
+        if part == ":":
+            expect_key = False
+        elif part == ",":
+            last = steps[-1]
+            expect_key = isinstance(last, str)
+            if isinstance(last, int):
+                steps[-1] = last + 1
+        elif part in "}]":
+            steps.pop()
+        elif expect_key:
+            steps[-1] = json.loads(part)
+            yield _Token(Target(tuple(steps), on_key=True), match.start(), part)
+        else:
+            yield _Token(Target(tuple(steps)), match.start(), part)
+            if part in "{[":
+                steps.append("" if part == "{" else 0)
+                expect_key = part == "{"
+
+
+class _Lines:
+    """Offsets to lines and columns; offsets are asked for in rising order, so each is found from the one before."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._text = text
+        self._line = first_line
+        self._start = 0
+
+    def place(self, offset: int) -> Place:
+        newline = self._text.find("\n", self._start, offset)
+        while newline >= 0:
+            self._line += 1
+            self._start = newline + 1
+            newline = self._text.find("\n", self._start, offset)
+        return Place(self._line, offset - self._start + 1)
+
+
+def pointer_steps(value: Json, pointer: str) -> Steps | None:
+    """Return the path that a JSON pointer (RFC 6901) names in `value`, or None when nothing stands there."""
+    steps: list[Step] = []
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            steps.append(int(name))
+            value = value[int(name)]
+        elif isinstance(value, dict) and name in value:
+            steps.append(name)
+            value = value[name]
+        else:
+            return None
+    return tuple(steps)

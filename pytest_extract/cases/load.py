@@ -1,0 +1,185 @@
+"""Case file -> cases and mistakes: one case, `cases:` or `dataset:`, each with `defaults:`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_extract.cases.build import CaseBuilder, _mistake_in, _no_file
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.checks import CHECKS, FILE_KEYS
+from pytest_extract.cases.layers import Layer, check_layer, lay_over
+from pytest_extract.cases.model import Case
+from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.sources import Mistake, Source, errors_of, parse_source, read_text
+from pytest_extract.core.values import Json, json_type
+from pytest_extract.errors import CaseFileError, nearest
+
+SUFFIXES = (".extract.yaml", ".extract.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """What a case file gives: the cases that can run, and every mistake, both in the order of the file."""
+
+    path: Path
+    cases: tuple[Case, ...]
+    errors: tuple[CaseFileError, ...]
+
+
+def case_name(path: Path) -> str:
+    """Return the name of a case file without its suffix: the id of its one case, unless the case has its own."""
+    return next((path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix)), path.stem)
+
+
+def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
+    """Load every case of a file; a user's mistake is never raised, it is one of `errors`.
+
+    A mistake keeps only its own case from running; one in `defaults` keeps the cases that use what is wrong.
+    `cache` holds what files share; hand the same one to every call of a collection. No document is opened.
+    """
+    loader = _Loader(path, SchemaCache() if cache is None else cache)
+    try:
+        source = parse_source(path, read_text(path), "yaml")
+    except CaseFileError as error:
+        return LoadedFile(path, (), (error,))
+    return LoadedFile(path, tuple(loader.load(source)), errors_of(loader.mistakes))
+
+
+class _Loader:
+    """Loads one case file."""
+
+    def __init__(self, path: Path, cache: SchemaCache) -> None:
+        self.mistakes: list[Mistake] = []
+        self._path = path
+        self._cache = cache
+        self._ids: dict[str, int] = {}
+
+    def load(self, source: Source) -> Iterator[Case]:
+        """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
+        root = source.value
+        for problem in source.parsed.problems:
+            self.mistakes.append(Mistake(source, problem.steps, problem.message, place=problem.place))
+        if not isinstance(root, dict):
+            found = "an empty file" if root is None else json_type(root)
+            message = (
+                f"a case file is a mapping with document, schema and gold, or with cases or dataset; found {found}"
+            )
+            self.mistakes.append(Mistake(source, (), message))
+            return
+        defaults = self._defaults(source, root)
+        if any(not problem.steps for problem in source.parsed.problems):
+            return
+        if "cases" in root or "dataset" in root:
+            self._refuse_strays(source, root)
+        if "cases" in root and "dataset" in root:
+            self.mistakes.append(Mistake(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True))
+        elif "cases" in root:
+            yield from self._cases(source, root["cases"], defaults)
+        elif "dataset" in root:
+            yield from self._dataset(source, root["dataset"], defaults)
+        else:
+            own = {key: value for key, value in root.items() if key not in FILE_KEYS}
+            yield from self._case(source, (), own, defaults, case_name(self._path), 1)
+
+    def _refuse_strays(self, source: Source, root: dict[str, Json]) -> None:
+        for key in root:
+            if key in FILE_KEYS:
+                continue
+            if key in CHECKS:
+                message = f"`{key}` beside `{'cases' if 'cases' in root else 'dataset'}`: put it under `defaults`"
+            else:
+                message = f"unknown key {key!r}{nearest(key, FILE_KEYS)}"
+            self.mistakes.append(Mistake(source, (key,), message, on_key=True))
+
+    def _defaults(self, source: Source, root: dict[str, Json]) -> Layer | None:
+        value = root.get("defaults")
+        if value is None:
+            return None
+        steps: Steps = ("defaults",)
+        if isinstance(value, str):
+            path = source.path.parent / value
+            try:
+                named = self._cache.keep("yaml", path, _read_yaml)
+            except CaseFileError as error:
+                missing = Mistake(source, steps, _no_file("defaults", path))
+                self.mistakes.append(_mistake_in(error) if path.is_file() else missing)
+                return _broken(source, steps)
+            for problem in named.parsed.problems:
+                self.mistakes.append(Mistake(named, problem.steps, problem.message, place=problem.place))
+            source, steps, value = named, (), named.value
+        if not isinstance(value, dict):
+            message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
+            self.mistakes.append(Mistake(source, steps, message))
+            return _broken(source, steps)
+        return check_layer(source, steps, value, self.mistakes)
+
+    def _cases(self, source: Source, cases: Json, defaults: Layer | None) -> Iterator[Case]:
+        if not isinstance(cases, list) or not cases:
+            self.mistakes.append(Mistake(source, ("cases",), "`cases` must be a list with at least one case"))
+            return
+        lines = source.parsed.rows.get("cases", [])
+        for index, raw in enumerate(cases):
+            name = f"{case_name(self._path)}-{index + 1}"
+            line = lines[index] if index < len(lines) else 1
+            if isinstance(raw, dict):
+                yield from self._case(source, ("cases", index), raw, defaults, name, line)
+            else:
+                message = f"a case is a mapping with document, schema and gold, not {json_type(raw)}"
+                self.mistakes.append(Mistake(source, ("cases", index), message))
+
+    def _dataset(self, source: Source, value: Json, defaults: Layer | None) -> Iterator[Case]:
+        if not isinstance(value, str) or not value.strip():
+            message = f"`dataset` must be the path of a JSONL file, not {json_type(value)}"
+            self.mistakes.append(Mistake(source, ("dataset",), message))
+            return
+        path = source.path.parent / value
+        try:
+            text = read_text(path)
+        except CaseFileError as error:
+            missing = Mistake(source, ("dataset",), _no_file("dataset", path))
+            self.mistakes.append(_mistake_in(error) if path.is_file() else missing)
+            return
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield from self._record(path, line, number, defaults)
+
+    def _record(self, path: Path, line: str, number: int, defaults: Layer | None) -> Iterator[Case]:
+        try:
+            source = parse_source(path, line, "json", number)
+        except CaseFileError as error:
+            self.mistakes.append(_mistake_in(error))
+            return
+        for problem in source.parsed.problems:
+            self.mistakes.append(Mistake(source, problem.steps, problem.message, place=problem.place))
+        if isinstance(source.value, dict):
+            yield from self._case(source, (), source.value, defaults, f"{case_name(self._path)}-{number}", number)
+        else:
+            message = f"a line of a dataset is an object with document, schema and gold, not {json_type(source.value)}"
+            self.mistakes.append(Mistake(source, (), message))
+
+    def _case(
+        self, source: Source, steps: Steps, raw: dict[str, Json], defaults: Layer | None, name: str, line: int
+    ) -> Iterator[Case]:
+        begin = len(self.mistakes)
+        own = check_layer(source, steps, raw, self.mistakes)
+        settings = lay_over(own, defaults)
+        name = str(settings.values.get("id", name))
+        other = self._ids.setdefault(name, line)
+        if other != line:
+            at = Mistake(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other}")
+            self.mistakes.append(at)
+        case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
+        usable = len(self.mistakes) == begin and not own.broken and not (defaults is not None and defaults.broken)
+        if case is not None and usable:
+            yield case
+
+
+def _read_yaml(path: Path) -> Source:
+    return parse_source(path, read_text(path), "yaml")
+
+
+def _broken(source: Source, steps: Steps) -> Layer:
+    base = source.path.parent
+    return Layer(source, steps, {}, clean={}, spoilt=frozenset(), broken=True, base=base)

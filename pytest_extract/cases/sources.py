@@ -1,0 +1,118 @@
+"""Files that cases name, read once each: their value, their mistakes, and where in them something stands."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pytest_extract.cases.json_text import find_in_json, read_json
+from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextError, find_in_yaml, read_yaml
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError
+
+YAML_SUFFIXES = frozenset((".yaml", ".yml"))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that was read; `first_line` is other than 1 for a line of a JSONL file."""
+
+    path: Path
+    text: str
+    language: Literal["json", "yaml"]
+    parsed: Parsed
+    first_line: int = 1
+
+    @property
+    def value(self) -> Json:
+        """The JSON value of the text."""
+        return self.parsed.value
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the text (hex)."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def places(self, targets: Iterable[Target]) -> dict[Target, Place]:
+        """Return the place of each target, or of the nearest thing around it that is there."""
+        asked = set(targets)
+        ladder = {target: tuple(_around(target)) for target in asked}
+        wanted = {step for rungs in ladder.values() for step in rungs}
+        if self.language == "yaml":
+            found = find_in_yaml(self.text, wanted)
+        else:
+            found = find_in_json(self.text, wanted, self.first_line)
+        start = Place(self.first_line, 1)
+        return {target: next((found[step] for step in ladder[target] if step in found), start) for target in asked}
+
+
+def _around(target: Target) -> Iterable[Target]:
+    """Yield the target and then what is around it, from the inside out; of a missing value its parent's key."""
+    yield target
+    if target.on_key:
+        yield Target(target.steps)
+    for end in range(len(target.steps) - 1, -1, -1):
+        yield Target(target.steps[:end], on_key=True)
+        yield Target(target.steps[:end])
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with a place of a source; the line and column are looked up last, for all mistakes at once."""
+
+    source: Source
+    steps: Steps
+    message: str
+    on_key: bool = False
+    place: Place | None = None
+
+
+def errors_of(mistakes: Iterable[Mistake]) -> tuple[CaseFileError, ...]:
+    """Place every mistake (each source is read a second time, once) and sort them by file, line and column."""
+    by_source: dict[int, list[Mistake]] = {}
+    for mistake in mistakes:
+        by_source.setdefault(id(mistake.source), []).append(mistake)
+    errors: dict[tuple[str, int, int, str], CaseFileError] = {}
+    for group in by_source.values():
+        source = group[0].source
+        places = source.places(Target(item.steps, item.on_key) for item in group if item.place is None)
+        for item in group:
+            line, column = item.place or places[Target(item.steps, item.on_key)]
+            error = CaseFileError(item.message, path=source.path, line=line, column=column)
+            errors[str(source.path), line, column, item.message] = error
+    return tuple(errors[key] for key in sorted(errors))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise CaseFileError(f"cannot be read: {error.strerror or error}", path=path) from None
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
+        message = f"the byte 0x{data[error.start]:02x} is not {error.encoding.upper()}; save the file as UTF-8"
+        raise CaseFileError(message, path=path, line=line, column=column) from None
+    return text.replace("\r\n", "\n")
+
+
+def read_source(path: Path) -> Source:
+    """Read a file by its suffix, `.yaml`/`.yml` as YAML and all else as JSON; raises CaseFileError."""
+    return parse_source(path, read_text(path), "yaml" if path.suffix.lower() in YAML_SUFFIXES else "json")
+
+
+def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> Source:
+    """Read a text that stands in `path`; raises CaseFileError where there is no reading on."""
+    try:
+        parsed = read_yaml(text) if language == "yaml" else read_json(text, first_line)
+    except TextError as error:
+        line, column = error.place or (first_line, None)
+        raise CaseFileError(error.message, path=path, line=line, column=column) from None
+    return Source(path, text, language, parsed, first_line)

@@ -1,0 +1,168 @@
+"""The document of a case: where it is, what kind it is, and its content, read lazily and once.
+
+Content is untrusted: a hostile file ends in a DocumentError, never in a crash of the run.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import hashlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from pytest_extract.documents.errors import DocumentError
+
+__all__ = ("MEDIA_TYPES", "Document", "DocumentError", "media_type_of")
+
+T = TypeVar("T")
+
+MAX_PAGES: Final = 2_000
+"""Pages that are read of a PDF; a longer one is a `page_limit` failure."""
+MAX_TEXT: Final = 50_000_000
+"""Characters that are read of a PDF, all pages together."""
+
+MEDIA_TYPES: Final = MappingProxyType(
+    {
+        ".txt": "text/plain", ".text": "text/plain", ".log": "text/plain", ".eml": "text/plain",
+        ".md": "text/markdown", ".markdown": "text/markdown",
+        ".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml",
+        ".csv": "text/csv", ".tsv": "text/tab-separated-values",
+        ".xml": "application/xml", ".yaml": "application/yaml", ".yml": "application/yaml",
+        ".json": "application/json", ".jsonl": "application/jsonl",
+        ".pdf": "application/pdf",
+        ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+        ".bmp": "image/bmp", ".tif": "image/tiff", ".tiff": "image/tiff", ".heic": "image/heic", ".avif": "image/avif",
+        ".svg": "image/svg+xml",
+        ".mp3": "audio/mpeg", ".wav": "audio/wav", ".flac": "audio/flac", ".ogg": "audio/ogg", ".opus": "audio/opus",
+        ".m4a": "audio/mp4", ".aac": "audio/aac", ".aiff": "audio/aiff",
+        ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    }
+)  # fmt: skip
+"""Media type by suffix; a table of our own, because the system's differs from machine to machine."""
+_OTHER: Final = "application/octet-stream"
+_TEXTUAL: Final = frozenset(
+    ("application/json", "application/jsonl", "application/xml", "application/xhtml+xml", "application/yaml", _OTHER)
+)
+
+
+def media_type_of(name: str) -> str:
+    """Return the media type that a file's suffix says; `application/octet-stream` when it says nothing."""
+    return MEDIA_TYPES.get(Path(name).suffix.lower(), _OTHER)
+
+
+class Document:
+    """A document by path, or an inline text.
+
+    `path` is None for an inline text; `media_type` follows from the path's suffix unless given. Everything else is read
+    when first asked for, once, also when several threads ask at the same time.
+    """
+
+    def __init__(
+        self, path: str | Path | None = None, *, text: str | None = None, media_type: str | None = None
+    ) -> None:
+        if (path is None) == (text is None):
+            raise TypeError("a document has either a path or a text")
+        self.path: Final = None if path is None else Path(path)
+        self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
+        self._inline = text
+        self._read: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"Document({str(self.path)!r})" if self.path is not None else f"Document(text={self._inline!r:.40})"
+
+    def _once(self, name: str, read: Callable[[], T]) -> T:
+        with self._lock:
+            if name not in self._read:
+                self._read[name] = read()
+            value: T = self._read[name]
+            return value
+
+    @property
+    def bytes(self) -> bytes:
+        """The file's bytes, or the inline text's in UTF-8."""
+        return self._once("bytes", self._read_bytes)
+
+    def _read_bytes(self) -> builtins.bytes:
+        if self._inline is not None:
+            return self._inline.encode("utf-8", "surrogatepass")
+        assert self.path is not None  # noqa: S101 - the constructor's rule
+        try:
+            return self.path.read_bytes()
+        except OSError as error:
+            raise DocumentError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the bytes (hex)."""
+        return self._once("sha256", lambda: hashlib.sha256(self.bytes).hexdigest())
+
+    @property
+    def data_url(self) -> str:
+        """The bytes as a `data:` URL, as providers take images, audio and PDF."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.bytes).decode('ascii')}"
+
+    @property
+    def text(self) -> str:
+        """The document's text.
+
+        Text, Markdown, JSON: as it is. HTML: what a reader sees. PDF: its pages, a form feed between them.
+        Raises DocumentError for images, audio and other kinds, which have none.
+        """
+        if self.media_type == "application/pdf":
+            return self._once("text", lambda: "\f".join(self.pages))
+        return self._once("text", self._read_text)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The text of each page of a PDF; every other text is one page."""
+        if self.media_type == "application/pdf":
+            return self._once("pages", self._read_pages)
+        return (self.text,)
+
+    @property
+    def encoding(self) -> str:
+        """The encoding that the text was read in; `latin-1` stands for "neither declared nor UTF-8"."""
+        if self._inline is not None:
+            return "utf-8"
+        return self._once("decoded", self._decode)[1]
+
+    def release(self) -> None:
+        """Forget bytes and texts, so that ten thousand documents need not fit in memory; asked again, read again."""
+        with self._lock:
+            for name in ("bytes", "text", "pages", "decoded"):
+                self._read.pop(name, None)
+
+    def _decode(self) -> tuple[str, str]:
+        from pytest_extract.documents.text import decode
+
+        return decode(self.bytes)
+
+    def _read_text(self) -> str:
+        if self._inline is not None:
+            text = self._inline
+        elif self.media_type.startswith("text/") or self.media_type in _TEXTUAL:
+            if self.media_type == _OTHER and b"\0" in self.bytes:
+                raise DocumentError(f"{self.path}: is not a text; read `document.bytes` with a library that knows it")
+            text = self._once("decoded", self._decode)[0]
+        else:
+            hint = "hand `document.data_url` to a model that can see or hear it"
+            if not self.media_type.startswith(("image/", "audio/")):
+                hint = "read `document.bytes` with a library that knows it"
+            raise DocumentError(f"{self.path}: {self.media_type} has no text; {hint}")
+        if self.media_type in ("text/html", "application/xhtml+xml"):
+            from pytest_extract.documents.text import html_text
+
+            return html_text(text)
+        return text
+
+    def _read_pages(self) -> tuple[str, ...]:
+        from pytest_extract.documents.pdf import pdf_pages
+
+        return pdf_pages(self.bytes, str(self.path or "the document"), max_pages=MAX_PAGES, max_text=MAX_TEXT)

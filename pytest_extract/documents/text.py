@@ -1,0 +1,134 @@
+"""Bytes -> text, and HTML -> what a reader of the page sees."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from html.parser import HTMLParser
+from typing import Final
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"""(?:<meta[^>]{0,200}charset|<\?xml[^>]{0,200}encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
+)
+_HEAD: Final = 4096
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """Return the text and the encoding it was read in: by its byte order mark, as UTF-8, as declared, else Latin-1.
+
+    Latin-1 gives every byte a character, so a text of unknown encoding is read with some letters wrong and never lost.
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return data.decode(encoding, "replace"), encoding
+    try:
+        return data.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        pass
+    declared = _DECLARED.search(data[:_HEAD])
+    if declared is not None:
+        name = declared.group(1).decode("ascii")
+        try:
+            if codecs.lookup(name)._is_text_encoding:  # noqa: SLF001 - keeps `hex`, `zip` and their like out
+                return data.decode(name), codecs.lookup(name).name
+        except (LookupError, UnicodeDecodeError):
+            pass
+    return data.decode("latin-1"), "latin-1"
+
+
+_DROPPED: Final = frozenset(("script", "style", "template", "head"))
+_BLOCKS: Final = frozenset(
+    (
+        "address", "article", "aside", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "fieldset",
+        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
+        "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "title",
+        "tr", "ul",
+    )
+)  # fmt: skip
+_CELLS: Final = frozenset(("td", "th"))
+_SPACE = re.compile(r"[ \t\n\r\f]+")
+
+
+class _Reader(HTMLParser):
+    """Collects the visible text: a line per block, cells of a row apart by a tab, `pre` as it is."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._lines: list[str] = []
+        self._line: list[str] = []
+        self._dropped: list[str] = []
+        self._title = False
+        self._pre = 0
+
+    def text(self) -> str:
+        """Return the lines so far, without empty ones at the ends or in a row."""
+        self._break()
+        text = "\n".join(self._lines)
+        return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
+        if tag == "title":
+            self._title = True
+        elif tag == "body":
+            self._dropped.clear()  # a head that was never closed
+        elif tag in _DROPPED:
+            self._dropped.append(tag)
+        if tag == "br":
+            self._break()
+        elif tag in _BLOCKS:
+            self._break()
+            self._pre += tag == "pre"
+        elif tag in _CELLS and self._line:
+            self._line.append("\t")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self._break()
+            self._title = False
+        elif tag in _DROPPED and tag in self._dropped:
+            while self._dropped.pop() != tag:
+                pass
+        elif tag in _BLOCKS:
+            self._break()
+            if tag == "pre":
+                self._pre = max(0, self._pre - 1)
+
+    def handle_data(self, data: str) -> None:
+        if self._dropped and not self._title:
+            return
+        if self._pre:
+            first, *more = data.split("\n")
+            self._line.append(first)
+            for line in more:
+                self._lines.append("".join(self._line))
+                self._line = [line]
+        else:
+            self._line.append(_SPACE.sub(" ", data))
+
+    def _break(self) -> None:
+        raw = "".join(self._line)
+        line = (
+            raw.rstrip() if self._pre else re.sub(r" *\t *", "\t", re.sub(r" {2,}", " ", raw)).strip(" ").rstrip("\t")
+        )
+        if line:
+            self._lines.append(line)
+        self._line = []
+
+
+def html_text(source: str) -> str:
+    """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text.
+
+    The standard library's parser, and no other: the text must not depend on what is installed beside us.
+    """
+    reader = _Reader()
+    reader.feed(source)
+    reader.close()
+    return reader.text()

@@ -1,0 +1,154 @@
+"""Alignment of two lists: which gold element belongs to which extracted element."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+from pytest_extract.core.align_fit import fit
+from pytest_extract.core.assignment import best_assignment
+from pytest_extract.core.columns import Column, Objective, Problem, encode, strict_key
+from pytest_extract.core.values import Json
+
+
+class Pairing(NamedTuple):
+    """Who belongs to whom, by index.
+
+    `pairs`: (gold, extracted), by gold index; `missing`: gold elements without a partner, in order; `extra`: extracted
+    elements without one, in order of appearance (`by_key` says its own).
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+
+
+def _pairing(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
+    rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
+    return Pairing(
+        tuple(sorted(pairs)),
+        tuple(row for row in range(height) if row not in rows),
+        tuple(column for column in range(width) if column not in columns),
+    )
+
+
+def by_position(height: int, width: int) -> Pairing:
+    """Pair the elements of two lists of these lengths in order."""
+    common = min(height, width)
+    return Pairing(tuple((i, i) for i in range(common)), tuple(range(common, height)), tuple(range(common, width)))
+
+
+def by_key(gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None]) -> Pairing:
+    """Pair elements with equal keys; `None` is an unusable key (struct-extract-eval, `key_field`).
+
+    The first element of a key counts; a gold element with a repeated or unusable key is missing. `extra` holds first
+    the elements whose key nobody asked for, then those with a repeated or unusable key, each in order of appearance.
+    """
+    wanted, offered = _first_places(gold), _first_places(extracted)
+    pairs = [(place, offered[key]) for key, place in wanted.items() if key in offered]
+    return _keyed(pairs, len(gold), len(extracted), offered)
+
+
+def _first_places(keys: Sequence[Hashable | None]) -> dict[Hashable, int]:
+    places: dict[Hashable, int] = {}
+    for place, key in enumerate(keys):
+        if key is not None:
+            places.setdefault(key, place)
+    return places
+
+
+def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, int]) -> Pairing:
+    plain = _pairing(pairs, height, width)
+    counted = set(offered.values())
+    unasked = [place for place in plain.extra if place in counted]
+    return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in counted)))
+
+
+def by_key_fuzzy(
+    gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None], *, cutoff: float = 0.8
+) -> Pairing:
+    """Pair elements with equal keys, then the rest by their most similar keys, as far as these are similar enough.
+
+    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
+    its parts. A part that is no text must be equal, and no part may be below `cutoff`. The rest is paired so that the
+    summed similarity is highest.
+    """
+    exact = by_key(gold, extracted)
+    offered = _first_places(extracted)
+    rows = [place for place in exact.missing if _first_places(gold).get(gold[place]) == place]
+    columns = [place for place in exact.extra if offered.get(extracted[place]) == place]
+    scores = [[_key_similarity(gold[row], extracted[column], cutoff) for column in columns] for row in rows]
+    close = [(rows[i], columns[j]) for i, j in best_assignment(scores).pairs if scores[i][j] > 0]
+    return _keyed([*exact.pairs, *close], len(gold), len(extracted), offered)
+
+
+def _key_similarity(gold: Hashable, extracted: Hashable, cutoff: float) -> float:
+    ours = gold if isinstance(gold, tuple) else (gold,)
+    theirs = extracted if isinstance(extracted, tuple) else (extracted,)
+    if len(ours) != len(theirs):
+        return 0.0
+    total = 0.0
+    for one, other in zip(ours, theirs, strict=True):
+        score = _part_similarity(one, other, cutoff)
+        if not score:
+            return 0.0
+        total += score
+    return total / len(ours)
+
+
+def _part_similarity(one: object, other: object, cutoff: float) -> float:
+    if isinstance(one, str) and isinstance(other, str):
+        from rapidfuzz.distance import Levenshtein
+
+        return Levenshtein.normalized_similarity(one.casefold(), other.casefold(), score_cutoff=cutoff)
+    return 1.0 if one == other else 0.0
+
+
+def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:
+    """Pair equal scalars in order of appearance, whatever their order; the rest is left over.
+
+    `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
+    """
+    waiting: dict[Hashable, deque[int]] = {}
+    for place, value in enumerate(extracted):
+        waiting.setdefault(_typed(key(value)), deque()).append(place)
+    pairs = []
+    for place, value in enumerate(gold):
+        others = waiting.get(_typed(key(value)))
+        if others:
+            pairs.append((place, others.popleft()))
+    return _pairing(pairs, len(gold), len(extracted))
+
+
+def _typed(key: Hashable) -> Hashable:
+    return key if isinstance(key, str) else (type(key), key)
+
+
+def best_fit(
+    columns: Sequence[Column],
+    height: int,
+    width: int,
+    *,
+    objective: Objective,
+    omitted: Sequence[float] | None = None,
+    hallucinated: Sequence[float] | None = None,
+) -> Pairing:
+    """Pair `height` gold rows with `width` extracted rows so that the summed pair score is highest.
+
+    A pair's score is the weighted mean of its leaf scores ("mean") or its F1 ("f1"); 1.0 where nothing is scorable.
+    Pairs of score 0 are undone. `omitted[i]` and `hallucinated[j]` are weights that a row adds to each of its pairs,
+    for leaves that no column holds. Equal assignments are decided as scipy does, after equal rows were paired in order
+    where the sum stays highest. There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
+    """
+    if not height or not width:
+        return _pairing([], height, width)
+    problem = Problem(
+        columns=[encode(column) for column in columns],
+        height=height,
+        width=width,
+        objective=objective,
+        omitted=omitted or [0.0] * height,
+        hallucinated=hallucinated or [0.0] * width,
+    )
+    return _pairing(fit(problem), height, width)

@@ -23,7 +23,7 @@ RINGS = (
     ("core",),
     ("documents", "schema_tools", "atomic", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
-    ("recordings", "results_file", "gating"),
+    ("recording_key", "recordings", "results_file", "gating"),
     ("api", "run"),
     ("report", "testing"),
     ("cli",),

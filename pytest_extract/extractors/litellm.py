@@ -12,7 +12,7 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extractors.base import Extraction
-from pytest_extract.extractors.prompt import PROMPT_VERSION, messages, response_format
+from pytest_extract.extractors.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
 from pytest_extract.llm import Completion, LlmError, Retry, complete
 
 Mode: TypeAlias = Literal["prompt", "structured"]
@@ -71,6 +71,10 @@ class LitellmExtractor:
                 raise ExtractorError(str(error)) from error
             return Extraction(None, failure=Failure(kind=error.kind, message=str(error)))
         return _extraction(answer)
+
+    def extract_schema(self, schema: Json) -> Json:
+        """Return what of a schema the model sees: recordings stay fresh when only scoring annotations change."""
+        return schema_for_model(schema)
 
     @property
     def extract_params(self) -> Mapping[str, Json]:

@@ -76,7 +76,7 @@ def decode(text: str, start: int) -> tuple[Json, int] | None:
 
 def too_deep(value: Json) -> bool:
     """Whether a value is nested more than MAX_DEPTH levels deep; looks at one level at a time."""
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
         level = [
             child

@@ -1,0 +1,167 @@
+"""What a schema uses, as far as it decides which validator may answer for it.
+
+jsonschema (Python) is the reference: its verdicts are the published ones. jsonschema-rs answers 500 times faster, and
+may answer alone only where the two cannot differ; this module knows where that is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote
+
+from pytest_extract.core.values import Json
+
+DRAFTS: Final = {
+    "http://json-schema.org/draft-03/schema": "Draft3Validator",
+    "http://json-schema.org/draft-04/schema": "Draft4Validator",
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+}
+"""`$schema` -> class name, the same in both libraries."""
+
+LATEST: Final = "Draft202012Validator"
+DRAFT7: Final = "Draft7Validator"
+
+_ONLY_PYTHON: Final = frozenset(
+    {
+        *("contentEncoding", "contentMediaType", "contentSchema", "$dynamicRef", "$recursiveRef", "$dynamicAnchor"),
+        *(
+            "$recursiveAnchor",
+            "$anchor",
+            "$vocabulary",
+            "unevaluatedItems",
+            "unevaluatedProperties",
+            "patternProperties",
+        ),
+    }
+)
+_CHANGED_SINCE_7: Final = frozenset(
+    {
+        *("prefixItems", "additionalItems", "dependentSchemas", "dependentRequired", "dependencies", "minContains"),
+        *("maxContains", "unevaluatedItems", "unevaluatedProperties", "$anchor", "$dynamicRef", "$recursiveRef"),
+    }
+)
+_INVERTING: Final = frozenset({"not", "oneOf", "if", "contains", "propertyNames"})
+_IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
+_IN_PLACE: Final = ("not", "if", "then", "else")
+_PLAIN_PATTERN = re.compile(
+    r"""(?: [^\\\[(]                                                      # an ordinary character
+          | \((?!\?) | \(\?:                                              # a group
+          | \\[dws.\-/()+$\[\]{}?*^|\\]                                   # a class or an escaped character
+          | \[ (?: [^\\\[\]&~^-] | \\[dws.\-/\]\[\\+] | -(?!-) )++ \]     # a set that is not negated
+        )*+""",
+    re.VERBOSE,
+)
+"""Patterns with one meaning in Python's `re` and in Rust's, but that Rust may match less (`\\d`, `$` at a newline)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """Answers about one schema.
+
+    rust: jsonschema-rs may answer "valid"; confirm: its "invalid" is still to be confirmed by jsonschema (patterns).
+    same_as_draft7: the verdicts of the declared draft and of Draft 7 cannot differ.
+    """
+
+    rust: bool
+    confirm: bool
+    same_as_draft7: bool
+
+
+def draft_of(schema: Json) -> str:
+    """Class name of the declared draft; the latest where none, or none that is known, is declared."""
+    declared = schema.get("$schema") if isinstance(schema, dict) else None
+    return DRAFTS.get(declared.removesuffix("#"), LATEST) if isinstance(declared, str) else LATEST
+
+
+def traits_of(schema: Json) -> Traits:
+    """Look once over a whole schema, whatever stands where; keys that only look like keywords cost speed, not truth."""
+    keys: set[str] = set()
+    patterns = list(patterns_of(schema))
+    odd = False
+    moved = False
+    for node in _objects(schema):
+        keys.update(node)
+        odd = odd or isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema)
+        moved = moved or isinstance(node.get("items"), list) or ("$ref" in node and len(node) > 1)
+    plain = all(_PLAIN_PATTERN.fullmatch(pattern) for pattern in patterns) and not (patterns and keys & _INVERTING)
+    modern = draft_of(schema) not in ("Draft3Validator", "Draft4Validator")
+    rust = modern and plain and not odd and not keys & _ONLY_PYTHON and not _loops_in_place(schema)
+    same = draft_of(schema) != "Draft3Validator" and modern and not moved and not keys & _CHANGED_SINCE_7
+    return Traits(rust=rust, confirm=bool(patterns), same_as_draft7=same)
+
+
+def patterns_of(schema: Json) -> Iterator[str]:
+    """Every regular expression of a schema."""
+    for node in _objects(schema):
+        if isinstance(pattern := node.get("pattern"), str):
+            yield pattern
+
+
+def _objects(schema: Json) -> Iterator[dict[str, Any]]:
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            yield node
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+
+
+def _loops_in_place(schema: Json) -> bool:
+    """Whether some `$ref` leads back to itself without going into the instance: Python then never ends, Rust does."""
+    done: set[int] = set()
+    references = (node for node in _objects(schema) if "$ref" in node)
+    return any(id(node) not in done and _returns(schema, node, done) for node in references)
+
+
+def _returns(schema: Json, start: dict[str, Any], done: set[int]) -> bool:
+    """Depth-first from one node along `$ref` and the applicators that stay at the same instance."""
+    path: set[int] = set()
+    stack: list[tuple[dict[str, Any], bool]] = [(start, False)]
+    while stack:
+        node, left = stack.pop()
+        if left:
+            path.discard(id(node))
+            done.add(id(node))
+        elif id(node) in path:
+            return True
+        elif id(node) not in done:
+            path.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in _same_instance(schema, node))
+    return False
+
+
+def _same_instance(schema: Json, node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    target = _local(schema, node.get("$ref"))
+    if isinstance(target, dict):
+        yield target
+    for key in _IN_PLACE:
+        if isinstance(child := node.get(key), dict):
+            yield child
+    for key in _IN_PLACE_LISTS:
+        if isinstance(children := node.get(key), list):
+            yield from (child for child in children if isinstance(child, dict))
+
+
+def _local(schema: Json, reference: Json) -> Json:
+    """Return what a local reference (`#/$defs/x`) names; None where it names nothing here."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    node = schema
+    for token in unquote(reference[1:]).split("/")[1:]:
+        step = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict):
+            node = node.get(step)
+        elif isinstance(node, list) and step.isdigit() and int(step) < len(node):
+            node = node[int(step)]
+        else:
+            return None
+    return node

@@ -109,14 +109,14 @@ def _why_apart(was: CaseState, now: CaseState) -> str:
 
 
 def _field_change(case: str, pair: Pair) -> FieldChange:
-    before, after = pair.rates
+    before, after = pair.failed
     return FieldChange(
         case=case,
         path=pair.path,
         pattern=pair.pattern,
         kind=pair.kind,
-        before=before,
-        after=after,
+        before=1 - before,
+        after=1 - after,
         value_before=pair.value_before,
         value_after=pair.value_after,
         gold=pair.gold,
@@ -129,8 +129,8 @@ class _Tally:
 
     cases: int = 0
     fields: int = 0
-    passed_before: Fraction = Fraction(0)
-    passed_after: Fraction = Fraction(0)
+    failed_before: Fraction = Fraction(0)
+    failed_after: Fraction = Fraction(0)
     kinds: list[Change] = field(default_factory=list)
     changes: list[Fraction] = field(default_factory=list)
     apart: set[Change] = field(default_factory=set)
@@ -156,15 +156,18 @@ def _count(tally: dict[str, _Tally], was: CaseState | None, now: CaseState | Non
 
 
 def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
-    rates = [pair.rates for pair in failing]
     entry.cases += 1
     entry.fields += size
-    entry.passed_before += size - len(rates) + sum((before for before, _after in rates), Fraction(0))
-    entry.passed_after += size - len(rates) + sum((after for _before, after in rates), Fraction(0))
+    if not failing:
+        return
+    failed_before, failed_after = (
+        sum(rates, Fraction(0)) for rates in zip(*(pair.failed for pair in failing), strict=True)
+    )
+    entry.failed_before += failed_before
+    entry.failed_after += failed_after
     entry.kinds += [pair.kind for pair in failing]
-    change = sum((after - before for before, after in rates), Fraction(0)) / size
-    if change:
-        entry.changes.append(change)
+    if failed_before != failed_after:
+        entry.changes.append((failed_before - failed_after) / size)
 
 
 def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternRow, ...]:
@@ -179,13 +182,13 @@ def _pattern_row(pattern: str, entry: _Tally) -> PatternRow:
         return PatternRow(pattern=pattern, kind=kind)
     return PatternRow(
         pattern=pattern,
-        kind=_kind(entry.passed_before, entry.passed_after, entry.kinds),
+        kind=_kind(-entry.failed_before, -entry.failed_after, entry.kinds),
         cases=entry.cases,
         fields=entry.fields,
         fixed=entry.kinds.count(Change.FIXED),
         broken=entry.kinds.count(Change.BROKEN),
-        before=float(entry.passed_before / entry.fields),
-        after=float(entry.passed_after / entry.fields),
+        before=float(1 - entry.failed_before / entry.fields),
+        after=float(1 - entry.failed_after / entry.fields),
         changes=tuple(entry.changes),
         gate=entry.gate,
     )

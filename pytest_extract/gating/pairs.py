@@ -29,17 +29,17 @@ class Pair(NamedTuple):
     gold: Json | Missing
 
     @property
-    def rates(self) -> tuple[Fraction, Fraction]:
-        """Share of passed runs before and after."""
-        return Fraction(sum(self.before), len(self.before)), Fraction(sum(self.after), len(self.after))
+    def failed(self) -> tuple[Fraction, Fraction]:
+        """Share of failed runs before and after."""
+        return Fraction(self.before.count(False), len(self.before)), Fraction(self.after.count(False), len(self.after))
 
     @property
     def kind(self) -> Change:
         """What became of it: a flip is a change from more than half of the runs to half or fewer, or back."""
-        before, after = self.rates
-        if (before > Fraction(1, 2)) != (after > Fraction(1, 2)):
-            return Change.BROKEN if after < before else Change.FIXED
-        return Change.UNCHANGED if before == after else Change.SHIFTED
+        passed, passes, runs = sum(self.before), sum(self.after), len(self.before)
+        if (2 * passed > runs) != (2 * passes > runs):
+            return Change.BROKEN if passes < passed else Change.FIXED
+        return Change.UNCHANGED if passed == passes else Change.SHIFTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +80,11 @@ class CasePairs:
         return self._shares(*before), self._shares(*after)
 
     def _shares(self, fields: _Verdicts, gates: _Verdicts) -> list[Fraction]:
+        failed = [sum(not field[run] for field in fields) for run in range(self.runs)]
+        gated = [not all(gate[run] for gate in gates) for run in range(self.runs)]
         return [
-            Fraction(self.fields - sum(not field[run] for field in fields), self.fields)
-            if all(gate[run] for gate in gates)
-            else Fraction(0)
-            for run in range(self.runs)
+            Fraction(0) if stopped else Fraction(self.fields - count, self.fields)
+            for count, stopped in zip(failed, gated, strict=True)
         ]
 
 
@@ -210,7 +210,7 @@ def _verdicts(path: str, side: CaseState, runs: int, inside: _Inside) -> tuple[b
 
 
 def gate_label(name: str) -> str:
-    """Return what stands for a structural gate in place of a field pattern; no pattern has parentheses outside quotes."""
+    """Return what stands for a structural gate in place of a field pattern; no pattern reads like this."""
     return f"({name} gate)"
 
 

@@ -1,0 +1,60 @@
+"""What a regression gate asks for: its error rate, what drop still counts as none, and hard rules beside statistics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pytest_extract.core.stats_interval import RESAMPLES, SEED
+from pytest_extract.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Settings of the gate. Rates and drops are shares in [0, 1].
+
+    alpha: how often the gate may say "worse" without a true change, over all of its tests together.
+    margin: "not worse" means that a drop of this size is excluded (at confidence 1 - alpha).
+    measure: name of the measure that the overall test and the margin are about; None: the share of passed fields.
+    unseen_loss: what a case that was never seen may lose at worst; it keeps a few equal cases from proving anything.
+    overall_share: the part of alpha that the test over all fields gets; field patterns share the rest.
+    max_lost: share of cases that an outage may take before "not worse" can no longer be said.
+    max_broken, max_drop, max_pattern_drop: hard rules, noise or not; None: not asked for.
+    ratchet_slack: how far below its best accepted rate a pattern may fall; None: no ratchet.
+    statistics: False leaves only the hard rules.
+    """
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    measure: str | None = None
+    unseen_loss: float = 0.5
+    overall_share: float = 0.5
+    max_lost: float = 0.1
+    max_broken: int | None = None
+    max_drop: float | None = None
+    max_pattern_drop: float | None = None
+    ratchet_slack: float | None = None
+    statistics: bool = True
+    resamples: int = RESAMPLES
+    seed: int = SEED
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense. Raises ConfigError that names the setting."""
+        open_range = {"alpha": self.alpha, "margin": self.margin, "overall_share": self.overall_share}
+        for name, value in open_range.items():
+            if not 0 < value < 1:
+                raise ConfigError(f"{name} must be above 0 and below 1, not {value}")
+        shares = {
+            "unseen_loss": self.unseen_loss,
+            "max_lost": self.max_lost,
+            "max_drop": self.max_drop,
+            "max_pattern_drop": self.max_pattern_drop,
+            "ratchet_slack": self.ratchet_slack,
+        }
+        for name, share in shares.items():
+            if share is not None and (math.isnan(share) or not 0 <= share <= 1):
+                raise ConfigError(f"{name} must be from 0 to 1, not {share}")
+        if self.max_broken is not None and self.max_broken < 0:
+            raise ConfigError(f"max_broken must be 0 or more, not {self.max_broken}")
+        if self.resamples < 100:
+            raise ConfigError(f"resamples must be 100 or more, not {self.resamples}")

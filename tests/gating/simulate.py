@@ -1,0 +1,64 @@
+"""Simulated suites: snapshots with known truth, as two runs of the same cases would give them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.gating.snapshot import CaseKey, CaseState, Failing, PatternState
+
+Run = dict[CaseKey, CaseState]
+Chance = Callable[[random.Random, int], float]
+"""(source, field number) -> how probable it is that the field passes."""
+
+
+def suite(
+    source: random.Random,
+    *,
+    cases: int,
+    fields: int,
+    chances: tuple[Chance, ...],
+    whole: tuple[float, ...] = (0.0, 0.0),
+    runs: int = 1,
+    spread: float = 0.0,
+    digests: tuple[dict[str, str], ...] = ({}, {}),
+) -> tuple[Run, ...]:
+    """One run a chance. `whole`: how probable it is that a run of a case fails in every field, as a cut-off answer does.
+
+    `spread`: how much easier or harder a case is than the next; a fact of the case, so the same in all runs.
+    """
+    sides: tuple[Run, ...] = tuple({} for _ in chances)
+    for number in range(cases):
+        ease = source.uniform(-spread, spread)
+        for side, chance, lost, known in zip(sides, chances, whole, digests, strict=True):
+            verdicts = [_run(source, fields, chance, lost, ease) for _ in range(runs)]
+            failing = {
+                f"f{index}": Failing(pattern=f"f{index}", runs=passed, gold="g", value="v")
+                for index in range(fields)
+                if not all(passed := tuple(verdict[index] for verdict in verdicts))
+            }
+            side[CaseKey(f"suite::{number}", "")] = state(str(number), fields, failing, runs=runs, digests=known)
+    return sides
+
+
+def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: float) -> list[bool]:
+    if source.random() < lost:
+        return [False] * fields
+    return [source.random() < chance(source, index) + ease for index in range(fields)]
+
+
+def state(case_id: str, fields: int, failing: dict[str, Failing], *, runs: int = 1, **more: object) -> CaseState:
+    return CaseState(
+        case_id=case_id,
+        arm=Arm(),
+        outcome=Outcome.FAILED if failing else Outcome.PASSED,
+        runs=runs,
+        patterns={f"f{index}": PatternState(of=1, metric="m", gold="g") for index in range(fields)},
+        failing=failing,
+        **more,
+    )
+
+
+def steady(rate: float) -> Chance:
+    return lambda _source, _index: rate

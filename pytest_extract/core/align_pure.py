@@ -159,26 +159,39 @@ def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[in
 
 
 def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow:
-    assert column.metric is not None  # noqa: S101 - leaves only
-    compare, reflexive = column.metric.compare, column.metric.reflexive
-    values, weight = column.values, column.weight
-    targets = [(code, values[code], where) for code, where in places.items()]
-    known: dict[int, list[float]] = {}
-
-    def scores(gold: int) -> list[float]:
-        value = values[gold]
-        return [weight * (1.0 if reflexive and code == gold else compare(value, other)) for code, other, _ in targets]
+    others, weight = list(places), column.weight
+    targets = list(places.values())
+    scan = _scan(column, others)
+    known: dict[int, Sequence[float]] = {}
 
     def add(gold: int, sums: list[float]) -> None:
         row = known.get(gold)
         if row is None:
-            row = known[gold] = scores(gold)
-        for score, (_, _, where) in zip(row, targets, strict=True):
+            row = known[gold] = array("d", scan(gold))
+        for score, where in zip(row, targets, strict=True):
             if score:
                 for place in where:
-                    sums[place] += score
+                    sums[place] += weight * score
 
     return add
+
+
+def _scan(column: CodedColumn, others: list[int]) -> Callable[[int], Sequence[float]]:
+    """Make the function from a gold code to its scores with these extracted codes."""
+    metric, values = column.metric, column.values
+    assert metric is not None  # noqa: S101 - leaves only
+    theirs = [values[code] for code in others]
+    if metric.against is not None:
+        against = metric.against(theirs)
+        return lambda gold: against(values[gold])
+    compare, reflexive = metric.compare, metric.reflexive
+    coded = list(zip(others, theirs, strict=True))
+
+    def scores(gold: int) -> Sequence[float]:
+        value = values[gold]
+        return [1.0 if reflexive and code == gold else compare(value, other) for code, other in coded]
+
+    return scores
 
 
 def highest_over_rows(matrix: Matrix, potentials: Sequence[float]) -> list[float]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
@@ -16,6 +17,8 @@ Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
 """(gold values, extracted values) -> float array [len(gold), len(extracted)] with the same numbers as Compare."""
 Near: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Iterable[tuple[int, int, float]]]
 """(gold values, extracted values) -> every (row, column, score) whose score is above 0, in any order."""
+Against: TypeAlias = Callable[[Sequence[Json]], Callable[[Json], Sequence[float]]]
+"""extracted values -> (gold value -> its scores with each of them): `compare` with the preparation done once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +46,9 @@ class BoundMetric:
     `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
     `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
     `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).
+    `against`: `compare` of one value with many, without numpy, where preparing the values once makes it faster.
     `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
-    The last four only make the alignment of long lists fast; a metric without them is aligned pair by pair.
+    The last five only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -59,27 +63,47 @@ class BoundMetric:
     matrix: Matrix | None = None
     key: Callable[[Json], Hashable] | None = None
     near: Near | None = None
+    against: Against | None = None
     triangle: bool = False
+
+
+class Example(NamedTuple):
+    """A worked number of the docs; the tests run every one."""
+
+    gold: Json
+    extracted: Json
+    score: float
+    params: Mapping[str, Json] = MappingProxyType({})
+    semantics: SemanticsName = "ours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSpec:
-    """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name."""
+    """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name.
+
+    `symmetric`: gold and extracted can change places without changing the score.
+    """
 
     name: str
     make: Callable[[Mapping[str, Json], SemanticsName], BoundMetric]
     doc: str
     params: tuple[Param, ...] = ()
+    examples: tuple[Example, ...] = ()
+    symmetric: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformSpec:
-    """One row of the transform table. The made function raises ValueError, saying why, where it does not apply."""
+    """One row of the transform table. The made function raises ValueError, saying why, where it does not apply.
+
+    `examples`: (value, transformed value, parameters), all run by the tests.
+    """
 
     name: str
     make: Callable[[Mapping[str, Json]], Callable[[Json], Json]]
     doc: str
     params: tuple[Param, ...] = ()
+    examples: tuple[tuple[Json, Json, Mapping[str, Json]], ...] = ()
 
 
 def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) -> list[str]:
@@ -87,7 +111,7 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
     names = {param.name for param in known}
     problems = [f"{owner} has no parameter {name!r}{nearest(name, names)}" for name in given if name not in names]
     for param in known:
-        if param.name in given:
+        if given.get(param.name) is not None or (param.required and param.name in given):
             problem = param.check(given[param.name])
             if problem is not None:
                 problems.append(f"{owner}: parameter {param.name!r} {problem}, not {given[param.name]!r}")
@@ -97,5 +121,8 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
 
 
 def with_defaults(given: Mapping[str, Json], known: Sequence[Param]) -> dict[str, Json]:
-    """Return `given` with the defaults of the parameters that it leaves out."""
-    return {param.name: given.get(param.name, param.default) for param in known}
+    """Return `given` with the defaults of the parameters that it leaves out or sets to null."""
+    return {
+        param.name: param.default if given.get(param.name) is None else given[param.name]
+        for param in known
+    }

@@ -1,0 +1,139 @@
+"""How long best fit takes on long lists, next to rapidfuzz's `cdist` and scipy's assignment on the bare full columns.
+
+Run by hand: `python tests/benchmarks/bench_align.py` (add `--pure` for the run without numpy and scipy, about a minute).
+Rows have six fields; they are shuffled, 5 % are lost, 5 % invented, and 10 % or all of the rest changed in one field.
+Times are the best of several rounds in one process, everything imported and warm, in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pytest_extract.core.align import best_fit
+from pytest_extract.core.columns import Column
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.metrics.base import with_defaults
+
+TABLES = {
+    "our defaults": ("text", "text", "integer", "number", "text", "text"),
+    "three fuzzy": ("text", "fuzzy", "integer", "number", "fuzzy", "fuzzy"),
+    "tolerance": ("text", "fuzzy", "integer", "number_tolerance", "text", "text"),
+}
+WORDS = [
+    "".join(random.Random(n).choice("abcdefghijklmnopqrstuvwxyz") for _ in range(random.Random(-n).randint(3, 9)))
+    for n in range(1, 400)
+]
+Row = list[Any]
+
+
+def make_row(rng: random.Random) -> Row:
+    return [
+        f"SKU-{rng.randint(0, 99_999):05d}",
+        " ".join(rng.choice(WORDS) for _ in range(3)),
+        rng.randint(1, 40),
+        round(rng.random() * 900, 2),
+        f"2024-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
+        rng.choice(["open", "paid", "void", "late", "due"]),
+    ]
+
+
+def change(row: Row, rng: random.Random) -> Row:
+    at = rng.randrange(len(row))
+    value = row[at]
+    if isinstance(value, str):
+        cut = rng.randrange(len(value))
+        value = f"{value[:cut]}x{value[cut + 1 :]}"
+    else:
+        value += 1
+    return [*row[:at], value, *row[at + 1 :]]
+
+
+def lists(size: int, changed: float) -> tuple[list[Row], list[Row]]:
+    rng = random.Random(size)
+    gold = [make_row(rng) for _ in range(size)]
+    kept = rng.sample(gold, size - size // 20)
+    extracted = [change(row, rng) if rng.random() < changed else list(row) for row in kept]
+    extracted += [make_row(rng) for _ in range(size // 20)]
+    rng.shuffle(extracted)
+    return gold, extracted
+
+
+def columns_of(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) -> list[Column]:
+    metrics = [METRICS[name].make(with_defaults({}, METRICS[name].params), "ours") for name in names]
+    return [
+        Column(gold=[row[at] for row in gold], extracted=[row[at] for row in extracted], metric=metric)
+        for at, metric in enumerate(metrics)
+    ]
+
+
+def bare(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) -> Any:
+    """Align without any thought: every column in full, then scipy."""
+    import numpy as np
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import cdist
+    from scipy.optimize import linear_sum_assignment
+
+    total = np.zeros((len(gold), len(extracted)), np.float32)
+    for at, name in enumerate(names):
+        ours, theirs = [row[at] for row in gold], [row[at] for row in extracted]
+        if name == "fuzzy":
+            total += cdist(ours, theirs, scorer=Levenshtein.normalized_similarity, dtype=np.float32)
+        else:
+            total += np.array(ours)[:, None] == np.array(theirs)
+    return linear_sum_assignment(total, maximize=True)
+
+
+def best_time(run: Callable[[], object], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return 1000 * min(times)
+
+
+def compare_with_bare() -> None:
+    print(f"{'fields':<14}{'rows':>6}{'changed':>9}{'bare ms':>10}{'ours ms':>10}{'ratio':>8}")
+    for label, names in TABLES.items():
+        for size in (100, 1000, 3000):
+            for changed in (0.1, 1.0):
+                gold, extracted = lists(size, changed)
+                columns = columns_of(gold, extracted, names)
+                rounds = 3 if size == 3000 else 7
+                plain = best_time(lambda: bare(gold, extracted, names), rounds)  # noqa: B023 - called at once
+                ours = best_time(lambda: best_fit(columns, size, size, objective="mean"), rounds)  # noqa: B023
+                print(f"{label:<14}{size:>6}{changed:>9.0%}{plain:>10.1f}{ours:>10.1f}{ours / plain:>8.2f}")
+
+
+def without_numpy() -> None:
+    print("without numpy and scipy, plain Python (target: 3,000 rows within 30 s)")
+    for label, names in TABLES.items():
+        for size in (1000, 3000):
+            for changed in (0.1, 1.0):
+                columns = columns_of(*lists(size, changed), names)
+                ours = best_time(lambda: best_fit(columns, size, size, objective="mean"), 1)  # noqa: B023
+                print(f"{label:<14}{size:>6}{changed:>9.0%}{ours / 1000:>10.2f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pure", action="store_true", help="also time plain Python")
+    parser.add_argument("--no-numpy", action="store_true", help="time plain Python only, in this process")
+    options = parser.parse_args()
+    if options.no_numpy:
+        sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
+        without_numpy()
+        return
+    compare_with_bare()
+    if options.pure:
+        subprocess.run([sys.executable, __file__, "--no-numpy"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,53 @@
-"""cli."""
+"""The command `pytest-extract`: one module per command, imported only when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+USAGE_ERROR: Final = 2
+
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+        "merge": ("merge", "join the results files of a run that was cut into shards"),
+    }
+)
+"""Command -> module of this package, and what it does in one line."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; 2 for wrong usage and for files that cannot be read."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="pytest-extract", description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    for name, (module, summary) in COMMANDS.items():
+        if name == chosen:
+            importlib.import_module(f"pytest_extract.cli.{module}").add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary)
+    if chosen is not None and chosen not in COMMANDS:
+        from pytest_extract.errors import nearest
+
+        parser.error(f"no command {chosen!r}{nearest(chosen, COMMANDS)}")
+    options = parser.parse_args(arguments)
+    return _run(options, COMMANDS[str(chosen)][0])
+
+
+def _run(options: argparse.Namespace, module: str) -> int:
+    from pytest_extract.errors import ExtractError
+
+    try:
+        status: int = importlib.import_module(f"pytest_extract.cli.{module}").run(options)
+    except ExtractError as error:
+        print(f"pytest-extract: {error}", file=sys.stderr)  # noqa: T201  # what a command is for
+        return USAGE_ERROR
+    except BrokenPipeError:  # the reader of our output (head, less) has gone
+        sys.stderr.close()
+        return 0
+    return status

@@ -1,1 +1,123 @@
-"""plugin."""
+"""The hooks: what pytest triggers and where it goes.
+
+Everything else is imported where it is needed, so that a run without extract cases loads nothing of the package.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_extract.plugin.items import ExtractFile
+
+SUFFIXES = (".extract.yaml", ".extract.yml")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks' own documentation says what they do
+    from pytest_extract.plugin.options import add_options
+
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
+    from pytest_extract.plugin.options import SETTINGS, settings_from
+
+    config.stash[SETTINGS] = settings_from(config)
+    config.pluginmanager.register(SessionHooks(config), "pytest_extract_session")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
+    if not file_path.name.endswith(SUFFIXES):
+        return None
+    from pytest_extract.plugin.items import ExtractFile
+
+    return ExtractFile.from_parent(parent, path=file_path)
+
+
+@pytest.fixture(scope="session")
+def extract_model(request: pytest.FixtureRequest) -> str | None:
+    """Give the --extract-model value of this item, or None."""
+    from pytest_extract.plugin.session import run_of
+
+    return run_of(request.config).arms[0].model
+
+
+@pytest.fixture(scope="session")
+def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
+    """Give the --extract-prompt file of this item, or None."""
+    from pytest_extract.plugin.session import run_of
+
+    return run_of(request.config).prompt_path(run_of(request.config).arms[0])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(  # noqa: D103
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if is_case(item.nodeid):
+        from pytest_extract.plugin.carry import put_on_report
+
+        put_on_report(item, call, report)
+    return report
+
+
+def is_case(nodeid: str) -> bool:
+    """Tell whether a node id is that of something in a case file."""
+    return nodeid.partition("::")[0].endswith(SUFFIXES)
+
+
+class SessionHooks:
+    """The hooks that pytest gives no config: registered once per session."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.mistaken_files = 0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:  # noqa: D102
+        if self.config.getoption("extract_results") or self.config.getini("extract_results"):
+            from pytest_extract.plugin.gather import open_results
+
+            open_results(self.config)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
+        self.mistaken_files += report.failed and is_case(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Run the good cases although others have mistakes; a broken Python file still stops the run."""
+        if self.mistaken_files and self.mistaken_files == session.testsfailed:
+            session.config.option.continue_on_collection_errors = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
+        if hasattr(report, "extract_result"):
+            from pytest_extract.plugin.gather import take_from_report
+
+            take_from_report(report, self.config)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102
+        if is_case(crashitem):
+            from pytest_extract.plugin.carry import put_crash_on_report
+
+            put_crash_on_report(crashitem, report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: D102
+        if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.gather" in sys.modules:
+            from pytest_extract.plugin.finish import finish
+
+            finish(session)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
+        if "pytest_extract.plugin.gather" in sys.modules:
+            from pytest_extract.plugin.finish import write_summary
+
+            write_summary(terminalreporter, self.config)

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import Json
+from pytest_extract.documents import Document, DocumentError
+from pytest_extract.report.entries import FAILING
 
 MOST: Final = 3
 """Places told of one value; more are only counted."""
@@ -70,7 +73,7 @@ def _patterns(value: Json) -> re.Pattern[str] | None:
     return None
 
 
-def _number_pattern(value: float) -> re.Pattern[str] | None:
+def _number_pattern(value: Json) -> re.Pattern[str] | None:
     text = f"{abs(value):.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(abs(value))
     whole, _, fraction = text.partition(".")
     if not whole.isdecimal() or len(whole) > 30:
@@ -82,3 +85,28 @@ def _number_pattern(value: float) -> re.Pattern[str] | None:
     digits = r"[.,'\u2019\s]?".join(groups)
     tail = rf"[.,]{fraction}0*" if fraction else r"(?:[.,]0+)?"
     return re.compile(rf"(?<![\d.,]){digits}{tail}(?![\d]|[.,]\d)")
+
+
+def result_places(result: CaseResult, document: Document) -> dict[str, str]:
+    """Path of each failing field -> where its gold and extracted values occur in the document's text."""
+    try:
+        pages = page_texts(document.pages, document.text)
+    except DocumentError:  # an image or audio has no text to look in
+        return {}
+    found: dict[str, str] = {}
+    for attempt in result.attempts:
+        for record in (attempt.score or {}).get("leaves", ()):
+            if record["status"] in FAILING and record["path"] not in found:
+                told = [_told(side, record[side], pages) for side in ("gold", "extracted") if side in record]
+                found[record["path"]] = "; ".join(text for text in told if text)
+    return {path: text for path, text in found.items() if text}
+
+
+def _told(side: str, value: Json, pages: Sequence[tuple[int | None, str]]) -> str:
+    if _patterns(value) is None:
+        return ""
+    found, count = places(value, pages)
+    if not found:
+        return f"{side} stands nowhere in the document"
+    more = f" and {count - len(found)} more" if count > len(found) else ""
+    return f"{side} at {'; '.join(map(str, found))}{more}"

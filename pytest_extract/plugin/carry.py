@@ -1,0 +1,76 @@
+"""A case's result rides on pytest's report, as text: xdist brings it to the controller like any attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.show import CaseRepr
+from pytest_extract.results_file import dump_result
+
+RESULT = "extract_result"
+SHOWN = "extract_shown"
+
+
+def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Give the report of a case's call, or of its failed set-up, the case's result."""
+    if not isinstance(item, ExtractItem) or call.when == "teardown" or (call.when == "setup" and not report.failed):
+        return
+    result = item.result
+    if result is None:
+        if call.excinfo is None or not report.failed:
+            return  # skipped by a mark or by its extractor: nobody ran it
+        result = _broken(item, call.excinfo)
+    setattr(report, RESULT, dump_result(result))
+    if isinstance(report.longrepr, CaseRepr):
+        setattr(report, SHOWN, _shown(report.longrepr))
+
+
+def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
+    return CaseResult(
+        nodeid=item.nodeid,
+        case_id=item.case.id,
+        file=item.nodeid.partition("::")[0],
+        arm=item.arm,
+        outcome=Outcome.BROKEN,
+        why=f"{excinfo.typename}: {excinfo.value}",
+        tags=dict(item.case.tags),
+    )
+
+
+def _shown(shown: CaseRepr) -> Mapping[str, Any]:
+    """Return what the controller needs to show the case for its own terminal, in builtins."""
+    return {
+        "verbosity": shown.look.verbosity,
+        "brief": shown.look.brief,
+        "places": shown.places,
+        "path": shown.reprcrash.path,
+        "line": shown.reprcrash.lineno,
+    }
+
+
+def put_crash_on_report(nodeid: str, report: pytest.TestReport) -> None:
+    """Give the report that xdist makes of a dead worker the result of the case that it died in."""
+    setattr(report, RESULT, dump_result(crashed(nodeid, getattr(report, "node", None))))
+
+
+def crashed(nodeid: str, worker: object) -> CaseResult:
+    """Return the result of the case that an xdist worker died in; all that is left of it is its node id."""
+    file, _, name = nodeid.partition("::")
+    case_id, _, label = name.partition("[")
+    return CaseResult(
+        nodeid=nodeid,
+        case_id=case_id,
+        file=file,
+        arm=Arm(model=label.removesuffix("]") or None),
+        outcome=Outcome.BROKEN,
+        why=f"the xdist worker {_worker_id(worker)} crashed while running this case",
+    )
+
+
+def _worker_id(worker: object) -> str:
+    return str(getattr(getattr(worker, "gateway", None), "id", "?"))

@@ -1,0 +1,78 @@
+"""Results where they come together: the only process, or xdist's controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import pytest
+
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.report.diff import Look
+from pytest_extract.results_file import dump_result, load_result
+
+_GATHERED = pytest.StashKey["Gathered"]()
+
+
+@dataclass(slots=True)
+class Gathered:
+    """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before."""
+
+    settings: Settings
+    results: dict[str, CaseResult] = field(default_factory=dict)
+    out: TextIO | None = None
+
+    def add(self, result: CaseResult) -> None:
+        """Keep a result, and write it at once: a killed run keeps what it had."""
+        self.results[result.nodeid] = result
+        if self.out is not None:
+            self.out.write(f"{dump_result(result)}\n")
+            self.out.flush()
+
+    def close(self) -> None:
+        """Close the results file."""
+        if self.out is not None:
+            self.out.close()
+            self.out = None
+
+
+def open_results(config: pytest.Config) -> None:
+    """Start the results file before anything runs; UsageError when it cannot be written."""
+    settings = config.stash[SETTINGS]
+    config.stash[_GATHERED] = gathered = Gathered(settings)
+    if settings.results is None:
+        return
+    try:
+        settings.results.parent.mkdir(parents=True, exist_ok=True)
+        gathered.out = settings.results.open("w", encoding="ascii", buffering=1)
+    except OSError as error:
+        raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
+
+
+def gathered_of(config: pytest.Config) -> Gathered:
+    """Return the results of this session so far."""
+    if _GATHERED not in config.stash:
+        config.stash[_GATHERED] = Gathered(config.stash[SETTINGS])
+    return config.stash[_GATHERED]
+
+
+def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet."""
+    result = load_result(report.extract_result)  # type: ignore[attr-defined]
+    if report.outcome != "rerun":
+        gathered_of(config).add(result)
+    _dress(report, result)
+
+
+def _dress(report: pytest.TestReport, result: CaseResult) -> None:
+    from _pytest._code.code import ExceptionRepr
+
+    from pytest_extract.plugin.show import BrokenRepr, CaseRepr
+
+    shown: dict[str, Any] | None = getattr(report, "extract_shown", None)
+    if shown is not None:
+        look = Look(verbosity=shown["verbosity"], brief=shown["brief"])
+        report.longrepr = CaseRepr(result, look, shown["places"], (shown["path"], shown["line"]))
+    elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
+        report.longrepr = BrokenRepr(report.longrepr)

@@ -1,0 +1,153 @@
+"""Case files as pytest collectors, cases as pytest items with fixtures and marks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from _pytest._code.code import TerminalRepr
+from _pytest.fixtures import TopRequest
+
+from pytest_extract.cases.load import LoadedFile, load_cases
+from pytest_extract.cases.model import Case, Mark
+from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.errors import CaseFileError, ExtractError
+from pytest_extract.plugin import arms
+from pytest_extract.plugin.session import Run, run_of
+from pytest_extract.plugin.show import CaseFailed, CaseRepr
+from pytest_extract.results_file import dump_result, load_result
+
+
+class ExtractFile(pytest.File):
+    """A case file: its good cases as items, its mistakes as a collection error beside them."""
+
+    # pytest and its plugins read `obj` of whatever stands where a module would (see ExtractItem.getparent)
+    obj = None
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """Read the file; when nothing in it can run, the file itself is the collection error."""
+        run = run_of(self.config)
+        loaded: LoadedFile = load_cases(self.path, cache=run.sources)
+        errors = list(loaded.errors)
+        items = [item for case in loaded.cases for item in self._items(case, run, errors)]
+        if errors and not items:
+            raise self.CollectError(_told(errors))
+        yield from items
+        if errors:
+            run.mistakes_beside_good_cases = True
+            yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
+
+    def _items(self, case: Case, run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
+        try:
+            marks = [_mark(mark) for mark in case.marks]
+        except pytest.fail.Exception as error:  # an unknown mark under --strict-markers
+            errors.append(CaseFileError(str(error), path=case.path, line=case.line))
+            return []
+        return [_item(self, case, arm, marks) for arm in run.arms]
+
+
+class ExtractMistakes(pytest.Collector):
+    """The mistakes of a file that also has good cases."""
+
+    def __init__(self, *, errors: list[CaseFileError], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.errors = errors
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Tell all mistakes at once."""
+        raise self.CollectError(_told(self.errors))
+
+
+def _told(errors: list[CaseFileError]) -> str:
+    return "\n".join(str(error) for error in errors)
+
+
+def _mark(mark: Mark) -> pytest.MarkDecorator:
+    decorator: pytest.MarkDecorator = getattr(pytest.mark, mark.name)
+    return decorator.with_args(*mark.args, **mark.kwargs)
+
+
+def _item(parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator]) -> ExtractItem:
+    name = f"{case.id}[{arm.label}]" if arm.label else case.id
+    item: ExtractItem = ExtractItem.from_parent(parent, name=name, case=case, arm=arm)
+    for mark in marks:
+        item.add_marker(mark)
+    item.find_fixtures()
+    return item
+
+
+class ExtractItem(pytest.Item):
+    """One case on one arm."""
+
+    obj = None
+
+    def __init__(self, *, case: Case, arm: Arm, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.case = case
+        self.arm = arm
+        self.result: CaseResult | None = None
+        self.error: Exception | None = None
+        self.funcargs: dict[str, object] = {}
+
+    def getparent(self, cls: type[Any]) -> Any:
+        """Give the case file as the module: fixtures of module scope then live as long as the file runs."""
+        return self.parent if cls is pytest.Module else super().getparent(cls)
+
+    def find_fixtures(self) -> None:
+        """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
+        run = run_of(self.config)
+        self._fixtureinfo = run.fixture_info(self)
+        # What replays needs no extractor: it is then made only when a call turns out to be needed.
+        self.fixturenames = run.names_to_set_up(self)
+        self._initrequest()
+
+    def _initrequest(self) -> None:  # also called by pytest-rerunfailures before each rerun
+        self.funcargs = {}
+        self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]
+
+    def fixture(self, name: str) -> Any:
+        """Value of a fixture for this item; None where no conftest or plugin defines it."""
+        return self._request.getfixturevalue(name) if arms.visible(self, name) else None
+
+    def setup(self) -> None:
+        """Set up all fixtures."""
+        self._request._fillfixtures()  # noqa: SLF001  # as pytest's own items that are no functions do
+        run_of(self.config).check_ready(self)
+
+    def runtest(self) -> None:
+        """Run the case; the verdict's side that fails the item becomes an exception."""
+        run = run_of(self.config)
+        self.result = self.error = None
+        self.result = result = run.run_item(self)
+        if result.outcome is Outcome.NOT_RUN:
+            pytest.skip(f"not run: {result.why}")
+        if self.error is not None:
+            raise self.error
+        if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):
+            raise CaseFailed(result)
+
+    def teardown(self) -> None:
+        """Let go of the document, so that ten thousand need not fit in memory."""
+        self.case.document.release()
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
+        """Show a failed case as its diff, anything else from the user's own frames on."""
+        run = run_of(self.config)
+        if isinstance(excinfo.value, CaseFailed):
+            # Shown from its written form, as on an xdist controller: whatever the extractor returned is tame there.
+            result = load_result(dump_result(excinfo.value.result))
+            return CaseRepr(result, run.look, run.places_of(self), (self.location[0], self.case.line))
+        if isinstance(excinfo.value, ExtractError):
+            return f"{type(excinfo.value).__name__}: {excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+    def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+        own = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # compared with text, once per frame
+        kept = excinfo.traceback.filter(lambda entry: not str(entry.path).startswith(own))
+        return kept.filter(excinfo) or excinfo.traceback.filter(excinfo)
+
+    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
+        """File, line (from 0) and name of the case."""
+        return self.case.path, self.case.line - 1, self.name

@@ -1,0 +1,218 @@
+"""Every `--extract-*` option with its ini twin: one table, read once into a frozen `Settings`.
+
+The only reader of pytest's `Config`. All bad values of a command line are told at once, before anything is paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the options say, checked. Paths are absolute; a tuple is empty, anything else None, when not given."""
+
+    model: tuple[str, ...]
+    prompt: tuple[Path, ...]
+    mode: Literal["prompt", "structured"]
+    judge: Literal["exact", "fuzzy", "llm"]
+    judge_model: str | None
+    repeat: int | None
+    concurrency: int
+    record: Literal["off", "none", "once", "new", "all"]
+    recordings: Path
+    gate: Literal["case", "suite", "none"]
+    suite_thresholds: Mapping[str, float]
+    from_results: Path | None
+    budget: float | None
+    dry_run: bool
+    results: Path | None
+
+
+class Option(NamedTuple):
+    """One row: `--extract-NAME` and ini `extract_NAME`.
+
+    `read` turns text into the value, or raises ValueError saying what the value must be.
+    """
+
+    name: str
+    help: str
+    read: Callable[[str], Any]
+    default: str | None = None
+    many: bool = False
+    command_line: bool = True
+    ini: bool = True
+    field: str | None = None
+    metavar: str | None = None
+
+    @property
+    def dest(self) -> str:
+        """Name in pytest's `Config.option` and in the ini file."""
+        return f"extract_{self.name.replace('-', '_')}"
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    return value.strip()
+
+
+def _choice(*known: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value not in known:
+            from pytest_extract.errors import nearest
+
+            raise ValueError(f"must be one of {', '.join(known)}{_close(nearest(value, known))}")
+        return value
+
+    return read
+
+
+def _close(hint: str) -> str:
+    return hint if "did you mean" in hint else ""
+
+
+def _whole_number(value: str) -> int:
+    if not value.strip().isdecimal() or int(value) < 1:
+        raise ValueError("must be a whole number, 1 or more")
+    return int(value)
+
+
+def _money(value: str) -> float:
+    try:
+        amount = float(value)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < float("inf"):
+        raise ValueError("must be an amount in USD, 0 or more, such as 2.50")
+    return amount
+
+
+def _bound(value: str) -> tuple[str, float]:
+    measure, sign, text = value.partition("=")
+    try:
+        bound = float(text)
+    except ValueError:
+        sign, bound = "", 0.0
+    if not sign or not 0 <= bound <= 1:
+        raise ValueError("must read MEASURE=NUMBER with a number from 0 to 1, such as pass_rate=0.95")
+    return measure.strip(), bound
+
+
+_SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def _switch(value: str) -> bool:
+    if value.lower() not in _SWITCH:
+        raise ValueError("must be true or false")
+    return _SWITCH[value.lower()]
+
+
+SETTINGS = pytest.StashKey[Settings]()
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "run every case with this model (PROVIDER/NAME); repeatable", _text, many=True, metavar="MODEL"),
+    Option("prompt", "run every case with this prompt file; repeatable", Path, many=True, metavar="FILE"),
+    Option("mode", "how the built-in extractor asks: prompt or structured", _choice("prompt", "structured"), "prompt"),
+    Option("judge", "what decides semantic metrics: exact, fuzzy or llm", _choice("exact", "fuzzy", "llm"), "llm"),
+    Option("judge-model", "model of the judge (PROVIDER/NAME)", _text, metavar="MODEL"),
+    Option("repeat", "run each case N times", _whole_number, metavar="N"),
+    Option("concurrency", "extractor and judge calls in flight at once", _whole_number, "4", metavar="N"),
+    Option(
+        "record",
+        "recordings of outputs: off, none (replay only), once, new (also what is stale) or all",
+        _choice("off", "none", "once", "new", "all"),
+        "off",
+    ),
+    Option("recordings", "folder of the recordings", Path, "extract-recordings", metavar="DIR"),
+    Option("gate", "what makes the run fail: case, suite or none", _choice("case", "suite", "none"), "case"),
+    Option(
+        "suite-thresholds",
+        "with --extract-gate=suite: MEASURE=NUMBER, one a line",
+        _bound,
+        many=True,
+        command_line=False,
+    ),
+    Option(
+        "from",
+        "decide again from a past run's outputs, without a call",
+        Path,
+        ini=False,
+        field="from_results",
+        metavar="RESULTS.jsonl",
+    ),
+    Option("budget", "stop calling when this much is spent", _money, metavar="USD"),
+    Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),
+    Option("results", "write every case's full result here, a line each, as it ends", Path, metavar="FILE.jsonl"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Tell pytest of every option and its ini twin."""
+    group = parser.getgroup("extract", "extraction tests (pytest-extract)")
+    for option in OPTIONS:
+        if option.command_line:
+            _add_option(group, option)
+        if option.ini:
+            kind = "linelist" if option.many else "string"
+            parser.addini(option.dest, option.help, type=kind, default=[] if option.many else None)
+
+
+def _add_option(group: pytest.OptionGroup, option: Option) -> None:
+    flag = f"--extract-{option.name}"
+    shown = f"{option.help} (default: {option.default})" if option.default not in {None, "false"} else option.help
+    if option.read is _switch:
+        group.addoption(flag, dest=option.dest, action="store_const", const="true", default=None, help=shown)
+    else:
+        action = "append" if option.many else "store"
+        group.addoption(flag, dest=option.dest, action=action, default=None, metavar=option.metavar, help=shown)
+
+
+def settings_from(config: pytest.Config) -> Settings:
+    """Read and check all options; UsageError with every mistake of the command line and the ini file."""
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for option in OPTIONS:
+        values[option.field or option.dest.removeprefix("extract_")] = _read(config, option, problems)
+    problems += [f"--extract-prompt: no such file: {path}" for path in values["prompt"] if not path.is_file()]
+    source = values["from_results"]
+    if source is not None and not source.is_file():
+        problems.append(f"--extract-from: no such file: {source}")
+    problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+    values["suite_thresholds"] = dict(values["suite_thresholds"])
+    return Settings(**values)
+
+
+def _read(config: pytest.Config, option: Option, problems: list[str]) -> Any:
+    given, name, base = _given(config, option)
+    texts = given if isinstance(given, list) else [] if given is None else [given]
+    read: list[Any] = []
+    for text in texts:
+        try:
+            read.append(option.read(str(text)))
+        except ValueError as error:
+            problems.append(f"{name}: {str(text)!r} {error}")
+    read = [base / value if isinstance(value, Path) else value for value in read]
+    return tuple(read) if option.many else (read[0] if read else None)
+
+
+def _given(config: pytest.Config, option: Option) -> tuple[Any, str, Path]:
+    """Value as given, the name to use in a message, and the folder that a relative path counts from."""
+    value = config.getoption(option.dest, None) if option.command_line else None
+    if value:
+        return value, f"--extract-{option.name}", config.invocation_params.dir
+    if option.ini:
+        value = config.getini(option.dest)
+    return value or option.default, option.dest, config.rootpath
+
+
+def _doubles(name: str, values: tuple[object, ...]) -> list[str]:
+    doubles = sorted({str(value) for value in values if values.count(value) > 1})
+    return [f"--extract-{name}: {value} is given twice" for value in doubles]

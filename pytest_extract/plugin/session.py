@@ -1,0 +1,142 @@
+"""What one pytest session knows about its extract cases: made when the first case file (or result) turns up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.core.results import Judge
+from pytest_extract.plugin import arms
+from pytest_extract.plugin.calls import Calls
+from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.report.diff import Look
+from pytest_extract.run import plan_of, run_case
+
+if TYPE_CHECKING:
+    from pytest_extract.plugin.items import ExtractItem
+
+_RUN = pytest.StashKey["Run"]()
+
+NO_EXTRACTOR = """\
+no extractor for this case. Write one in a conftest.py beside the case file or above it:
+
+    import pytest
+
+    @pytest.fixture(scope="session")
+    def extractor():
+        def extract(document, schema):
+            return {...}  # JSON for document.text (or .path, .bytes, .pages): str, dict, list or pydantic model
+        return extract
+
+or have a model called: pytest --extract-model=PROVIDER/NAME (pip install 'pytest-extract[llm]')."""
+
+
+def run_of(config: pytest.Config) -> Run:
+    """Return the session's `Run`; made on first use."""
+    if _RUN not in config.stash:
+        config.stash[_RUN] = Run(config)
+    return config.stash[_RUN]
+
+
+def started_run(config: pytest.Config) -> Run | None:
+    """Return the session's `Run` if any case has turned up."""
+    return config.stash.get(_RUN, None)
+
+
+class Run:
+    """Settings, arms, shared inputs and callers of one session in one process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.settings: Settings = config.stash[SETTINGS]
+        self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
+        self.sources = SchemaCache()
+        self.mistakes_beside_good_cases = False
+        self.calls = Calls(self.settings, config.rootpath)
+        self._judges: dict[str, Judge | None] = {}
+        self._fixtures = arms.ArmFixtures()
+        self._infos: dict[tuple[object, ...], Any] = {}
+        self._told_no_extractor = False
+
+    # fixtures
+
+    def fixture_info(self, item: ExtractItem) -> Any:
+        """Return pytest's `FuncFixtureInfo` for an item; items of one file, arm and set of marks share it."""
+        used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
+        key = (item.parent, used, item.arm)
+        if key not in self._infos:
+            info = self._pytest_info(item, self._all_names(item))
+            if len(self.arms) > 1:
+                values = {arms.MODEL: item.arm.model, arms.PROMPT: self.prompt_path(item.arm)}
+                info = self._fixtures.info_for(info, item.arm, values)
+            self._infos[key] = info
+        return self._infos[key]
+
+    def names_to_set_up(self, item: ExtractItem) -> list[str]:
+        """Names of the fixtures that the item's set-up makes; the extractor only if it is sure to be called."""
+        if not self.calls.may_replay:
+            return list(item._fixtureinfo.names_closure)  # noqa: SLF001  # pytest's own name for it
+        return list(self._pytest_info(item, ()).names_closure)
+
+    def _pytest_info(self, item: ExtractItem, names: tuple[str, ...]) -> Any:
+        manager = item.session._fixturemanager  # noqa: SLF001  # as pytest's doctest items do
+        return manager.getfixtureinfo(item, func=arms.wanted(*names), cls=None)
+
+    def _all_names(self, item: ExtractItem) -> tuple[str, ...]:
+        return (arms.MODEL, arms.PROMPT, *(n for n in (arms.EXTRACTOR, arms.JUDGE) if arms.visible(item, n)))
+
+    def prompt_path(self, arm: Arm) -> Path | None:
+        """File of the arm's prompt from the command line."""
+        return arms.prompt_of(arm, self.settings.prompt, self.config.rootpath)
+
+    # running
+
+    def check_ready(self, item: ExtractItem) -> None:
+        """Fail an item that has nothing to get an output from, saying what to write (in full once a session)."""
+        if self.calls.replays_only or item.arm.model or arms.visible(item, arms.EXTRACTOR):
+            return
+        text = "no extractor for this case; the first such error says what to write"
+        pytest.fail(text if self._told_no_extractor else NO_EXTRACTOR, pytrace=False)
+
+    def run_item(self, item: ExtractItem) -> CaseResult:
+        """Run a case; what its extractor raised is kept on the item."""
+
+        def keep(error: Exception) -> None:
+            item.error = item.error or error
+
+        return run_case(
+            item.case,
+            lambda index: self.calls.extraction(item, index),
+            nodeid=item.nodeid,
+            file=item.nodeid.partition("::")[0],
+            arm=item.arm,
+            judge=self.judge_for(item),
+            plan=plan_of(item.case, self.settings.repeat),
+            on_error=keep,
+        )
+
+    def judge_for(self, item: ExtractItem) -> Judge | None:
+        """Return the project's `extract_judge` fixture, or the judge that the options name."""
+        own: Judge | None = item.fixture(arms.JUDGE)
+        return own
+
+    # showing
+
+    @property
+    def look(self) -> Look:
+        """How much a failing case shows; the width is that of whoever prints it."""
+        verbosity = self.config.get_verbosity()
+        return Look(verbosity=verbosity, brief=self.config.getoption("tbstyle", "auto") == "short")
+
+    def places_of(self, item: ExtractItem) -> Mapping[str, str]:
+        """With -v: path of each failing field -> where gold and extracted values occur in the document."""
+        if self.config.get_verbosity() < 1 or item.result is None:
+            return {}
+        from pytest_extract.report.places import result_places
+
+        return result_places(item.result, item.case.document)

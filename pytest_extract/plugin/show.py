@@ -1,0 +1,84 @@
+"""Lines of a report on pytest's terminal: styles become colours, and a failing case a `TerminalRepr`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.report.lines import Line, Style, safe_prose, text_of
+
+MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
+    "plain": {},
+    "head": {"bold": True},
+    "bad": {"red": True},
+    "good": {"green": True},
+    "warn": {"yellow": True},
+    "dim": {"light": True},
+    "mark": {"bold": True, "cyan": True},
+}
+
+
+class CaseFailed(Exception):
+    """Raised by an item whose case is not green; never shown itself: its result is."""
+
+    def __init__(self, result: CaseResult) -> None:
+        super().__init__(headline(result))
+        self.result = result
+
+
+def headline(result: CaseResult) -> str:
+    """One line for short summaries: the first bound missed, or what broke."""
+    if result.outcome is Outcome.BROKEN:
+        return f"BROKEN: {safe_prose(result.why or 'no reason given')}"
+    first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
+    more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
+    return first + more
+
+
+class CaseRepr(TerminalRepr):
+    """A failing case: width and colours are taken from the terminal that it is written to."""
+
+    def __init__(self, result: CaseResult, look: Look, places: Mapping[str, str], location: tuple[str, int]) -> None:
+        self.result = result
+        self.look = look
+        self.places = dict(places)
+        self.reprcrash = ReprFileLocation(location[0], location[1], headline(result))
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the case's lines, then its place as `path:line`."""
+        if self.result.outcome is Outcome.BROKEN:
+            tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
+        look = replace(self.look, width=max(tw.fullwidth - 1, 40))
+        write_lines(tw, case_lines(self.result, look, self.places))
+        tw.line("")
+        tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {self.reprcrash.message}")
+
+
+class BrokenRepr(TerminalRepr):
+    """An exception of the extractor, under a heading that says that it is no verdict."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.reprcrash = getattr(inner, "reprcrash", None)
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the heading and the traceback."""
+        tw.line("BROKEN: the extractor raised; this case says nothing about the extraction", yellow=True, bold=True)
+        self.inner.toterminal(tw)
+
+
+def write_lines(writer: Any, lines: Iterable[Line]) -> None:
+    """Write styled lines; `writer` is pytest's TerminalWriter or TerminalReporter."""
+    for each in lines:
+        if not writer.hasmarkup:
+            writer.write(text_of(each))
+        else:
+            for span in each:
+                writer.write(span.text, **MARKUP[span.style])
+        writer.write("\n")

@@ -1,0 +1,217 @@
+"""A whole run as lines: cases, measures, a line per arm, worst field patterns, failure kinds, tokens, cost, slowest."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final
+
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.report.diff import is_known
+from pytest_extract.report.entries import FAILING, entry
+from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten
+from pytest_extract.report.values import percent
+
+MEASURES: Final = ("pass_rate", "f1")
+WORST_FIELDS: Final = 10
+SLOWEST: Final = 3
+_STYLE: Final[Mapping[Outcome, Style]] = {
+    Outcome.PASSED: "good",
+    Outcome.FAILED: "bad",
+    Outcome.BROKEN: "warn",
+    Outcome.NOT_RUN: "warn",
+}
+
+
+def summary_lines(results: Sequence[CaseResult], *, width: int = 100, verbosity: int = 0) -> list[Line]:
+    """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure."""
+    lines = [_cases_line(results)]
+    arms = sorted({result.arm.label for result in results})
+    if len(arms) > 1:
+        lines += _arm_table(results, arms)
+    lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
+    lines += _failure_lines(results)
+    lines += _money_lines(results)
+    return lines + _slowest_lines(results)
+
+
+def measure_means(results: Iterable[CaseResult], names: Sequence[str]) -> dict[str, float]:
+    """Plain means over the cases of each case's mean over its repeats; a name that no case has is left out."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        scored = [attempt.score["measures"] for attempt in _scored(result) if attempt.score is not None]
+        for name in names:
+            per_repeat = [measures[name] for measures in scored if name in measures]
+            if per_repeat:
+                values[name].append(fmean(per_repeat))
+    return {name: fmean(values[name]) for name in names if values[name]}
+
+
+def _scored(result: CaseResult) -> list[Attempt]:
+    return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
+
+
+def _cases_line(results: Sequence[CaseResult]) -> Line:
+    counts = Counter(result.outcome for result in results)
+    parts: list[Span] = [Span(plural(len(results), "case"), "head"), Span(": ")]
+    told = [(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]]
+    for index, (outcome, count) in enumerate(told):
+        parts.append(Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _STYLE[outcome]))
+    means = measure_means(results, MEASURES)
+    parts += [Span(f"; {name} {number(round(value, 4))}") for name, value in means.items()]
+    return line(*parts)
+
+
+def _arm_table(results: Sequence[CaseResult], arms: Sequence[str]) -> list[Line]:
+    wide = max(len(arm) for arm in arms)
+    head = f"{'':<{wide}}  {'cases':>6} {'passed':>7} {'failed':>7} {'broken':>7} {'not run':>8}"
+    lines = [line(Span(head + "".join(f" {name:>10}" for name in MEASURES) + f" {'cost':>10}", "dim"), indent=2)]
+    for arm in arms:
+        mine = [result for result in results if result.arm.label == arm]
+        counts = Counter(result.outcome for result in mine)
+        means = measure_means(mine, MEASURES)
+        text = f"{safe_prose(arm):<{wide}}  {len(mine):>6,} {counts[Outcome.PASSED]:>7,} {counts[Outcome.FAILED]:>7,}"
+        text += f" {counts[Outcome.BROKEN]:>7,} {counts[Outcome.NOT_RUN]:>8,}"
+        text += "".join(f" {number(round(means[name], 4)) if name in means else '-':>10}" for name in MEASURES)
+        lines.append(line(f"{text} {Spending.of(mine).cost_text:>10}", indent=2))
+    return lines
+
+
+@dataclass(slots=True)
+class _Pattern:
+    """How one field pattern did over all cases."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    cases: set[str] = field(default_factory=set)
+    lost: float = 0.0
+
+    @property
+    def wrong(self) -> int:
+        return sum(self.statuses[status] for status in FAILING)
+
+    @property
+    def total(self) -> int:
+        return self.wrong + self.statuses["match"]
+
+
+def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
+    patterns = _patterns(results)
+    bad = sorted(
+        (item for item in patterns.items() if item[1].wrong), key=lambda item: (-item[1].lost, -item[1].wrong, item[0])
+    )
+    if not bad:
+        return []
+    shown = bad[:most]
+    wide = min(max(len(name) for name, _ in shown), max(width // 2, 20))
+    lines = [line(Span("worst fields", "head"))]
+    for name, tally in shown:
+        kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
+        lines.append(
+            line(
+                f"{shorten(safe_prose(name), wide):<{wide}}  ",
+                Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
+                f" in {plural(len(tally.cases), 'case')}: {kinds}",
+                indent=2,
+            )
+        )
+    if len(bad) > len(shown):
+        lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
+    return lines
+
+
+def _patterns(results: Sequence[CaseResult]) -> Mapping[str, _Pattern]:
+    patterns: dict[str, _Pattern] = defaultdict(_Pattern)
+    for result in results:
+        for attempt in _scored(result):
+            if attempt.score is None or attempt.score.get("failure"):
+                continue
+            for record in attempt.score["leaves"]:
+                item = entry(record)
+                if is_known(item, result.known):
+                    continue
+                tally = patterns[item.pattern]
+                tally.statuses[item.status] += 1
+                if item.status in FAILING:
+                    tally.cases.add(result.nodeid)
+                    tally.lost += 1 - item.score
+    return patterns
+
+
+def _failure_lines(results: Sequence[CaseResult]) -> list[Line]:
+    kinds = Counter(
+        attempt.score["failure"]["kind"]
+        for result in results
+        for attempt in result.attempts
+        if attempt.score is not None and attempt.score.get("failure")
+    )
+    lines = []
+    if kinds:
+        told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+        lines.append(line(Span("unusable outputs", "head"), ": ", Span(told, "bad")))
+    for outcome, title in ((Outcome.BROKEN, "broken"), (Outcome.NOT_RUN, "not run")):
+        reasons = Counter(shorten(safe_prose(r.why or "?"), 90) for r in results if r.outcome is outcome)
+        for reason, count in reasons.most_common(3):
+            lines.append(line(Span(title, "head"), ": ", Span(f"{plural(count, 'case')}: {reason}", "warn")))
+    return lines
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """Calls, tokens and money of some results. `unpriced` calls have no known cost; recorded ones cost nothing now."""
+
+    calls: int
+    recorded: int
+    unpriced: int
+    cost_usd: float
+    prompt_tokens: int
+    completion_tokens: int
+
+    @classmethod
+    def of(cls, results: Iterable[CaseResult]) -> Spending:
+        """Add up all attempts."""
+        attempts = [attempt for result in results for attempt in result.attempts]
+        live = [attempt for attempt in attempts if not attempt.recorded]
+        usages = [attempt.usage for attempt in attempts if attempt.usage is not None]
+        return cls(
+            calls=len(live),
+            recorded=len(attempts) - len(live),
+            unpriced=sum(attempt.cost_usd is None for attempt in live),
+            cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
+            prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
+            completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
+        )
+
+    @property
+    def cost_text(self) -> str:
+        """The cost as text; `unknown` when not one call has a price."""
+        if self.calls and self.unpriced == self.calls:
+            return "unknown"
+        return f"${self.cost_usd:,.4f}"
+
+
+def _money_lines(results: Sequence[CaseResult]) -> list[Line]:
+    spent = Spending.of(results)
+    parts = []
+    if spent.prompt_tokens or spent.completion_tokens:
+        parts.append(f"tokens: {spent.prompt_tokens:,} in, {spent.completion_tokens:,} out")
+    if spent.calls > spent.unpriced:
+        unpriced = f" ({plural(spent.unpriced, 'call')} without a known price not counted)" if spent.unpriced else ""
+        parts.append(f"cost: {spent.cost_text}{unpriced}")
+    elif parts and spent.calls:
+        parts.append("cost: unknown, no call has a known price")
+    if spent.recorded:
+        parts.append(f"{plural(spent.recorded, 'output')} recorded earlier, nothing spent on them now")
+    return [line("; ".join(parts))] if parts else []
+
+
+def _slowest_lines(results: Sequence[CaseResult]) -> list[Line]:
+    slow = sorted(
+        ((attempt.latency_s, result.nodeid) for result in results for attempt in result.attempts if attempt.latency_s),
+        reverse=True,
+    )[:SLOWEST]
+    if not slow or slow[0][0] < 0.1:
+        return []
+    told = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
+    return [line("slowest: ", told)]

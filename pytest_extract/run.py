@@ -1,0 +1,232 @@
+"""Run one case: extract, parse, score, ask the judge, hold the result against the case's bounds.
+
+Knows neither pytest nor files of results; how an output comes about (a call, a recording, a past run) is the caller's.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
+from pytest_extract.extractors.call import failure_of
+from pytest_extract.verdict import breaches_of, case_breaches, known_patterns
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.model import Case
+    from pytest_extract.core.scorer import Score
+    from pytest_extract.extractors.base import Extraction
+
+Extract = Callable[[int], "Extraction"]
+"""Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
+
+
+class NotRun(Exception):
+    """Raised by an `Extract` that may not call any more (the budget is spent): the case is not run, never failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a case is run: `of` repeats of which `needed` must pass; `to_the_end` also when the verdict is settled."""
+
+    of: int = 1
+    needed: int = 1
+    to_the_end: bool = False
+
+
+def plan_of(case: Case, repeat: int | None = None) -> Plan:
+    """Take the case's own `repeat`, or `repeat` from the command line.
+
+    The case's own stops once decided. The command line's measures: all repeats run, and the same share (rounded up) has
+    to pass as the case asks for.
+    """
+    if repeat is None:
+        return Plan(of=case.repeat.of, needed=case.repeat.passes)
+    needed = -(-repeat * case.repeat.passes // case.repeat.of)
+    return Plan(of=repeat, needed=needed, to_the_end=True)
+
+
+def run_case(
+    case: Case,
+    extract: Extract,
+    *,
+    nodeid: str,
+    file: str,
+    arm: Arm | None = None,
+    judge: Judge | None = None,
+    plan: Plan | None = None,
+    today: date | None = None,
+    on_error: Callable[[Exception], None] | None = None,
+) -> CaseResult:
+    """Run all repeats of a case and judge them together.
+
+    An exception of the extractor breaks its repeat and is handed to `on_error`; nothing that it returns raises.
+    """
+    plan = plan or plan_of(case)
+    today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
+    started = time.perf_counter()
+    attempts: list[Attempt] = []
+    why: str | None = None
+    for index in range(plan.of):
+        try:
+            attempts.append(_attempt(case, extract, index, judge, on_error, today))
+        except NotRun as stop:
+            why = str(stop)
+            break
+        if not plan.to_the_end and _decided(attempts, plan):
+            break
+    outcome = _outcome(attempts, plan) if why is None else Outcome.NOT_RUN
+    breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
+    if breaches and outcome is Outcome.PASSED:
+        outcome = Outcome.FAILED
+    return CaseResult(
+        nodeid=nodeid,
+        case_id=case.id,
+        file=file,
+        arm=arm or Arm(),
+        outcome=outcome,
+        attempts=tuple(attempts),
+        breaches=breaches,
+        needed=plan.needed,
+        why=why or _why(outcome, attempts, breaches),
+        tags=dict(case.tags),
+        digests=digests_of(case),
+        known=known_patterns(case, today),
+        duration_s=time.perf_counter() - started,
+    )
+
+
+def digests_of(case: Case) -> dict[str, str]:
+    """SHA-256 of what a result hangs on, besides model and extractor."""
+    import hashlib
+
+    from pytest_extract.core.values import canonical_json
+
+    gold = hashlib.sha256(canonical_json(case.gold).encode("utf-8", "surrogatepass")).hexdigest()
+    digests = {"document": case.document.sha256, "schema": case.schema_sha256, "gold": gold}
+    return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
+
+
+def _decided(attempts: Sequence[Attempt], plan: Plan) -> bool:
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+    left = plan.of - len(attempts)
+    return passed >= plan.needed or passed + left < plan.needed
+
+
+def _outcome(attempts: Sequence[Attempt], plan: Plan) -> Outcome:
+    """Broken repeats decide nothing: a case is broken when, had they passed, it could have passed."""
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+    broken = sum(attempt.outcome is Outcome.BROKEN for attempt in attempts)
+    if passed >= plan.needed:
+        return Outcome.PASSED
+    unused = plan.of - len(attempts)
+    return Outcome.BROKEN if broken and passed + broken + unused >= plan.needed else Outcome.FAILED
+
+
+def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
+    if outcome is Outcome.BROKEN:
+        return next((attempt.error.splitlines()[-1] for attempt in attempts if attempt.error), None)
+    return "; ".join(breach.message for breach in breaches) or None
+
+
+def _attempt(
+    case: Case,
+    extract: Extract,
+    index: int,
+    judge: Judge | None,
+    on_error: Callable[[Exception], None] | None,
+    today: date,
+) -> Attempt:
+    started = time.perf_counter()
+    try:
+        extraction = extract(index)
+    except NotRun:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
+        return _raised(case, error, index, time.perf_counter() - started, on_error, today)
+    return _scored(case, extraction, index, judge, today)
+
+
+def _raised(
+    case: Case,
+    error: Exception,
+    index: int,
+    latency_s: float,
+    on_error: Callable[[Exception], None] | None,
+    today: date,
+) -> Attempt:
+    """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
+    failure = failure_of(error)
+    text = "".join(traceback.format_exception_only(error)).strip()
+    if failure.kind is FailureKind.EXTRACTOR_ERROR:
+        if on_error is not None:
+            on_error(error)
+        return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
+    score = case.scorer.failed(case.gold, failure)
+    breaches = breaches_of(case, score, cost_usd=None, latency_s=latency_s, today=today)
+    return Attempt(
+        index=index,
+        outcome=Outcome.FAILED,
+        score=score.to_dict(),
+        error=text,
+        breaches=breaches,
+        latency_s=latency_s,
+    )
+
+
+def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
+    score = score_extraction(case, extraction, judge)
+    breaches = breaches_of(case, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s, today=today)
+    undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
+    usage = extraction.usage
+    return Attempt(
+        index=index,
+        outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
+        score=score.to_dict(),
+        output=extraction.output,
+        error=_undecided(undecided) if undecided else None,
+        breaches=breaches,
+        usage=usage if isinstance(usage, Usage) else None,
+        cost_usd=extraction.cost_usd,
+        latency_s=extraction.latency_s,
+        finish_reason=extraction.finish_reason,
+        recorded=extraction.recorded,
+    )
+
+
+def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
+    """Parse what the extractor returned and score it as the case says."""
+    from pytest_extract.core.parse import parse_output
+    from pytest_extract.core.values import MISSING
+
+    failure = extraction.failure
+    if failure is None:
+        parsed = parse_output(extraction.output, finish_reason=extraction.finish_reason)
+        failure = parsed.failure
+        if failure is None or parsed.value is not MISSING:
+            return case.scorer.score(
+                case.gold,
+                parsed.value,
+                judge=judge,
+                modality=case.modality,
+                gates=case.gates,
+                accept=case.accept,
+                absent=case.absent,
+            )
+    return case.scorer.failed(case.gold, failure)
+
+
+def _all(score: Score) -> Iterable[FieldResult]:
+    return {id(result): result for result in (*score.fields, *score.leaves)}.values()
+
+
+def _undecided(results: Sequence[FieldResult]) -> str:
+    reasons: Mapping[str, None] = dict.fromkeys(result.reason or "no reason given" for result in results)
+    places = ", ".join(str(result.path) for result in results[:5])
+    more = f" and {len(results) - 5} more" if len(results) > 5 else ""
+    return f"the judge decided nothing for {places}{more}: {'; '.join(list(reasons)[:3])}"

@@ -1,0 +1,67 @@
+"""A small project with an extractor that answers from the document's own text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "vendor": {"type": "string"},
+        "total": {"type": "number"},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "price": {"type": "number"}},
+            },
+        },
+    },
+    "required": ["vendor", "total"],
+}
+GOLD: dict[str, Any] = {
+    "vendor": "ACME GmbH",
+    "total": 12.5,
+    "items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 10}],
+}
+ECHO = """
+import pytest
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document):
+        return document.text
+    return extract
+"""
+
+
+@pytest.fixture(autouse=True)
+def quiet_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the plugins of the outer run out of the inner ones; a test that wants one names it."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:asyncio")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
+@pytest.fixture
+def write_case(pytester: pytest.Pytester) -> Callable[..., None]:
+    """Write `NAME.extract.yaml` with an inline document whose text is the output that the echo extractor gives."""
+
+    def write(name: str, output: object = GOLD, **keys: object) -> None:
+        text = output if isinstance(output, str) else json.dumps(output)
+        case = {"text": text, "schema": SCHEMA, "gold": GOLD, **keys}
+        path = pytester.path / f"{name}.extract.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(case), encoding="utf-8")
+
+    return write
+
+
+@pytest.fixture
+def echo(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(ECHO)

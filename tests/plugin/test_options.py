@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.plugin.options import OPTIONS, SETTINGS, Settings
+
+
+def settings(pytester: pytest.Pytester, *args: str) -> Settings:
+    return pytester.parseconfigure(*args).stash[SETTINGS]
+
+
+def test_defaults(pytester: pytest.Pytester) -> None:
+    given = settings(pytester)
+    assert given.model == ()
+    assert given.judge == "llm"
+    assert given.record == "off"
+    assert given.gate == "case"
+    assert given.repeat is None
+    assert given.recordings == pytester.path / "extract-recordings"
+
+
+def test_options_of_the_command_line(pytester: pytest.Pytester) -> None:
+    given = settings(
+        pytester, "--extract-model=a/b", "--extract-model=c", "--extract-repeat=3", "--extract-budget=2.5",
+        "--extract-dry-run", "--extract-results=out/r.jsonl",
+    )  # fmt: skip
+    assert given.model == ("a/b", "c")
+    assert given.repeat == 3
+    assert given.budget == 2.5
+    assert given.dry_run
+    assert given.results == pytester.path / "out" / "r.jsonl"
+
+
+def test_ini_twins_and_the_command_line_wins(pytester: pytest.Pytester) -> None:
+    pytester.makeini(
+        """
+        [pytest]
+        extract_model =
+            a/b
+            c
+        extract_judge = fuzzy
+        extract_repeat = 2
+        extract_suite_thresholds =
+            pass_rate=0.9
+            f1=0.5
+        """
+    )
+    given = settings(pytester, "--extract-judge=exact")
+    assert given.model == ("a/b", "c")
+    assert given.judge == "exact"
+    assert given.repeat == 2
+    assert given.suite_thresholds == {"pass_rate": 0.9, "f1": 0.5}
+
+
+def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytester.makeini("[pytest]\nextract_recordings = recs\n")
+    below = pytester.mkdir("below")
+    monkeypatch.chdir(below)
+    assert settings(pytester).recordings == pytester.path / "recs"
+    assert settings(pytester, "--extract-recordings=recs").recordings == Path(below) / "recs"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(["--extract-record=onec"], "--extract-record: 'onec' must be one of*did you mean 'once'?", id="nearest"),
+        pytest.param(["--extract-judge=gpt"], "--extract-judge: 'gpt' must be one of exact, fuzzy, llm", id="choice"),
+        pytest.param(["--extract-repeat=0"], "--extract-repeat: '0' must be a whole number, 1 or more", id="zero"),
+        pytest.param(["--extract-concurrency=two"], "--extract-concurrency: 'two' must be a whole*", id="word"),
+        pytest.param(["--extract-budget=nan"], "--extract-budget: 'nan' must be an amount in USD*", id="nan"),
+        pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
+        pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),
+        pytest.param(["--extract-from=r.jsonl"], "--extract-from: no such file: *r.jsonl", id="from"),
+        pytest.param(["--extract-model=a", "--extract-model=a"], "--extract-model: a is given twice", id="twice"),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_a_usage_error(pytester: pytest.Pytester, args: list[str], message: str) -> None:
+    result = pytester.runpytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+def test_all_mistakes_are_told_at_once(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nextract_suite_thresholds = pass_rate\n")
+    result = pytester.runpytest("--extract-record=x", "--extract-repeat=-1")
+    result.stderr.fnmatch_lines(
+        [
+            "*--extract-repeat: '-1' must*",
+            "*--extract-record: 'x' must*",
+            "*extract_suite_thresholds: 'pass_rate' must*",
+        ]
+    )
+
+
+def test_help_lists_every_option(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--help")
+    text = result.stdout.str()
+    assert all(f"--extract-{option.name}" in text for option in OPTIONS if option.command_line)
+    assert all(option.dest in text for option in OPTIONS if option.ini)

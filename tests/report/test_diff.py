@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.values import MISSING
+from pytest_extract.report.diff import Look, case_lines, score_lines
+from pytest_extract.report.lines import text_of
+
+
+def leaf(path: str, gold: object = MISSING, extracted: object = MISSING, **keys: Any) -> dict[str, Any]:
+    status = "omission" if extracted is MISSING else "hallucination" if gold is MISSING else "mismatch"
+    record = {
+        "path": path, "pattern": re.sub(r"\[-?\d+\]", "[]", path), "metric": "text", "params": {},
+        "status": "match" if gold == extracted else status, "score": float(gold == extracted), "passed": False,
+        "reason": None, "weight": 1.0, **keys,
+    }  # fmt: skip
+    sides = {"gold": gold, "extracted": extracted}
+    return record | {name: value for name, value in sides.items() if value is not MISSING}
+
+
+def score(*leaves: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return {"failure": None, "fields": [], "leaves": list(leaves), "gates": {}, "vacuous": 0, **keys}
+
+
+def told(one: dict[str, Any], *, verbosity: int = 0, width: int = 160, brief: bool = False, **keys: Any) -> list[str]:
+    return [text_of(each) for each in score_lines(one, Look(verbosity=verbosity, width=width, brief=brief), **keys)]
+
+
+def squeezed(lines: list[str]) -> list[str]:
+    return [re.sub(r"\s+", " ", each).strip() for each in lines]
+
+
+def test_one_line_per_failing_field_says_all_about_it() -> None:
+    one = score(leaf("total", 12.5, 12.05, metric="number", params={"rel": 0.01, "abs": None}), leaf("a", 1, 1))
+    assert squeezed(told(one)) == [
+        "total number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by -3.60%",
+        "1 field matches",
+    ]
+
+
+def test_the_worst_stands_first_then_the_heaviest_then_document_order() -> None:
+    one = score(
+        leaf("a", "x1", "x2", score=0.5),
+        leaf("b", "x1", "x2"),
+        leaf("c", "x1", "x2", weight=3.0),
+        leaf("d", "x1", "x2"),
+    )
+    assert [each.split()[0] for each in told(one)[:4]] == ["c", "b", "d", "a"]
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        pytest.param(leaf("a", "x"), 'a text omission gold "x"', id="omission"),
+        pytest.param(leaf("a", extracted="x"), 'a text hallucination extracted "x"', id="hallucination"),
+        pytest.param(
+            leaf("rows[2].x", "ab c", "ab d", matched="rows[5].x"),
+            'rows[2].x text mismatch gold "ab c" extracted "ab d" ab [c→d] matched with rows[5].x',
+            id="matched-row",
+        ),
+        pytest.param(
+            leaf("a", "x", "y", status="judge_error", reason="timed out"),
+            'a text judge_error gold "x" extracted "y" timed out',
+            id="judge-error",
+        ),
+        pytest.param(
+            leaf("a", "x", "y", reason="no \x1b[31mdate"),
+            'a text mismatch gold "x" extracted "y" no \\x1b[31mdate',
+            id="reason",
+        ),
+        pytest.param(
+            leaf("free", {"a": [1, 2], "b": 2}, {"a": [1, 3], "c": 4}),
+            "free text mismatch gold {a: [2 items], b: 2} extracted {a: [2 items], c: 4}"
+            " c invented 4; b lost 2; a[1] 2→3",
+            id="undeclared-object",
+        ),
+    ],
+)
+def test_a_field_s_line(record: dict[str, Any], text: str) -> None:
+    assert squeezed(told(score(record)))[0] == text
+
+
+def test_a_narrow_window_continues_below() -> None:
+    lines = told(score(leaf("vendor.name", "ACME GmbH", "ACME Gmbh")), width=50)
+    assert max(map(len, lines)) <= 50
+    assert lines[1].startswith("      ")
+
+
+def test_swapped_rows_are_one_line() -> None:
+    one = score(
+        leaf("items[3].p", 1, 2), leaf("items[3].q", "a", "b"), leaf("items[4].p", 2, 1), leaf("items[4].q", "b", "a"),
+        leaf("items[5].p", 7, 8),
+    )  # fmt: skip
+    assert squeezed(told(one)) == [
+        "items order mismatch rows 3 and 4 swapped",
+        "items[5].p text mismatch gold 7 extracted 8 off by +14.29%",
+        "0 fields match",
+    ]
+
+
+def test_rows_in_another_order_are_one_line() -> None:
+    one = score(*(leaf(f"[{i}].p", f"v{i}", f"v{(i + 1) % 3}") for i in range(3)))
+    assert squeezed(told(one))[0] == "$ order mismatch 3 rows in another order: 0 at 2, 1 at 0, 2 at 1"
+
+
+def test_a_missing_row_and_an_invented_one_are_one_line_each() -> None:
+    one = score(
+        leaf("items[2].p", 1),
+        leaf("items[2].q", "a"),
+        leaf("items[-1].p", extracted=5),
+        leaf("items[-1].q", extracted="z"),
+    )
+    assert squeezed(told(one))[:2] == [
+        'items[2] row omission gold {p: 1, q: "a"} whole row missing, 2 fields',
+        'items[-1] row hallucination extracted {p: 5, q: "z"} invented row, 2 fields',
+    ]
+
+
+def test_vv_shows_every_leaf_of_a_missing_row() -> None:
+    lines = told(score(leaf("items[2].p", 1), leaf("items[2].q", "a")), verbosity=2)
+    assert [each.split()[0] for each in lines[:2]] == ["items[2].p", "items[2].q"]
+
+
+def test_a_key_with_brackets_is_no_row() -> None:
+    lines = told(score(leaf('["odd[3]"].p', 1), leaf('["odd[3]"].q', 1)))
+    assert [each.split()[0] for each in lines[:2]] == ['["odd[3]"].p', '["odd[3]"].q']
+
+
+@pytest.mark.parametrize(
+    ("look", "shown", "more"),
+    [
+        pytest.param({"brief": True}, 8, "… 192 more failing fields (-v shows more, -vv all)", id="tb-short"),
+        pytest.param({}, 25, "… 175 more failing fields (-v shows more, -vv all)", id="plain"),
+        pytest.param({"verbosity": 1}, 100, "… 100 more failing fields (-vv shows all)", id="v"),
+    ],
+)
+def test_long_lists_of_fields_are_cut_and_say_so(look: dict[str, Any], shown: int, more: str) -> None:
+    lines = told(score(*(leaf(f"f{i}", "x", "y") for i in range(200))), **look)
+    assert lines[shown].strip() == more
+
+
+def test_vv_shows_all_fields() -> None:
+    lines = told(score(*(leaf(f"f{i}", "x", "y") for i in range(200))), verbosity=2)
+    assert len(lines) == 201
+
+
+def test_known_failures_and_passes_are_only_counted() -> None:
+    one = score(
+        leaf("items[0].tax", 1, 2),
+        leaf("items[1].tax", 1, 1),
+        leaf("a", 1, 1),
+        leaf("b", 1, 2, status="skipped"),
+        vacuous=3,
+    )
+    assert told(one, known=["items[].tax"]) == ["  1 field matches, 1 known failure, 1 skipped, 3 absent on both sides"]
+
+
+def test_known_failures_that_pass_are_told() -> None:
+    lines = told(score(leaf("a", 1, 1), leaf("b", 1, 1)), known=["b"])
+    assert lines == ["  1 field matches, known failures pass now: take them out of the case"]
+
+
+def test_a_failed_gate_tells_its_arithmetic() -> None:
+    gates = {
+        "schema": {"passed": True, "factor": 1.0, "why": "fits"},
+        "coverage": {"passed": False, "factor": 0.0, "why": "structure coverage 0.947 < 0.95"},
+    }
+    assert told(score(gates=gates))[0] == "  coverage gate: structure coverage 0.947 < 0.95"
+
+
+def test_places_stand_below_their_field() -> None:
+    lines = told(score(leaf("a", "x", "y")), places={"a": "gold at line 3, column 2"})
+    assert lines[1].strip() == "gold at line 3, column 2"
+
+
+def test_an_unusable_output_is_shown_around_the_place() -> None:
+    failure = {"kind": "trailing_comma", "message": "a comma before }", "line": 3, "column": 9, "path": None}
+    assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}') == [
+        "  trailing_comma at line 3, column 9: a comma before }",
+        "     1 | {",
+        '     2 |  "a": 1,',
+        '     3 |  "b": 22,',
+        "       |         ^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        pytest.param("I cannot do that", '  output (16 characters): "I cannot do that"', id="text"),
+        pytest.param(42, "  output: 42", id="value"),
+    ],
+)
+def test_an_unusable_output_without_a_place_is_shown(output: object, line: str) -> None:
+    failure = {"kind": "no_json", "message": "no JSON", "line": None, "column": None, "path": None}
+    assert told(score(failure=failure), output=output) == ["  no_json: no JSON", line]
+
+
+def test_an_excerpt_of_one_endless_line_stays_in_the_window() -> None:
+    failure = {"kind": "malformed_json", "message": "bad", "line": 1, "column": 5_000, "path": None}
+    lines = told(score(failure=failure), output="x" * 10_000, width=80)
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].endswith("^")
+
+
+def result(*attempts: Attempt, **keys: Any) -> CaseResult:
+    base = {"nodeid": "n", "case_id": "c", "file": "f", "arm": Arm(), "outcome": Outcome.FAILED, **keys}
+    return CaseResult(attempts=attempts, **base)
+
+
+def attempt(index: int, outcome: Outcome, **keys: Any) -> Attempt:
+    return Attempt(index=index, outcome=outcome, score=score(leaf(f"f{index}", "x", "y")), **keys)
+
+
+def test_a_case_tells_its_breaches_first() -> None:
+    breach = Breach(what="pass_rate", message="pass_rate 0.5 is below 1, by 0.5")
+    lines = case_lines(result(attempt(0, Outcome.FAILED), breaches=(breach,)), Look())
+    assert text_of(lines[0]) == "  pass_rate 0.5 is below 1, by 0.5"
+
+
+@pytest.mark.parametrize(("verbosity", "repeats"), [(0, ["repeat 2 of 3 (2 not green):"]), (1, ["repeat 2 of 3 (2 not green):", "repeat 3 of 3 (2 not green):"])])  # fmt: skip
+def test_of_several_repeats_the_first_bad_one_is_shown_and_all_with_v(verbosity: int, repeats: list[str]) -> None:
+    attempts = (attempt(0, Outcome.PASSED), attempt(1, Outcome.FAILED), attempt(2, Outcome.FAILED))
+    lines = [text_of(each) for each in case_lines(result(*attempts, needed=2), Look(verbosity=verbosity))]
+    assert lines[0] == "1 of 3 repeats passed, 2 needed"
+    assert [each for each in lines if each.startswith("repeat ")] == repeats
+
+
+def test_what_broke_is_told() -> None:
+    broken = Attempt(index=0, outcome=Outcome.BROKEN, error="ValueError: \x1b[31mno\nmore")
+    lines = [text_of(each) for each in case_lines(result(broken), Look())]
+    assert lines == ["  ValueError: \\x1b[31mno", "  more"]
+
+
+def test_huge_values_without_fields_are_not_diffed() -> None:
+    lines = told(score(leaf("free", [list(range(300))] * 100, [list(range(301))] * 100)))
+    assert "too large to be compared inside" in lines[0]

@@ -24,7 +24,7 @@ RINGS = (
     ("documents", "schema_tools", "atomic", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
     ("recording_key", "recordings", "results_file", "gating"),
-    ("api", "run"),
+    ("api", "run", "verdict"),
     ("report", "testing"),
     ("cli",),
     ("plugin",),

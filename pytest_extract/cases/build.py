@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.layers import Settings
-from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Repeat, Thresholds
+from pytest_extract.cases.model import NOTHING, Case, Modality, Repeat, Thresholds
 from pytest_extract.cases.patterns import unknown_field
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.values import Json, path_text
+from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
+    from pytest_extract.core.validate import Validator
 
 GOLD_ERRORS: Final = 5
 """Schema violations told of one gold; more are counted."""
@@ -58,8 +59,8 @@ class CaseBuilder:
         gates = GateConfig.from_json(self._values.get("gates", NOTHING))
         if scorer is not None:
             self._check_fields(scorer)
-            if gold is not None and gates.schema:
-                self._check_gold(scorer, gold)
+        if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
+            self._check_gold(self._cache.validator(schema), gold)
         if len(self._mistakes) > self._begin or self._settings.spoilt:
             return None
         assert document is not None  # noqa: S101 - without them there is a mistake
@@ -101,7 +102,9 @@ class CaseBuilder:
         self._mistakes.append(Mistake(layer.source, (*layer.steps, key, *below), message, on_key))
 
     def _require(self) -> None:
-        own = self._settings.own
+        own, defaults = self._settings.own, self._settings.defaults
+        if defaults is not None and defaults.broken and not defaults.raw:
+            return  # nobody knows what they would have said
         given = self._values.keys() | self._settings.spoilt
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
         if "document" not in given and "text" not in given:
@@ -196,31 +199,51 @@ class CaseBuilder:
         self._mistakes.append(Mistake(schema.source, (*schema.steps, *steps), f"the schema {where}{error.message}"))
 
     def _check_fields(self, scorer: Scorer) -> None:
-        for key, name, *below in _named_fields(self._values):
-            problem = unknown_field(name, scorer.patterns)
-            if problem is not None:
-                self._tell(f"`{key}`: {problem}", key, *below, on_key=key != "known_failures")
+        for layer in (self._settings.defaults, self._settings.own):
+            for field, steps in () if layer is None else named_fields(layer.raw):
+                problem = unknown_field(field, scorer.patterns)
+                if problem is not None:
+                    assert layer is not None  # noqa: S101 - it was iterated
+                    where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
+                    self._mistakes.append(where)
 
-    def _check_gold(self, scorer: Scorer, gold: _Gold) -> None:
-        validator = scorer.validator
+    def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
+        problem = self._cache.validator(schema).problem
+        if problem is None or not gates.schema:
+            return problem is None
+        message = f"the schema is no valid JSON Schema: {problem}"
+        self._mistakes.append(Mistake(schema.source, schema.steps, message))
+        return False
+
+    def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):
             return
-        errors = list(validator.errors(gold.value, GOLD_ERRORS + 1))
-        for path, message in errors[:GOLD_ERRORS]:
-            told = f"the gold does not satisfy its schema at {path_text(path)}: {message}; {ACCEPT_GOLD}"
-            self._mistakes.append(Mistake(gold.source, (*gold.steps, *path), told))
+        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        for error in errors[:GOLD_ERRORS]:
+            message = f"the gold does not satisfy its schema at {error.path}: {error.message}; {ACCEPT_GOLD}"
+            self._mistakes.append(Mistake(gold.source, (*gold.steps, *error.path), message))
+        if len(errors) > GOLD_ERRORS:
+            message = f"the gold does not satisfy its schema in more than {GOLD_ERRORS} places"
+            self._mistakes.append(Mistake(gold.source, gold.steps, message))
 
 
-def _named_fields(values: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield (key, field, steps below the key) of everything that names a field of the schema."""
-    for name in values.get("thresholds", NOTHING).get("fields", NOTHING):
-        yield "thresholds", name, "fields", name
-    for key in ("accept", "absent", "overrides"):
-        for name in values.get(key, NOTHING):
-            yield key, name, name
-    known: KnownFailure
-    for index, known in enumerate(values.get("known_failures", ())):
-        yield "known_failures", known.path, index, "path"
+def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
+    """Yield every field of the schema that a mapping of case keys names, with the place of its name.
+
+    Raw and not checked values, so that a name is looked at even where what it stands for is wrong.
+    """
+    limits = raw.get("thresholds")
+    fields = limits.get("fields") if isinstance(limits, dict) else None
+    if isinstance(fields, dict):
+        yield from ((name, ("thresholds", "fields", name)) for name in fields)
+    for key in ("accept", "absent"):
+        named = raw.get(key)
+        if isinstance(named, dict):
+            yield from ((name, (key, name)) for name in named)
+    known = raw.get("known_failures")
+    for index, entry in enumerate(known if isinstance(known, list) else ()):
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
+            yield entry["path"], ("known_failures", index, "path")
 
 
 def thresholds_of(clean: Mapping[str, Any]) -> Thresholds:

@@ -13,6 +13,7 @@ from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, SchemaError
 
@@ -46,6 +47,7 @@ class SchemaCache:
         self._files: dict[tuple[str, str], tuple[tuple[int, int], object]] = {}
         self._schemas: dict[tuple[int, str], SchemaPlace] = {}
         self._digests: dict[int, tuple[Json, str]] = {}
+        self._validators: dict[str, Validator] = {}
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
     def source(self, path: Path) -> Source:
@@ -102,6 +104,13 @@ class SchemaCache:
             text = canonical_json(value).encode("utf-8", "surrogatepass")
             kept = self._digests[id(value)] = (value, hashlib.sha256(text).hexdigest())
         return kept[0], source, steps, kept[1]
+
+    def validator(self, schema: SchemaPlace) -> Validator:
+        """Return the validator of a schema."""
+        kept = self._validators.get(schema.sha256)
+        if kept is None:
+            kept = self._validators[schema.sha256] = Validator(schema.value)
+        return kept
 
     def scorer(
         self, schema: SchemaPlace, semantics: str | None, nulls: str | None, overrides: Mapping[str, Json]

@@ -299,7 +299,7 @@ def _thresholds(value: Json, at: Steps, tell: Tell) -> Any:
 
 
 def _override(value: Json, at: Steps, tell: Tell) -> Any:
-    if value.__class__ in (str, dict, list):
+    if value.__class__ in (str, dict):
         return value
     tell(at, f"must be a metric's name, `skip`, or a mapping such as {{metric: …}}, not {_shown(value)}")
     return BAD

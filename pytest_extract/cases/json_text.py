@@ -17,6 +17,7 @@ from pytest_extract.core.values import Json, Step
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{309}")
 
 
@@ -33,7 +34,7 @@ def read_json(text: str, first_line: int = 1) -> Parsed:
         raise TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno)) from None
     except (_Suspect, ValueError):  # ValueError: an integer with more digits than Python converts
         return _read_suspect(text, first_line)
-    return Parsed(value)
+    return _read_suspect(text, first_line) if _HUGE.search(text) else Parsed(value)
 
 
 def _read_suspect(text: str, first_line: int) -> Parsed:
@@ -152,9 +153,11 @@ class _Lines:
 def pointer_steps(value: Json, pointer: str) -> Steps | None:
     """Return the path that a JSON pointer (RFC 6901) names in `value`, or None when nothing stands there."""
     steps: list[Step] = []
+    if pointer and not pointer.startswith("/"):
+        return None
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+        if isinstance(value, list) and _INDEX.fullmatch(name) and int(name) < len(value):
             steps.append(int(name))
             value = value[int(name)]
         elif isinstance(value, dict) and name in value:

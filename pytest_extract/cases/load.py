@@ -44,7 +44,7 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
         source = parse_source(path, read_text(path), "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    return LoadedFile(path, tuple(loader.load(source)), errors_of(loader.mistakes))
+    return LoadedFile(path, tuple(loader.load(source)), errors_of(loader.mistakes, path))
 
 
 class _Loader:

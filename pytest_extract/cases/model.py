@@ -13,8 +13,8 @@ from pytest_extract.core.metrics.base import SemanticsName
 from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
-    from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.scorer import Scorer
     from pytest_extract.documents import Document
 
 Modality: TypeAlias = Literal["text", "image", "audio"]

@@ -70,19 +70,19 @@ class Mistake:
     place: Place | None = None
 
 
-def errors_of(mistakes: Iterable[Mistake]) -> tuple[CaseFileError, ...]:
-    """Place every mistake (each source is read a second time, once) and sort them by file, line and column."""
+def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, ...]:
+    """Place every mistake (each source is read a second time, once); those of the file `first` first, by place."""
     by_source: dict[int, list[Mistake]] = {}
     for mistake in mistakes:
         by_source.setdefault(id(mistake.source), []).append(mistake)
-    errors: dict[tuple[str, int, int, str], CaseFileError] = {}
+    errors: dict[tuple[bool, str, int, int, str], CaseFileError] = {}
     for group in by_source.values():
         source = group[0].source
         places = source.places(Target(item.steps, item.on_key) for item in group if item.place is None)
         for item in group:
             line, column = item.place or places[Target(item.steps, item.on_key)]
             error = CaseFileError(item.message, path=source.path, line=line, column=column)
-            errors[str(source.path), line, column, item.message] = error
+            errors[source.path != first, str(source.path), line, column, item.message] = error
     return tuple(errors[key] for key in sorted(errors))
 
 

@@ -77,7 +77,7 @@ class _Reader(HTMLParser):
         del attrs
         if tag == "title":
             self._title = True
-        elif tag == "body":
+        elif self._dropped[-1:] == ["head"] and tag in _BLOCKS and tag != "html":
             self._dropped.clear()  # a head that was never closed
         elif tag in _DROPPED:
             self._dropped.append(tag)

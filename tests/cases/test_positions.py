@@ -1,0 +1,220 @@
+"""YAML text to values and places."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from yaml.reader import Reader
+
+from pytest_extract.cases import positions
+from pytest_extract.cases.positions import MAX_DEPTH, Place, Target, TextError, find_in_yaml, read_yaml
+from tests.strategies import json_values
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("no", "no"),
+        ("yes", "yes"),
+        ("on", "on"),
+        ("True", "True"),
+        ("2024-01-02", "2024-01-02"),
+        ("1_000", "1_000"),
+        ("0o17", "0o17"),
+        ("0x1F", "0x1F"),
+        ("007", "007"),
+        ("+1", "+1"),
+        (".5", ".5"),
+        ("1:30", "1:30"),
+        (".nan", ".nan"),
+        (".inf", ".inf"),
+        ("12", 12),
+        ("-0", 0),
+        ("1.50", 1.5),
+        ("1e3", 1000.0),
+        ("-1.5E-2", -0.015),
+        ("true", True),
+        ("false", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("'null'", "null"),
+        ('"12"', "12"),
+        ("|\n  12\n", "12\n"),
+        ("!!str 12", "12"),
+        ("!!int 12", 12),
+        ("!!float 12", 12.0),
+    ],
+)
+def test_plain_scalars_are_read_as_json_reads_them(text, value):
+    read = read_yaml(f"key: {text}").value["key"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_keys_are_the_text_as_written():
+    assert read_yaml("no: 1\n2024: 2\n1.50: 3\n~: 4\n").value == {"no": 1, "2024": 2, "1.50": 3, "~": 4}
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n"])
+def test_an_empty_text_is_null(text):
+    assert read_yaml(text).value is None
+
+
+def _as_yaml(value, indent=None):
+    """JSON text that is YAML as well: YAML has no surrogate pairs in escapes, fewer raw characters, more line breaks."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    assume(not Reader.NON_PRINTABLE.search(text))
+    assume(not set(text) & set("\x85\u2028\u2029\ufeff"))
+    return text
+
+
+@given(json_values)
+def test_json_is_yaml_and_reads_the_same(value):
+    text = _as_yaml(value)
+    assert read_yaml(f"a: {text}").value == {"a": value}
+
+
+@given(json_values)
+def test_dumped_yaml_reads_back(value):
+    text = yaml.safe_dump(value, default_style='"', allow_unicode=True, sort_keys=False)
+    read = read_yaml(text)
+    assert not read.problems
+    assert json.dumps(read.value) == json.dumps(value)
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=80))
+@example("a: *a")
+@example("&a [*a]")
+@example("? []\n: 1")
+@example("- - - ? x")
+def test_any_text_gives_a_value_or_a_text_error(text):
+    try:
+        read = read_yaml(text)
+    except TextError as error:
+        told = error.message
+    else:
+        told = json.dumps(read.value)
+        find_in_yaml(text, [Target(())])
+    assert told
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "place", "words"),
+    [
+        ("a: 1\na: 2\n", (), (2, 1), "duplicate key 'a'"),
+        ("a:\n  - {b: 1, c: 2, b: 3}\n", ("a", 0), (2, 18), "duplicate key 'b'"),
+        ("a: {<<: {b: 1}}\n", ("a",), (1, 5), "merge keys"),
+        ("a: [1, 1e999]\n", ("a", 1), (1, 8), "1e999 is out of range"),
+        (f"a: {'9' * 5000}\n", ("a",), (1, 4), "out of range"),
+        ("a: !!binary aGk=\n", ("a",), (1, 4), "binary"),
+        ("a: !!python/object:os.system {}\n", ("a",), (1, 4), "python/object"),
+        ("a: !!int x\n", ("a",), (1, 4), "does not fit x"),
+        ("a: [1, *b]\n", ("a", 1), (1, 8), "no anchor &b"),
+        ("a: &x [*x]\n", ("a", 0), (1, 8), "inside its own anchor"),
+    ],
+    ids=["duplicate", "nested", "merge", "infinite", "huge", "binary", "python", "tag", "alias", "cycle"],
+)
+def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, steps, place, words):
+    problems = read_yaml(text + "z: fine\n").problems
+    assert [(problem.steps, problem.place) for problem in problems] == [(steps, Place(*place))]
+    assert words in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "words"),
+    [
+        ("a: [1,\n", (2, 1), "not YAML"),
+        ("a:\n\tb: 1\n", (2, 1), "not YAML"),
+        ("a: 'x\n", (2, 1), "not YAML"),
+        ("a: \x01\n", (1, 4), "U+0001"),
+        ("a: '\ud800'\n", (1, 5), "surrogate"),
+        ("a: 1\n---\nb: 2\n", (2, 1), "second YAML document"),
+        ("? [a]\n: b\n", (1, 3), "a key must be a text"),
+        ("[" * 100_000, (1, MAX_DEPTH + 1), "nested deeper"),
+        ("- " * 100_000, (1, 2 * MAX_DEPTH + 1), "nested deeper"),
+        ("{a: " * 100_000, (1, 4 * MAX_DEPTH + 1), "nested deeper"),
+    ],
+    ids=["open", "tab", "quote", "control", "surrogate", "two", "key", "flow", "block", "maps"],
+)
+def test_a_text_that_cannot_be_read_says_where(text, place, words):
+    with pytest.raises(TextError, match=words.replace("+", r"\+")) as caught:
+        read_yaml(text)
+    assert caught.value.place == Place(*place)
+
+
+def test_aliases_are_copies():
+    value = read_yaml("a: &x [1, {b: 2}]\nc: *x\nd: *x\n").value
+    assert value["c"] == value["d"] == value["a"]
+    assert value["c"] is not value["d"]
+    assert value["c"][1] is not value["a"][1]
+
+
+def test_an_anchor_on_a_scalar_and_on_a_key_can_be_used():
+    assert read_yaml("&k a: &v 1\nb: *v\nc: *k\n").value == {"a": 1, "b": 1, "c": "a"}
+
+
+def test_a_billion_laughs_are_cut_short():
+    rows = ["l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    rows += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 10)]
+    with pytest.raises(TextError, match="aliases stand for more than") as caught:
+        read_yaml("\n".join(rows))
+    assert caught.value.place is not None
+    assert caught.value.place.line == 5
+
+
+def test_aliases_cannot_nest_deeper_than_the_bound():
+    rows = ["l0: &l0 []", *(f"l{n}: &l{n} [*l{n - 1}]" for n in range(1, 600))]
+    with pytest.raises(TextError, match=r"nested deeper|aliases stand for"):
+        read_yaml("\n".join(rows))
+
+
+def test_rows_are_the_lines_of_a_list_s_items():
+    text = "cases:\n- 1\n- a: 1\n  b: 2\n-\n  c: 3\n- x\n- {}\nother: [[1],\n  [2]]\nlast: 1\n"
+    assert read_yaml(text).rows == {"cases": [0, 3, 6, 0, 8], "other": [9, 10]}
+
+
+def test_places_of_keys_and_values():
+    text = "a: 1\nb:\n  c: [1, {d: 'x'}]\n  e:\n- no\n".replace("- no\n", "")
+    wanted = {
+        Target(()): Place(1, 1),
+        Target(("b",), on_key=True): Place(2, 1),
+        Target(("b", "c")): Place(3, 6),
+        Target(("b", "c", 1)): Place(3, 10),
+        Target(("b", "c", 1, "d"), on_key=True): Place(3, 11),
+        Target(("b", "c", 1, "d")): Place(3, 14),
+        Target(("b", "e"), on_key=True): Place(4, 3),
+    }
+    assert find_in_yaml(text, [*wanted, Target(("b", "nowhere"))]) == wanted
+
+
+@given(json_values)
+def test_every_value_has_a_place(value):
+    text = _as_yaml({"a": value}, indent=1)
+    targets = [Target(("a", *steps)) for steps in _paths(value)]
+    places = find_in_yaml(text, targets)
+    assert set(places) == set(targets)
+
+
+def _paths(value):
+    yield ()
+    if isinstance(value, dict):
+        yield from ((key, *rest) for key, part in value.items() for rest in _paths(part))
+    elif isinstance(value, list):
+        yield from ((index, *rest) for index, part in enumerate(value) for rest in _paths(part))
+
+
+def test_pyyaml_without_libyaml_reads_the_same(monkeypatch):
+    text = "a: [1, no, {b: &x 'q'}]\nc: *x\nd: |\n  text\n"
+    with_libyaml = read_yaml(text)
+    monkeypatch.setitem(__import__("sys").modules, "yaml._yaml", None)
+    assert positions._parser("a: 1").__class__.__name__ == "PureParser"
+    assert read_yaml(text) == with_libyaml
+    with pytest.raises(TextError, match="not YAML"):
+        read_yaml("a: [1")
+    with pytest.raises(TextError, match=r"U\+0001"):
+        read_yaml("a: \x01")

@@ -1,0 +1,279 @@
+"""Documents: kinds, text, laziness, and files that mean harm."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.results import FailureKind
+from pytest_extract.documents import Document, DocumentError, media_type_of
+from pytest_extract.documents.pdf import pdf_pages
+from pytest_extract.documents.text import decode, html_text
+
+
+def _pdf(*pages: str) -> bytes:
+    """A small PDF with a line of text a page."""
+    kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for index, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+        resources = "/Resources << /Font << /F1 3 0 R >> >>"
+        objects.append(f"<< /Type /Page /Parent 2 0 R {resources} /Contents {5 + 2 * index} 0 R >>")
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    out = io.BytesIO()
+    out.write(b"%PDF-1.4\n")
+    offsets = []
+    for number, body in enumerate(objects, start=1):
+        offsets.append(out.tell())
+        out.write(f"{number} 0 obj\n{body}\nendobj\n".encode())
+    start = out.tell()
+    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
+    out.writelines(f"{offset:010} 00000 n \n".encode() for offset in offsets)
+    out.write(f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n".encode())
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("a.txt", "text/plain"),
+        ("a.MD", "text/markdown"),
+        ("a.html", "text/html"),
+        ("a.json", "application/json"),
+        ("dir.pdf/a.pdf", "application/pdf"),
+        ("scan.JPG", "image/jpeg"),
+        ("call.mp3", "audio/mpeg"),
+        ("noname", "application/octet-stream"),
+        ("a.xyz", "application/octet-stream"),
+    ],
+)
+def test_the_suffix_says_the_media_type(name, media_type):
+    assert media_type_of(name) == media_type
+    assert Document(name).media_type == media_type
+
+
+def test_an_inline_text_is_a_document_without_a_path():
+    document = Document(text="héllo")
+    assert document.path is None
+    assert document.media_type == "text/plain"
+    assert document.bytes == "héllo".encode()
+    assert document.text == "héllo"
+    assert document.pages == ("héllo",)
+    assert document.encoding == "utf-8"
+    assert document.sha256 == hashlib.sha256("héllo".encode()).hexdigest()
+    assert repr(document) == "Document(text='héllo')"
+
+
+def test_a_document_has_either_a_path_or_a_text():
+    with pytest.raises(TypeError, match="either a path or a text"):
+        Document()
+    with pytest.raises(TypeError, match="either a path or a text"):
+        Document("a.txt", text="a")
+
+
+def test_a_document_is_read_when_asked_for_and_once(tmp_path):
+    path = tmp_path / "a.txt"
+    document = Document(path)
+    path.write_text("first", encoding="utf-8")
+    assert document.text == "first"
+    path.write_text("second", encoding="utf-8")
+    assert document.text == "first"
+    assert document.bytes == b"first"
+    digest = document.sha256
+    document.release()
+    assert document.bytes == b"second"
+    assert document.sha256 == digest  # what the run was about
+
+
+def test_threads_that_ask_together_get_one_reading(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("x" * 100_000, encoding="utf-8")
+    document = Document(path)
+    seen: list[bytes] = []
+    threads = [threading.Thread(target=lambda: seen.append(document.bytes)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(data) for data in seen}) == 1
+
+
+def test_a_file_that_went_away_is_an_error_with_its_name(tmp_path):
+    with pytest.raises(DocumentError, match=r"gone\.txt: cannot be read: No such file"):
+        _ = Document(tmp_path / "gone.txt").text
+
+
+@pytest.mark.parametrize(
+    ("data", "text", "encoding"),
+    [
+        (b"plain", "plain", "utf-8"),
+        ("Zürich".encode(), "Zürich", "utf-8"),
+        ("\ufeffZürich".encode(), "Zürich", "utf-8-sig"),
+        ("Zürich".encode("utf-16"), "Zürich", "utf-16"),
+        (b"\xff\xfe\x00\x00" + "Zürich".encode("utf-32-le"), "Zürich", "utf-32"),
+        ("Zürich".encode("latin-1"), "Zürich", "latin-1"),
+        ('<meta charset="cp1251">Привет'.encode("cp1251"), '<meta charset="cp1251">Привет', "cp1251"),
+        (
+            '<?xml version="1.0" encoding="ISO-8859-2"?>Łódź'.encode("iso-8859-2"),
+            '<?xml version="1.0" encoding="ISO-8859-2"?>Łódź',
+            "iso8859-2",
+        ),
+        (b'<meta charset="hex">\xe4', '<meta charset="hex">ä', "latin-1"),
+        (b'<meta charset="nonsense">\xe4', '<meta charset="nonsense">ä', "latin-1"),
+        (b"\xff\xfea", "\ufffd", "utf-16"),
+    ],
+)
+def test_text_is_decoded_by_mark_then_utf_8_then_declaration(data, text, encoding):
+    assert decode(data) == (text, encoding)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_have_a_text(data):
+    text, _ = decode(data)
+    assert isinstance(text, str)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>one</p><p>two</p>", "one\ntwo"),
+        ("<title>T</title><body><h1>Head</h1>a <b>bold</b>   word<br>next", "T\nHead\na bold word\nnext"),
+        (
+            "<head><title>T</title><style>p{}</style><meta x></head><body>a<script>if (a<b) {}</script>b</body>",
+            "T\nab",
+        ),
+        ("<ul><li>x</li>\n<li>y</li></ul>", "x\ny"),
+        (
+            "<table><tr><th>Name</th><th>Price</th></tr><tr><td>Kettle</td> <td>12</td></tr></table>",
+            "Name\tPrice\nKettle\t12",
+        ),
+        ("<pre>a\n  b\n\nc</pre>d", "a\n  b\n\nc\nd"),
+        ("5 &lt; 6 &amp; 7 &euro; &#8364;", "5 < 6 & 7 € €"),
+        ("<!-- no --><template>no</template>yes", "yes"),
+        ("<head><title>T</title><p>no body tag", "T\nno body tag"),
+        ("<html><head><style>p{}</style><body>never closed", "never closed"),
+        ("</p></script></b>stray", "stray"),
+        ("a < b", "a < b"),
+        ("", ""),
+    ],
+)
+def test_html_gives_what_a_reader_sees(source, text):
+    assert html_text(source) == text
+
+
+@given(st.text(st.sampled_from("<>/!-=\"' abpretdscriptmlhy&;#\n\t"), max_size=80))
+def test_any_markup_has_a_text(source):
+    assert isinstance(html_text(source), str)
+
+
+def test_html_and_json_and_markdown_documents_have_their_text(tmp_path):
+    for name, content, text in [
+        ("a.html", "<p>one</p>", "one"),
+        ("a.json", '{"a": 1}', '{"a": 1}'),
+        ("a.md", "# one", "# one"),
+        ("unknown", "words", "words"),
+    ]:
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        assert Document(tmp_path / name).text == text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("scan.png", "image/png has no text; hand `document.data_url` to a model"),
+        ("call.wav", "audio/wav has no text; hand `document.data_url` to a model"),
+        ("a.docx", "has no text; read `document.bytes` with a library"),
+        ("blob", "is not a text; read `document.bytes` with a library"),
+    ],
+)
+def test_kinds_without_text_say_what_to_do(tmp_path, name, words):
+    path = tmp_path / name
+    path.write_bytes(b"\x89PNG\0\0")
+    document = Document(path)
+    with pytest.raises(DocumentError, match=words) as caught:
+        _ = document.text
+    assert caught.value.kind is FailureKind.EXTRACTOR_ERROR
+    with pytest.raises(DocumentError, match=words):
+        _ = document.pages
+    assert document.bytes == b"\x89PNG\0\0"
+    assert document.data_url == f"data:{document.media_type};base64,{base64.b64encode(document.bytes).decode()}"
+
+
+def test_a_pdf_has_pages_and_text(tmp_path):
+    pytest.importorskip("pypdf")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(_pdf("Invoice 7", "Total 12.50"))
+    document = Document(path)
+    assert [page.strip() for page in document.pages] == ["Invoice 7", "Total 12.50"]
+    assert document.text.split("\f") == list(document.pages)
+
+
+def test_a_pdf_without_pypdf_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    path = tmp_path / "a.pdf"
+    path.write_bytes(_pdf("x"))
+    with pytest.raises(DocumentError, match=r"pip install 'pytest-extract\[pdf\]'"):
+        _ = Document(path).text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"%PDF-1.4",
+        b"hello",
+        _pdf("x")[:-120],
+        b"%PDF-1.4\n" + b"[" * 100_000,
+        _pdf("x").replace(b"/Kids", b"/Kidz"),
+    ],
+    ids=["empty", "header", "text", "cut", "deep", "kids"],
+)
+def test_a_broken_pdf_is_an_error_or_a_text_never_a_crash(data):
+    pytest.importorskip("pypdf")
+    assert _pages_or_error(data)
+
+
+@given(st.binary(max_size=40), st.integers(0, 400))
+def test_a_damaged_pdf_is_an_error_or_a_text_never_a_crash(noise, at):
+    pytest.importorskip("pypdf")
+    whole = _pdf("Invoice 7")
+    assert _pages_or_error(whole[:at] + noise + whole[at + len(noise) :])
+
+
+def _pages_or_error(data: bytes) -> bool:
+    """Whether the PDF gives texts, or an error that names it."""
+    try:
+        pages = pdf_pages(data, "bad.pdf", max_pages=10, max_text=1000)
+    except DocumentError as error:
+        return str(error).startswith("bad.pdf: ")
+    return all(isinstance(page, str) for page in pages)
+
+
+def test_a_pdf_beyond_the_bounds_is_a_page_limit():
+    pytest.importorskip("pypdf")
+    with pytest.raises(DocumentError, match="has 3 pages, more than the 2") as pages:
+        pdf_pages(_pdf("a", "b", "c"), "long.pdf", max_pages=2, max_text=1000)
+    with pytest.raises(DocumentError, match="the text of page 2 passes 12 characters") as text:
+        pdf_pages(_pdf("0123456789", "0123456789"), "long.pdf", max_pages=5, max_text=12)
+    assert pages.value.kind is text.value.kind is FailureKind.PAGE_LIMIT
+
+
+def test_a_locked_pdf_says_so():
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(_pdf("secret")))
+    writer.encrypt("password", algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    with pytest.raises(DocumentError, match="locked by a password"):
+        pdf_pages(out.getvalue(), "locked.pdf", max_pages=5, max_text=1000)

@@ -122,7 +122,4 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
 
 def with_defaults(given: Mapping[str, Json], known: Sequence[Param]) -> dict[str, Json]:
     """Return `given` with the defaults of the parameters that it leaves out or sets to null."""
-    return {
-        param.name: param.default if given.get(param.name) is None else given[param.name]
-        for param in known
-    }
+    return {param.name: param.default if given.get(param.name) is None else given[param.name] for param in known}

@@ -1,0 +1,155 @@
+"""Metrics that are an equality: two values are the same, or they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, SemanticsName
+from pytest_extract.core.metrics.kernels import key_matrix
+from pytest_extract.core.values import Json
+
+Key = Callable[[Json], Hashable]
+
+
+def equality(
+    name: str,
+    key: Key,
+    explain: Callable[[Json, Json], str],
+    params: Mapping[str, Json] | None = None,
+) -> BoundMetric:
+    """Make the metric that gives 1.0 where both values have the same key."""
+    return BoundMetric(
+        name=name,
+        compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
+        params=params or {},
+        explain=explain,
+        matrix=key_matrix(key),
+        key=key,
+        triangle=True,
+    )
+
+
+# --- reasons
+
+
+def differ(gold: Json, extracted: Json) -> str:
+    """Say how two values differ: by type, by case only, or from which character on."""
+    if isinstance(gold, str) and isinstance(extracted, str):
+        return _texts_differ(gold, extracted)
+    if plain.a_type(gold) != plain.a_type(extracted):
+        return f"{plain.a_type(gold)} expected, got {plain.a_type(extracted)}"
+    return "values differ"
+
+
+def _texts_differ(gold: str, extracted: str) -> str:
+    if plain.fold(gold) == plain.fold(extracted):
+        return "texts differ only in white space or Unicode form"
+    if plain.fold_case(gold) == plain.fold_case(extracted):
+        return "texts differ only in case"
+    pairs = enumerate(zip(gold, extracted, strict=False), start=1)
+    where = next((i for i, (one, other) in pairs if one != other), min(len(gold), len(extracted)) + 1)
+    return f"texts differ from character {where} on"
+
+
+# --- ours
+
+
+def text_key(value: Json) -> Hashable:
+    """Return the key of `text`: a string after NFC and white space folding, any other value by JSON equality."""
+    return plain.fold(value) if isinstance(value, str) else plain.same_key(value)
+
+
+def _make_text(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params, semantics
+    return equality("text", text_key, differ)
+
+
+def _make_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params
+    return equality("exact", plain.typed_key if semantics == "struct-extract-eval" else plain.same_key, differ)
+
+
+def _make_boolean(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params, semantics
+    return equality("boolean", text_key, differ)
+
+
+# --- ExtractBench
+
+
+def _make_string_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params, semantics
+    return equality("string_exact", plain.python_text, differ)
+
+
+def _casefold_key(value: Json) -> Hashable:
+    return plain.python_text(value).casefold()
+
+
+def _make_string_case_insensitive(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params, semantics
+    return equality("string_case_insensitive", _casefold_key, differ)
+
+
+def _make_boolean_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del params, semantics
+    return equality("boolean_exact", text_key, differ)
+
+
+SPECS = (
+    MetricSpec(
+        name="text",
+        make=_make_text,
+        doc="Strings are equal after Unicode NFC with each run of white space as one space; case counts. "
+        'Any other value is compared as by `exact`, so 42 is not "42".',
+        examples=(
+            Example("Acme  GmbH\n", "Acme GmbH", 1.0),
+            Example("Acme", "ACME", 0.0),
+            Example("42", 42, 0.0),
+        ),
+    ),
+    MetricSpec(
+        name="exact",
+        make=_make_exact,
+        doc="JSON equality: 1 is 1.0, true is never 1, the order of keys does not count. Under the semantics "
+        "struct-extract-eval as published: the same Python type and `==`, so 1 is not 1.0, but [1] is [1.0].",
+        examples=(
+            Example("a", "a ", 0.0),
+            Example(1, 1.0, 1.0),
+            Example(1, 1.0, 0.0, semantics="struct-extract-eval"),
+            Example([1], [True], 0.0),
+            Example([1], [True], 1.0, semantics="struct-extract-eval"),
+        ),
+    ),
+    MetricSpec(
+        name="boolean",
+        make=_make_boolean,
+        doc='true is true and false is false; 1, "true" and "yes" are neither.',
+        examples=(Example(True, True, 1.0), Example(True, 1, 0.0), Example(False, "false", 0.0)),
+    ),
+    MetricSpec(
+        name="string_exact",
+        make=_make_string_exact,
+        doc='ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True".',
+        examples=(Example(42, "42", 1.0), Example(42, 42.0, 0.0), Example("a b", "a  b", 0.0)),
+    ),
+    MetricSpec(
+        name="string_case_insensitive",
+        make=_make_string_case_insensitive,
+        doc="ExtractBench: equal as Python text after casefold.",
+        examples=(Example("Straße", "STRASSE", 1.0), Example("a", "b", 0.0)),
+    ),
+    MetricSpec(
+        name="boolean_exact",
+        make=_make_boolean_exact,
+        doc="ExtractBench: two booleans that are the same. Two values that are no booleans are compared as text "
+        "(published: any two of them pass).",
+        examples=(
+            Example(True, True, 1.0),
+            Example(True, 1, 0.0),
+            Example("yes", "no", 0.0),
+            Example("yes", "yes", 1.0),
+        ),
+    ),
+)

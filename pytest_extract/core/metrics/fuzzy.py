@@ -1,0 +1,185 @@
+"""Metrics of how alike two texts are."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, Matrix, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.kernels import text_against, text_matrix
+from pytest_extract.core.values import Json
+
+Normal = Callable[[Json], str | None]
+
+
+def _levenshtein(normal: Normal) -> Compare:
+    """Make the comparison 1 - distance / length of the longer text; values without a text by JSON equality."""
+    from rapidfuzz.distance import Levenshtein
+
+    similarity = Levenshtein.normalized_similarity
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = normal(gold), normal(extracted)
+        if one is None or other is None:
+            return 1.0 if plain.same(gold, extracted) else 0.0
+        return float(similarity(one, other))
+
+    return compare
+
+
+def _explain_similarity(compare: Compare) -> Callable[[Json, Json], str]:
+    def explain(gold: Json, extracted: Json) -> str:
+        if isinstance(gold, str) is not isinstance(extracted, str):
+            return f"{plain.a_type(gold)} expected, got {plain.a_type(extracted)}"
+        return f"similarity {compare(gold, extracted):.3f}"
+
+    return explain
+
+
+# --- ours
+
+
+def _normal_text(params: Mapping[str, Json]) -> Normal:
+    ignore_order = params["ignore_order"]
+    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+
+    def normal(value: Json) -> str | None:
+        if not isinstance(value, str):
+            return None
+        text = folded(value)
+        return " ".join(sorted(text.split())) if ignore_order else text
+
+    return normal
+
+
+def _make_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    normal = _normal_text(params)
+    compare = _levenshtein(normal)
+    return BoundMetric(
+        name="fuzzy",
+        compare=compare,
+        params=params,
+        threshold=float(params["threshold"]),
+        explain=_explain_similarity(compare),
+        matrix=text_matrix(normal, compare),
+        against=text_against(normal, compare),
+    )
+
+
+# --- ExtractBench
+
+
+def _make_string_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    published = semantics == "extract-bench"
+    # published: any text, even "false", is true
+    case_sensitive = bool(params["case_sensitive"])
+
+    def normal(value: Json) -> str:
+        text = plain.python_text(value)
+        return text if case_sensitive else text.lower()
+
+    compare = _difflib(normal) if published else _levenshtein(normal)
+    return BoundMetric(
+        name="string_fuzzy",
+        compare=compare,
+        params=params,
+        threshold=float(params["threshold"]),
+        explain=lambda gold, extracted: f"similarity {compare(gold, extracted):.3f}",
+        matrix=_difflib_matrix(normal) if published else text_matrix(normal, compare),
+        against=None if published else text_against(normal, compare),
+    )
+
+
+def _difflib(normal: Callable[[Json], str]) -> Compare:
+    """Make the published comparison: difflib's ratio, with its autojunk, which depends on the order of the sides."""
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = normal(gold), normal(extracted)
+        return 1.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
+
+    return compare
+
+
+def _difflib_matrix(normal: Callable[[Json], str]) -> Matrix:
+    """Make the matrix: the index of an extracted text is built once for all gold texts, equal pairs are met once."""
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
+        import numpy as np
+
+        rows = [normal(value) for value in gold]
+        columns = [normal(value) for value in extracted]
+        result = np.empty((len(rows), len(columns)), np.float64)
+        done: dict[str, list[float]] = {}
+        for j, column in enumerate(columns):
+            if column not in done:
+                done[column] = _ratios(rows, column)
+            result[:, j] = done[column]
+        return result
+
+    return matrix
+
+
+def _ratios(rows: Sequence[str], column: str) -> list[float]:
+    matcher = difflib.SequenceMatcher(None, "", column)
+    known: dict[str, float] = {column: 1.0}
+    for row in rows:
+        if row not in known:
+            matcher.set_seq1(row)
+            known[row] = matcher.ratio()
+    return [known[row] for row in rows]
+
+
+def _boolean_or_text(value: Json) -> str | None:
+    return None if isinstance(value, bool | str) else "must be true or false"
+
+
+SPECS = (
+    MetricSpec(
+        name="fuzzy",
+        make=_make_fuzzy,
+        doc="Normalised Levenshtein similarity of two strings, 1 - edits / length of the longer, after NFC, white "
+        "space folding and casefold. Passes from `threshold` on. Other values by JSON equality.",
+        params=(
+            check.threshold(0.8),
+            Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),
+            Param(
+                name="ignore_order",
+                check=check.boolean,
+                default=False,
+                doc='whether words are sorted first ("Doe John" is "John Doe")',
+            ),
+        ),
+        examples=(
+            Example("kitten", "sitting", 1 - 3 / 7),
+            Example("ACME  GmbH", "acme gmbh", 1.0),
+            Example("John Doe", "Doe John", 1.0, {"ignore_order": True}),
+            Example("7", 7, 0.0),
+        ),
+    ),
+    MetricSpec(
+        name="string_fuzzy",
+        make=_make_string_fuzzy,
+        doc="ExtractBench: likeness of the lower-cased Python texts. Under the semantics extract-bench difflib's ratio "
+        "with autojunk, as published; under others normalised Levenshtein.",
+        params=(
+            Param(name="threshold", check=check.numeric(0, 1), default=0.8, doc="lowest score that passes"),
+            Param(
+                name="case_sensitive",
+                check=_boolean_or_text,
+                default=False,
+                doc='whether case counts; a text that is not empty, even "false", counts as true, as published',
+            ),
+        ),
+        examples=(
+            Example("kitten", "sitting", 8 / 13, semantics="extract-bench"),
+            Example("kitten", "sitting", 1 - 3 / 7),
+            Example("ACME", "acme", 1.0),
+            Example("ACME", "acme", 0.0, {"case_sensitive": True}),
+        ),
+        symmetric=False,
+    ),
+)

@@ -1,0 +1,134 @@
+"""Metrics that a judge decides. What is equal without asking is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.values import Json
+
+_PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{structured_output_schema}": "the answer"}
+
+
+def equal_without_asking(gold: Json, extracted: Json) -> float:
+    """Return 1.0 where the two values, as text after NFC, casefold and white space folding, are the same."""
+    return 1.0 if plain.fold_case(_text(gold)) == plain.fold_case(_text(extracted)) else 0.0
+
+
+def equal_but_for_unicode_form(gold: Json, extracted: Json) -> float:
+    """Return 1.0 as `equal_without_asking` does, but leave two Unicode forms of a text to the judge.
+
+    Under the semantics extract-bench: there the judge is asked for every pair, and the published numbers hold
+    judges that tell "e" + accent from "é". Case and white space no judge tells apart.
+    """
+    one, other = (" ".join(_text(value).casefold().split()) for value in (gold, extracted))
+    return 1.0 if one == other else 0.0
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else plain.json_text(value)
+
+
+def _instructions(params: Mapping[str, Json]) -> str:
+    """Join the field's own words for the judge; a template's places are named, since the judge's prompt fills them."""
+    template = params.get("prompt_template") or ""
+    for place, words in _PLACES.items():
+        template = template.replace(place, words)
+    return "\n".join(part for part in (template, params["additional_instructions"] or "") if part)
+
+
+def _make(name: str, *, aligns: bool = False) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
+    def make(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+        return BoundMetric(
+            name=name,
+            compare=equal_but_for_unicode_form if semantics == "extract-bench" else equal_without_asking,
+            params={key: value for key, value in params.items() if value is not None},
+            threshold=float(params["pass_threshold"]),
+            judged=True,
+            aligns=aligns,
+            instructions=_instructions(params),
+        )
+
+    return make
+
+
+def _check_template(value: Json) -> str | None:
+    if not isinstance(value, str) or not all(place in value for place in _PLACES):
+        return f"must be a text that holds {', '.join(_PLACES)}"
+    return None
+
+
+def _belongs_to_the_judge(option: str) -> Callable[[Json], str | None]:
+    return lambda _: f"belongs to the judge, which answers all fields alike: {option}"
+
+
+_MODEL = "choose it with --extract-judge-model (or an `extract_judge` fixture) and leave it out here"
+_FIXTURE = "set it in an `extract_judge` fixture and leave it out here"
+_ADDITIONAL = Param(
+    name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
+)
+
+
+def _pass_threshold(default: float) -> Param:
+    return Param(
+        name="pass_threshold", check=check.numeric(0, 1), default=default, doc="lowest score of the judge that passes"
+    )
+
+
+_EXTRACT_BENCH = (
+    _pass_threshold(0.7),
+    _ADDITIONAL,
+    Param(
+        name="prompt_template",
+        check=_check_template,
+        doc="ExtractBench's own prompt, with its three places; its words reach the judge as instructions",
+    ),
+    Param(name="model", check=_belongs_to_the_judge(_MODEL), doc="not here: --extract-judge-model"),
+    Param(name="temperature", check=_belongs_to_the_judge(_FIXTURE), doc="not here: `extract_judge` fixture"),
+    Param(name="max_tokens", check=_belongs_to_the_judge(_FIXTURE), doc="not here: `extract_judge` fixture"),
+    Param(
+        name="structured_output_schema",
+        check=_belongs_to_the_judge(_FIXTURE),
+        doc="not here: `extract_judge` fixture",
+    ),
+)
+_SAME = (
+    Example("Acme  GmbH", "ACME GmbH", 1.0),
+    Example(42, "42", 1.0),
+    Example("Acme GmbH", "Acme", 0.0),
+)
+
+SPECS = (
+    MetricSpec(
+        name="string_semantic",
+        make=_make("string_semantic"),
+        doc="ExtractBench: the judge says how far two values mean the same. Equal after NFC, casefold and white "
+        "space folding scores 1 without asking; the examples show this check, where 0 means that the judge is asked.",
+        params=_EXTRACT_BENCH,
+        examples=_SAME,
+    ),
+    MetricSpec(
+        name="string_llm",
+        make=_make("string_llm"),
+        doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or a `prompt_template` of your own.",
+        params=_EXTRACT_BENCH,
+        examples=_SAME,
+    ),
+    MetricSpec(
+        name="semantic",
+        make=_make("semantic"),
+        doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Equal after NFC, "
+        "casefold and white space folding scores 1 without asking.",
+        params=(_pass_threshold(1.0), _ADDITIONAL),
+        examples=_SAME,
+    ),
+    MetricSpec(
+        name="array_llm",
+        make=_make("array_llm", aligns=True),
+        doc="ExtractBench: the judge pairs the items of two lists. Lists that are equal are paired without asking.",
+        params=_EXTRACT_BENCH,
+        examples=(Example([{"a": 1}], [{"a": 1}], 1.0), Example([{"a": 1}], [{"a": 2}], 0.0)),
+    ),
+)

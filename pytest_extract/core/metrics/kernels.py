@@ -1,0 +1,159 @@
+"""Comparisons of all pairs of two columns at once, with the numbers of the pair by pair comparison.
+
+They are an offer to alignment: numpy is imported inside, and nothing here is needed to score one pair.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near
+from pytest_extract.core.values import Json
+
+Floats = Any
+"""A numpy array of float64."""
+
+
+def key_matrix(key: Callable[[Json], Hashable]) -> Matrix:
+    """Make the matrix of an equality from its key."""
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Floats:
+        import numpy as np
+
+        ids: dict[Hashable, int] = {}
+        rows = np.fromiter((ids.setdefault(key(v), len(ids)) for v in gold), np.int64, len(gold))
+        columns = np.fromiter((ids.setdefault(key(v), len(ids)) for v in extracted), np.int64, len(extracted))
+        return (rows[:, None] == columns[None, :]).astype(np.float64)
+
+    return matrix
+
+
+def number_matrix(
+    convert: Callable[[Json], float | None], kernel: Callable[[Floats, Floats], Floats], compare: Compare
+) -> Matrix:
+    """Make a matrix from a kernel over finite floats; values that `convert` refuses are compared pair by pair.
+
+    `kernel` gets a column vector and a row vector and returns a matrix of booleans.
+    """
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Floats:
+        import numpy as np
+
+        rows = [convert(value) for value in gold]
+        columns = [convert(value) for value in extracted]
+        left = np.array([0.0 if v is None else v for v in rows], np.float64)[:, None]
+        right = np.array([0.0 if v is None else v for v in columns], np.float64)[None, :]
+        with np.errstate(all="ignore"):
+            result = kernel(left, right).astype(np.float64)
+        odd = [j for j, value in enumerate(columns) if value is None]
+        for i, value in enumerate(rows):
+            for j in range(len(columns)) if value is None else odd:
+                result[i, j] = compare(gold[i], extracted[j])
+        return result
+
+    return matrix
+
+
+def text_matrix(normal: Callable[[Json], str | None], compare: Compare) -> Matrix:
+    """Make the matrix of normalised Levenshtein similarity; values without a text are compared pair by pair."""
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Floats:
+        import numpy as np
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import cdist
+
+        rows = [normal(value) for value in gold]
+        columns = [normal(value) for value in extracted]
+        result = cdist(
+            [text or "" for text in rows],
+            [text or "" for text in columns],
+            scorer=Levenshtein.normalized_similarity,
+            dtype=np.float64,
+        )
+        odd = [j for j, text in enumerate(columns) if text is None]
+        for i, text in enumerate(rows):
+            for j in range(len(columns)) if text is None else odd:
+                result[i, j] = compare(gold[i], extracted[j])
+        return result
+
+    return matrix
+
+
+def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Against:
+    """Make the row by row form of normalised Levenshtein similarity; values without a text go pair by pair."""
+
+    def against(extracted: Sequence[Json]) -> Callable[[Json], Sequence[float]]:
+        from rapidfuzz.distance import Levenshtein
+
+        similarity = Levenshtein.normalized_similarity
+        texts = [normal(value) for value in extracted]
+        odd = [j for j, text in enumerate(texts) if text is None]
+        plain_texts = [text or "" for text in texts]
+
+        def scores(gold: Json) -> Sequence[float]:
+            text = normal(gold)
+            if text is None:
+                return [compare(gold, value) for value in extracted]
+            row = [similarity(text, other) for other in plain_texts]
+            for j in odd:
+                row[j] = compare(gold, extracted[j])
+            return row
+
+        return scores
+
+    return against
+
+
+def number_near(
+    convert: Callable[[Json], float | None],
+    reach: Callable[[float], tuple[float, float]],
+    compare: Compare,
+    key: Callable[[Json], Hashable],
+) -> Near:
+    """Make the near pairs of a tolerance: `reach` is the range of extracted numbers that a gold number can match.
+
+    Values that `convert` refuses match only where their keys are equal.
+    """
+
+    def near(gold: Sequence[Json], extracted: Sequence[Json]) -> Iterator[tuple[int, int, float]]:
+        numbers, others = _sorted_columns(extracted, convert, key)
+        for i, value in enumerate(gold):
+            number = convert(value)
+            if number is None:
+                candidates = others.get(key(value), [])
+            else:
+                low, high = reach(number)
+                start, stop = bisect_left(numbers, (low, -1)), bisect_right(numbers, (high, len(extracted)))
+                candidates = [j for _, j in numbers[start:stop]]
+            for j in candidates:
+                score = compare(value, extracted[j])
+                if score > 0:
+                    yield i, j, score
+
+    return near
+
+
+def _sorted_columns(
+    values: Sequence[Json], convert: Callable[[Json], float | None], key: Callable[[Json], Hashable]
+) -> tuple[list[tuple[float, int]], dict[Hashable, list[int]]]:
+    numbers: list[tuple[float, int]] = []
+    others: dict[Hashable, list[int]] = {}
+    for j, value in enumerate(values):
+        number = convert(value)
+        if number is None:
+            others.setdefault(key(value), []).append(j)
+        else:
+            numbers.append((number, j))
+    return sorted(numbers), others
+
+
+def exact_float(value: Json) -> float | None:
+    """Return a JSON number as a float where that loses nothing and it is finite, else None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**53) <= value <= 2**53:
+        return float(value)
+    return None

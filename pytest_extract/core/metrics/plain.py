@@ -1,0 +1,222 @@
+"""Plain facts about JSON values that every metric family needs: equality, keys and texts, total on any value.
+
+Python's own `==`, `repr` and `json.dumps` stop at 1,000 levels of nesting and at integers of 4,300 digits;
+these go on, and agree with them wherever they work.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from pytest_extract.core.values import Json, json_type
+
+Scalars = Callable[[Json, Json], bool]
+
+
+def fold(text: str) -> str:
+    """Return `text` after Unicode NFC with each run of white space as one space and none at the ends."""
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
+def fold_case(text: str) -> str:
+    """Return `fold(text)` without case (Unicode casefold, so "STRASSE" and "straße" agree)."""
+    return fold(fold(text).casefold())
+
+
+def a_type(value: Json) -> str:
+    """Name the JSON type with its article: "a string", "an array", "null"."""
+    name = json_type(value)
+    if name == "null":
+        return name
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def short(value: Json, limit: int = 60) -> str:
+    """Return the value as JSON text, cut after `limit` characters."""
+    text = json_text(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def is_number(value: Json) -> bool:
+    """Whether the value is a JSON number that is one: no boolean, no NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and not is_nan(value)
+
+
+def is_nan(value: Json) -> bool:
+    """Whether the value is NaN; total, unlike `math.isnan`, which refuses large integers."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+# --- equality
+
+
+def same(gold: Json, extracted: Json) -> bool:
+    """JSON equality: numbers by value (1 is 1.0), true is never 1, NaN is itself, key order does not count."""
+    if isinstance(gold, str) or isinstance(extracted, str):
+        return type(gold) is type(extracted) and bool(gold == extracted)
+    return _equal(gold, extracted, _same_scalars)
+
+
+def python_equal(gold: Json, extracted: Json) -> bool:
+    """Python's `==` (1 == 1.0 == True) at any depth; NaN is itself."""
+    return _equal(gold, extracted, _python_scalars)
+
+
+def _same_scalars(gold: Json, extracted: Json) -> bool:
+    if isinstance(gold, bool) is not isinstance(extracted, bool):
+        return False
+    return _python_scalars(gold, extracted)
+
+
+def _python_scalars(gold: Json, extracted: Json) -> bool:
+    return bool(gold == extracted or (is_nan(gold) and is_nan(extracted)))
+
+
+def _equal(gold: Json, extracted: Json, scalars: Scalars) -> bool:
+    stack = [(gold, extracted)]
+    while stack:
+        one, other = stack.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            stack.extend((one[key], other[key]) for key in one)
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            stack.extend(zip(one, other, strict=True))
+        elif isinstance(one, dict | list) or isinstance(other, dict | list) or not scalars(one, other):
+            return False
+    return True
+
+
+# --- keys: equal exactly where the values are
+
+
+def same_key(value: Json) -> Hashable:
+    """Return a hashable key that two values share exactly where `same` holds."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or value is None:
+        return (value, "")
+    if isinstance(value, int | float):
+        return ("nan",) if is_nan(value) else (value,)
+    return ("container", _write(value, _number_as_value, _COMPACT))
+
+
+def typed_key(value: Json) -> Hashable:
+    """Return a key shared where the types are one and Python's `==` holds (struct-extract-eval's exact)."""
+    if isinstance(value, dict | list):
+        return (type(value), _write(value, _python_as_value, _COMPACT))
+    return (type(value), "nan" if is_nan(value) else value)
+
+
+# --- texts
+
+
+class _Style(NamedTuple):
+    comma: str
+    colon: str
+    ordered: bool
+    key: Callable[[str], str]
+
+
+def json_text(value: Json) -> str:
+    """Return canonical JSON (sorted keys, no white space, 1 and 1.0 differ) of any value."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except (RecursionError, ValueError, TypeError):
+        return _write(value, _json_scalar, _COMPACT)
+
+
+def python_text(value: Json) -> str:
+    """Return Python's `str` of any value: text as it is, `True`, `None`, lists and dicts by repr."""
+    if isinstance(value, str):
+        return value
+    try:
+        return str(value)
+    except (RecursionError, ValueError):
+        return _write(value, _python_scalar, _PYTHON)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _big(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python's limit of 4,300 digits
+        return hex(value)
+
+
+def _json_scalar(value: Json) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _big(value)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except TypeError:  # no JSON: an object from a caller's own code
+        return repr(value)
+
+
+def _python_scalar(value: Json) -> str:
+    return _big(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+
+
+def _number_as_value(value: Json) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return _json_scalar(value)
+
+
+def _python_as_value(value: Json) -> str:
+    return _number_as_value(int(value) if isinstance(value, bool) else value)
+
+
+_COMPACT = _Style(",", ":", ordered=True, key=_quoted)
+_PYTHON = _Style(", ", ": ", ordered=False, key=repr)
+
+
+class _Token(NamedTuple):
+    text: str
+
+
+def _write(value: Json, scalar: Callable[[Json], str], style: _Style) -> str:
+    """Write any value without recursion."""
+    parts: list[str] = []
+    stack: list[Json] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, _Token):
+            parts.append(item.text)
+        elif isinstance(item, dict):
+            stack.extend(reversed(_object_items(item, style)))
+        elif isinstance(item, list):
+            stack.extend(reversed(_array_items(item, style)))
+        else:
+            parts.append(scalar(item))
+    return "".join(parts)
+
+
+def _array_items(value: list[Json], style: _Style) -> list[Json]:
+    items: list[Json] = [_Token("[")]
+    for index, item in enumerate(value):
+        if index:
+            items.append(_Token(style.comma))
+        items.append(item)
+    items.append(_Token("]"))
+    return items
+
+
+def _object_items(value: dict[str, Json], style: _Style) -> list[Json]:
+    items: list[Json] = [_Token("{")]
+    for index, key in enumerate(sorted(value) if style.ordered else value):
+        if index:
+            items.append(_Token(style.comma))
+        items.append(_Token(style.key(key) + style.colon))
+        items.append(value[key])
+    items.append(_Token("}"))
+    return items

@@ -1,0 +1,129 @@
+"""Metrics that take a list of scalars as one value, whose order does not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.values import Json
+
+Bag = Counter[Hashable]
+
+
+def _f1(common: int, gold: int, extracted: int) -> float:
+    return 2 * common / (gold + extracted)
+
+
+def _jaccard(common: int, gold: int, extracted: int) -> float:
+    return common / (gold + extracted - common)
+
+
+def _recall(common: int, gold: int, extracted: int) -> float:
+    del extracted
+    return common / gold if gold else 0.0
+
+
+def _precision(common: int, gold: int, extracted: int) -> float:
+    del gold
+    return common / extracted if extracted else 0.0
+
+
+_MEASURES: Mapping[str, Callable[[int, int, int], float]] = {
+    "f1": _f1,
+    "jaccard": _jaccard,
+    "recall": _recall,
+    "precision": _precision,
+}
+
+
+def _items(value: Json, separator: str | None) -> list[Json]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str) and separator is not None:
+        return [part for part in (item.strip() for item in value.split(separator)) if part]
+    return [] if value is None else [value]
+
+
+def _reader(params: Mapping[str, Json], *, repeats: bool) -> Callable[[Json], Bag]:
+    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+    separator = params["separator"]
+
+    def key(item: Json) -> Hashable:
+        return folded(item) if isinstance(item, str) else plain.same_key(item)
+
+    def read(value: Json) -> Bag:
+        bag: Bag = Counter(key(item) for item in _items(value, separator))
+        return bag if repeats else Counter(dict.fromkeys(bag, 1))
+
+    return read
+
+
+def _make(name: str, params: Mapping[str, Json], *, repeats: bool) -> BoundMetric:
+    read = _reader(params, repeats=repeats)
+    measure = _MEASURES[params["measure"]]
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if not one and not other:
+            return 1.0
+        return measure((one & other).total(), one.total(), other.total())
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        return f"{(one - other).total()} of {one.total()} items missing, {(other - one).total()} added"
+
+    return BoundMetric(name=name, compare=compare, params=params, threshold=float(params["threshold"]), explain=explain)
+
+
+def _make_set(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    return _make("set", params, repeats=False)
+
+
+def _make_multiset(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    return _make("multiset", params, repeats=True)
+
+
+_PARAMS = (
+    check.threshold(1.0),
+    Param(
+        name="measure",
+        check=check.choice(tuple(_MEASURES)),
+        default="f1",
+        doc="the score: f1, jaccard, recall or precision of the items",
+    ),
+    Param(name="case_sensitive", check=check.boolean, default=True, doc="whether case counts"),
+    Param(name="separator", check=check.text, doc='a string value is split here ("," or ";")'),
+)
+
+SPECS = (
+    MetricSpec(
+        name="set",
+        make=_make_set,
+        doc="Two lists of scalars as sets: neither order nor repeats count. Strings are compared after NFC and white "
+        "space folding, numbers by value; a single value counts as a list of one.",
+        params=_PARAMS,
+        examples=(
+            Example(["a", "b"], ["b", "a", "a"], 1.0),
+            Example(["a", "b", "c"], ["a", "b"], 4 / 5),
+            Example(["a", "b", "c"], ["a", "b"], 2 / 3, {"measure": "jaccard"}),
+            Example("a; b", ["b", "a"], 1.0, {"separator": ";"}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="multiset",
+        make=_make_multiset,
+        doc="Two lists of scalars as multisets: order does not count, repeats do. Items as in `set`.",
+        params=_PARAMS,
+        examples=(
+            Example([1, 1, 2], [2, 1, 1.0], 1.0),
+            Example(["a", "a"], ["a"], 2 / 3),
+        ),
+        symmetric=False,
+    ),
+)

@@ -1,0 +1,222 @@
+"""The one table of transforms: what is done to both values before they are compared.
+
+Null passes through every one but `null_if`. A value of the wrong type raises ValueError that says why;
+scoring then leaves the value as it is and the mismatch carries the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import Param, TransformSpec
+from pytest_extract.core.values import Json
+
+Function = Callable[[Json], Json]
+
+_SPACE = re.compile(r"\s+")
+_NONE: Mapping[str, Json] = MappingProxyType({})
+
+
+def _refuse(name: str, wanted: str, value: Json) -> ValueError:
+    return ValueError(f"{name} needs {wanted}, got {plain.a_type(value)}: {plain.short(value)}")
+
+
+def _of_text(name: str, change: Callable[[str], str]) -> Callable[[Mapping[str, Json]], Function]:
+    """Make the maker of a transform of strings without parameters."""
+
+    def transform(value: Json) -> Json:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise _refuse(name, "a string", value)
+        return change(value)
+
+    return lambda _params: transform
+
+
+def _text_row(name: str, change: Callable[[str], str], doc: str, before: str, after: str) -> TransformSpec:
+    return TransformSpec(name=name, make=_of_text(name, change), doc=doc, examples=((before, after, _NONE),))
+
+
+def _sort_tokens(text: str) -> str:
+    return " ".join(sorted(text.split()))
+
+
+def _normalize_whitespace(text: str) -> str:
+    return _SPACE.sub(" ", text).strip()
+
+
+def _strip_accents(text: str) -> str:
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not unicodedata.combining(c)))
+
+
+def _strip_punctuation(text: str) -> str:
+    return "".join(c for c in text if unicodedata.category(c)[0] not in "PS")
+
+
+def _digits_only(text: str) -> str:
+    return "".join(str(unicodedata.decimal(c)) for c in text if c.isdecimal())
+
+
+def _alphanumeric_only(text: str) -> str:
+    return "".join(c for c in text if c.isalnum())
+
+
+# --- with parameters
+
+
+def _round_digits(params: Mapping[str, Json]) -> Function:
+    digits = int(params["digits"])
+
+    def transform(value: Json) -> Json:
+        if value is None:
+            return None
+        if not isinstance(value, int | float):
+            raise _refuse("round_digits", "a number", value)
+        return round(value, digits)
+
+    return transform
+
+
+def _to_bool(value: Json) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    known = {"0": False, "1": True, "false": False, "true": True}
+    if isinstance(value, str) and value.strip().lower() in known:
+        return known[value.strip().lower()]
+    raise ValueError
+
+
+_CONVERSIONS: Mapping[str, Function] = MappingProxyType(
+    {"float": float, "int": int, "str": plain.python_text, "bool": _to_bool}
+)
+
+
+def _type_convert(params: Mapping[str, Json]) -> Function:
+    wanted = str(params["to"])
+    convert = _CONVERSIONS[wanted]
+
+    def transform(value: Json) -> Json:
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise _refuse("type_convert", f"a value that can become {wanted}", value) from error
+
+    return transform
+
+
+def _replace(params: Mapping[str, Json]) -> Function:
+    old, new = str(params["old"]), str(params["new"])
+    return _of_text("replace", lambda text: text.replace(old, new))(params)
+
+
+def _map_values(params: Mapping[str, Json]) -> Function:
+    table = {plain.fold_case(key): new for key, new in params["values"].items()}
+    return lambda value: table.get(plain.fold_case(value), value) if isinstance(value, str) else value
+
+
+def _null_if(params: Mapping[str, Json]) -> Function:
+    blank = {plain.fold_case(text) for text in params["values"]}
+    return lambda value: None if isinstance(value, str) and plain.fold_case(value) in blank else value
+
+
+def _sort_items(params: Mapping[str, Json]) -> Function:
+    del params
+
+    def transform(value: Json) -> Json:
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            raise _refuse("sort_items", "an array", value)
+        return sorted(value, key=plain.json_text)
+
+    return transform
+
+
+def _check_any_text(value: Json) -> str | None:
+    return None if isinstance(value, str) else "must be a text"
+
+
+def _check_table(value: Json) -> str | None:
+    return None if isinstance(value, dict) and value else "must be a mapping from texts to values"
+
+
+_BLANK = ["", "-", "n/a", "na", "none", "null"]
+
+_SPECS = (
+    _text_row("lowercase", str.lower, "Lower case (Python's `lower`).", "ACME", "acme"),
+    _text_row("uppercase", str.upper, "Upper case.", "acme", "ACME"),
+    _text_row("casefold", str.casefold, "Caseless form, for comparing.", "STRASSE straße", "strasse strasse"),
+    _text_row("strip", str.strip, "White space at both ends is removed.", " a b ", "a b"),
+    _text_row("normalize_whitespace", _normalize_whitespace, "Runs of white space become one space.", " a\n b", "a b"),
+    _text_row("remove_whitespace", lambda text: _SPACE.sub("", text), "No white space is left.", "DE 89 37", "DE8937"),
+    _text_row("sort_tokens", _sort_tokens, "Words are sorted and joined by one space.", "b  a", "a b"),
+    _text_row("nfc", lambda text: unicodedata.normalize("NFC", text), "Unicode NFC.", "e\u0301", "\u00e9"),
+    _text_row("nfkc", lambda text: unicodedata.normalize("NFKC", text), "Unicode NFKC.", "\ufb01ne \u2460", "fine 1"),
+    _text_row("strip_accents", _strip_accents, "Accents are removed.", "Curaçao", "Curacao"),
+    _text_row("strip_punctuation", _strip_punctuation, "Punctuation and symbols are removed.", "A.C.M.E. +1", "ACME 1"),
+    _text_row("digits_only", _digits_only, "Only decimal digits are kept.", "VAT: DE-123 456", "123456"),
+    _text_row("alphanumeric_only", _alphanumeric_only, "Only letters and digits are kept.", "AB-12/c", "AB12c"),
+    TransformSpec(
+        name="round_digits",
+        make=_round_digits,
+        doc="Numbers are rounded to `digits` decimal places (Python's `round`: the binary value, half to even).",
+        params=(Param(name="digits", check=check.integer(-400, 400), required=True, doc="number of decimal places"),),
+        examples=((2.675, 2.67, {"digits": 2}), (1250, 1200, {"digits": -2})),
+    ),
+    TransformSpec(
+        name="type_convert",
+        make=_type_convert,
+        doc='Python\'s conversion to float, int, str or bool (0, 1, "true", "false").',
+        params=(
+            Param(name="to", check=check.choice(tuple(_CONVERSIONS)), required=True, doc="float, int, str or bool"),
+        ),
+        examples=(("1.50", 1.5, {"to": "float"}), (7.9, 7, {"to": "int"}), (" TRUE ", True, {"to": "bool"})),
+    ),
+    TransformSpec(
+        name="replace",
+        make=_replace,
+        doc="Each `old` in a string becomes `new`.",
+        params=(
+            Param(name="old", check=check.text, required=True, doc="text to look for"),
+            Param(name="new", check=_check_any_text, default="", doc="text to put there"),
+        ),
+        examples=(("12 EUR", "12", {"old": " EUR"}),),
+    ),
+    TransformSpec(
+        name="map_values",
+        make=_map_values,
+        doc="Strings found in `values` (caseless, white space folded) become what stands there; others stay.",
+        params=(Param(name="values", check=_check_table, required=True, doc="mapping from texts to values"),),
+        examples=(("yes", True, {"values": {"Yes": True, "No": False}}), ("maybe", "maybe", {"values": {"Yes": True}})),
+    ),
+    TransformSpec(
+        name="null_if",
+        make=_null_if,
+        doc="Strings that stand for nothing (caseless) become null.",
+        params=(
+            Param(name="values", check=check.list_of(_check_any_text), default=_BLANK, doc="texts that mean nothing"),
+        ),
+        examples=(("N/A", None, {}), ("0", "0", {})),
+    ),
+    TransformSpec(
+        name="sort_items",
+        make=_sort_items,
+        doc="The items of a list that is compared as one value are sorted (by their JSON text).",
+        examples=((["b", "a"], ["a", "b"], {}),),
+    ),
+)
+
+TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _SPECS})
+"""Every built-in transform."""

@@ -1,0 +1,123 @@
+"""What holds for every metric in the table, with every set of parameters that its examples use."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.metrics import METRICS, PRESETS
+from pytest_extract.core.metrics.base import check_params, with_defaults
+from pytest_extract.core.semantics import SEMANTICS
+from tests.strategies import any_json
+
+SETTINGS = {
+    name: st.tuples(st.sampled_from([dict(e.params) for e in spec.examples]), st.sampled_from(list(SEMANTICS)))
+    for name, spec in METRICS.items()
+}
+EXAMPLES = [(name, example) for name, spec in METRICS.items() for example in spec.examples]
+EXAMPLE_VALUES = st.sampled_from([value for _, e in EXAMPLES for value in (e.gold, e.extracted)])
+VALUES = any_json | EXAMPLE_VALUES | st.lists(EXAMPLE_VALUES, max_size=3)
+
+
+def bound(name, params, semantics):
+    spec = METRICS[name]
+    assert check_params(params, spec.params, name) == []
+    return spec.make(with_defaults(params, spec.params), semantics)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(EXAMPLES)])
+def test_worked_number_of_the_docs(name, example):
+    metric = bound(name, example.params, example.semantics)
+    assert metric.compare(example.gold, example.extracted) == pytest.approx(example.score, abs=1e-9)
+
+
+def test_every_metric_is_documented_with_a_match_and_a_mismatch():
+    for spec in METRICS.values():
+        scores = {example.score == 1.0 for example in spec.examples}
+        assert spec.doc.endswith("."), spec.name
+        assert scores == {True, False}, spec.name
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_can_be_made(preset):
+    name, params = PRESETS[preset]
+    assert bound(name, params, "extract-bench").name == name
+
+
+@pytest.mark.parametrize("name", METRICS)
+@given(data=st.data(), gold=VALUES, extracted=VALUES)
+def test_score_is_total_and_within_bounds(name, data, gold, extracted):
+    metric = bound(name, *data.draw(SETTINGS[name]))
+    score = metric.compare(gold, extracted)
+    assert isinstance(score, float)
+    assert 0.0 <= score <= 1.0
+    if METRICS[name].symmetric:
+        assert metric.compare(extracted, gold) == score
+    if metric.explain is not None:
+        assert metric.explain(gold, extracted)
+
+
+@pytest.mark.parametrize("name", METRICS)
+@given(data=st.data(), value=VALUES)
+def test_a_value_scores_1_on_itself(name, data, value):
+    metric = bound(name, *data.draw(SETTINGS[name]))
+    if metric.reflexive:
+        assert metric.compare(value, value) == 1.0
+
+
+def has_fast_path(name):
+    example = METRICS[name].examples[0]
+    metric = bound(name, example.params, "ours")
+    return any((metric.matrix, metric.key, metric.near, metric.against))
+
+
+FAST = [name for name in METRICS if has_fast_path(name)]
+
+
+@pytest.mark.parametrize("name", FAST)
+@given(data=st.data(), gold=st.lists(VALUES, min_size=1, max_size=4), more=st.lists(VALUES, max_size=2))
+def test_fast_paths_give_the_numbers_of_compare(name, data, gold, more):
+    metric = bound(name, *data.draw(SETTINGS[name]))
+    extracted = data.draw(st.permutations([*gold, *more]))
+    expected = [[metric.compare(g, e) for e in extracted] for g in gold]
+    if metric.matrix is not None:
+        assert metric.matrix(gold, extracted).tolist() == [pytest.approx(row, abs=1e-9) for row in expected]
+    if metric.key is not None:
+        keys = [[float(metric.key(g) == metric.key(e)) for e in extracted] for g in gold]
+        assert keys == expected
+    if metric.against is not None:
+        scores = metric.against(extracted)
+        assert [list(scores(g)) for g in gold] == [pytest.approx(row, abs=1e-9) for row in expected]
+    if metric.near is not None:
+        near = {(i, j): score for i, j, score in metric.near(gold, extracted)}
+        rows = enumerate(expected)
+        assert near == {(i, j): score for i, row in rows for j, score in enumerate(row) if score > 0}
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_10_000_levels_are_no_problem(name):
+    deep: list[object] = []
+    for _ in range(10_000):
+        deep = [deep]
+    metric = bound(name, METRICS[name].examples[0].params, "ours")
+    assert 0.0 <= metric.compare(deep, [deep]) <= 1.0
+    assert metric.compare(deep, "x") < 1.0
+
+
+NUMBERS = st.floats(allow_nan=False) | st.integers(-(10**20), 10**20) | st.sampled_from([10**400, "1e3", "inf", "7"])
+
+
+@pytest.mark.parametrize("name", ["number", "number_exact", "number_tolerance", "integer_exact", "numeric"])
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@given(gold=st.lists(NUMBERS, min_size=1, max_size=4), factor=st.sampled_from([1, 1 + 1e-9, 1.01, 1 + 1e-6]))
+def test_fast_paths_of_numbers_agree_near_the_bound(name, semantics, gold, factor):
+    for params in {str(e.params): e.params for e in METRICS[name].examples}.values():
+        metric = bound(name, params, semantics)
+        extracted = [v * factor if isinstance(v, float) else v for v in gold]
+        expected = [[metric.compare(g, e) for e in extracted] for g in gold]
+        assert metric.matrix(gold, extracted).tolist() == expected
+        if metric.near is not None:
+            assert {(i, j) for i, j, _ in metric.near(gold, extracted)} == {
+                (i, j) for i, row in enumerate(expected) for j, score in enumerate(row) if score > 0
+            }

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.metrics.base import check_params, with_defaults
+from pytest_extract.core.metrics.plain import same
+from pytest_extract.core.transforms import TRANSFORMS
+from tests.strategies import any_json
+
+SAMPLE_PARAMS = {
+    "round_digits": {"digits": 1},
+    "type_convert": {"to": "int"},
+    "replace": {"old": "a"},
+    "map_values": {"values": {"a": 1}},
+}
+
+
+def bound(name, params=None):
+    spec = TRANSFORMS[name]
+    params = SAMPLE_PARAMS.get(name, {}) if params is None else params
+    assert check_params(params, spec.params, name) == []
+    return spec.make(with_defaults(params, spec.params))
+
+
+EXAMPLES = [(name, *example) for name, spec in TRANSFORMS.items() for example in spec.examples]
+
+
+@pytest.mark.parametrize(("name", "before", "after", "params"), EXAMPLES, ids=[str(e[:2]) for e in EXAMPLES])
+def test_example_of_the_docs(name, before, after, params):
+    assert same(bound(name, params)(before), after)
+
+
+def test_every_transform_has_an_example():
+    assert all(spec.examples for spec in TRANSFORMS.values())
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_null_passes_through(name):
+    assert bound(name)(None) is None
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@given(value=any_json)
+def test_any_value_is_transformed_or_refused_with_a_reason(name, value):
+    transform = bound(name)
+    try:
+        transform(value)
+    except ValueError as refusal:
+        assert name in str(refusal)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "value", "reason"),
+    [
+        ("lowercase", {}, 5, "lowercase needs a string, got an integer: 5"),
+        ("round_digits", {"digits": 1}, "x", 'round_digits needs a number, got a string: "x"'),
+        ("type_convert", {"to": "int"}, "7.0", 'type_convert needs a value that can become int, got a string: "7.0"'),
+        ("type_convert", {"to": "bool"}, 1.0, "type_convert needs a value that can become bool, got a number: 1.0"),
+        ("type_convert", {"to": "int"}, float("inf"), "can become int"),
+        ("type_convert", {"to": "float"}, 10**400, "can become float"),
+        ("sort_items", {}, "ab", "sort_items needs an array"),
+    ],
+)
+def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):
+    with pytest.raises(ValueError, match=r".") as refusal:
+        bound(name, params)(value)
+    assert reason in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "problem"),
+    [
+        ("round_digits", {}, "needs the parameter 'digits'"),
+        ("round_digits", {"digits": "two"}, "must be a whole number"),
+        ("type_convert", {"to": "date"}, "must be one of 'float', 'int', 'str', 'bool'"),
+        ("lowercase", {"locale": "tr"}, "has no parameter 'locale'"),
+        ("map_values", {"values": []}, "must be a mapping"),
+        ("null_if", {"values": []}, "must be a list"),
+    ],
+)
+def test_a_bad_parameter_is_told(name, params, problem):
+    assert problem in check_params(params, TRANSFORMS[name].params, name)[0]

@@ -75,8 +75,8 @@ def by_key_fuzzy(
     summed similarity is highest.
     """
     exact = by_key(gold, extracted)
-    offered = _first_places(extracted)
-    rows = [place for place in exact.missing if _first_places(gold).get(gold[place]) == place]
+    wanted, offered = _first_places(gold), _first_places(extracted)
+    rows = [place for place in exact.missing if wanted.get(gold[place]) == place]
     columns = [place for place in exact.extra if offered.get(extracted[place]) == place]
     scores = [[_key_similarity(gold[row], extracted[column], cutoff) for column in columns] for row in rows]
     close = [(rows[i], columns[j]) for i, j in best_assignment(scores).pairs if scores[i][j] > 0]

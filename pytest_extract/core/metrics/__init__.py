@@ -35,4 +35,4 @@ PRESETS: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = MappingProxyType(
         "number_tolerance": ("number_tolerance", MappingProxyType({"tolerance": 0.001})),
     }
 )
-"""ExtractBench's presets: name -> (metric, parameters). The bare `number_tolerance` is 1,000 times narrower, as published."""
+"""ExtractBench's presets: name -> (metric, parameters); bare, `number_tolerance` is 1,000 times narrower."""

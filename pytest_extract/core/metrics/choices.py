@@ -62,8 +62,8 @@ SPECS = (
         examples=(
             Example("CVD", "PVD", 1.0, {"values": ["PVD", "Sputtering"]}),
             Example("x", "x", 0.0, {"values": ["PVD"]}),
-            Example(1, True, 0.0, {"values": [1]}),
-            Example(1, True, 1.0, {"values": [1]}, "struct-extract-eval"),
+            Example(gold=1, extracted=True, score=0.0, params={"values": [1]}),
+            Example(gold=1, extracted=True, score=1.0, params={"values": [1]}, semantics="struct-extract-eval"),
         ),
         symmetric=False,
     ),

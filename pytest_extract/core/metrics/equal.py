@@ -55,14 +55,9 @@ def _texts_differ(gold: str, extracted: str) -> str:
 # --- ours
 
 
-def text_key(value: Json) -> Hashable:
-    """Return the key of `text`: a string after NFC and white space folding, any other value by JSON equality."""
-    return plain.fold(value) if isinstance(value, str) else plain.same_key(value)
-
-
 def _make_text(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del params, semantics
-    return equality("text", text_key, differ)
+    return equality("text", plain.text_key, differ)
 
 
 def _make_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -72,7 +67,7 @@ def _make_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
 
 def _make_boolean(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del params, semantics
-    return equality("boolean", text_key, differ)
+    return equality("boolean", plain.text_key, differ)
 
 
 # --- ExtractBench
@@ -94,7 +89,7 @@ def _make_string_case_insensitive(params: Mapping[str, Json], semantics: Semanti
 
 def _make_boolean_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del params, semantics
-    return equality("boolean_exact", text_key, differ)
+    return equality("boolean_exact", plain.text_key, differ)
 
 
 SPECS = (
@@ -126,7 +121,11 @@ SPECS = (
         name="boolean",
         make=_make_boolean,
         doc='true is true and false is false; 1, "true" and "yes" are neither.',
-        examples=(Example(True, True, 1.0), Example(True, 1, 0.0), Example(False, "false", 0.0)),
+        examples=(
+            Example(gold=True, extracted=True, score=1.0),
+            Example(gold=True, extracted=1, score=0.0),
+            Example(gold=False, extracted="false", score=0.0),
+        ),
     ),
     MetricSpec(
         name="string_exact",
@@ -146,8 +145,8 @@ SPECS = (
         doc="ExtractBench: two booleans that are the same. Two values that are no booleans are compared as text "
         "(published: any two of them pass).",
         examples=(
-            Example(True, True, 1.0),
-            Example(True, 1, 0.0),
+            Example(gold=True, extracted=True, score=1.0),
+            Example(gold=True, extracted=1, score=0.0),
             Example("yes", "no", 0.0),
             Example("yes", "yes", 1.0),
         ),

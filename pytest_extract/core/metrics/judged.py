@@ -112,7 +112,7 @@ SPECS = (
     MetricSpec(
         name="string_llm",
         make=_make("string_llm"),
-        doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or a `prompt_template` of your own.",
+        doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`.",
         params=_EXTRACT_BENCH,
         examples=_SAME,
     ),

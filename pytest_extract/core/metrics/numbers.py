@@ -3,144 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.arithmetic import (
+    Number,
+    close,
+    explain_with,
+    float_of,
+    gap,
+    odd_key,
+    read_integer,
+    read_json,
+    read_published,
+    read_text,
+    rough,
+    same_text,
+)
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.kernels import exact_float, key_matrix, number_matrix, number_near
 from pytest_extract.core.values import Json
-
-Number = int | float
-Convert = Callable[[Json], Number | None]
-
-
-def text_key(value: Json) -> Hashable:
-    """Return the key of a value that is no number: strings folded, others by JSON equality."""
-    return plain.fold(value) if isinstance(value, str) else plain.same_key(value)
-
-
-def same_text(gold: Json, extracted: Json) -> float:
-    """Compare two values of which at least one is no number: 1.0 when they are the same text or JSON value."""
-    return 1.0 if text_key(gold) == text_key(extracted) else 0.0
-
-
-# --- reading numbers
-
-
-def read_json(value: Json) -> Number | None:
-    """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
-    return value if plain.is_number(value) else None
-
-
-def read_text(value: Json) -> Number | None:
-    """Return a number, or a text that Python's `float` reads ("1e3", " 7 ", "inf"), as a float; booleans are none.
-
-    An integer too large for a float stays an integer, so that two of them are still told apart.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return int(value)
-    except ValueError:
-        return None
-
-
-def _read_published(value: Json) -> Number | None:
-    return float(value) if isinstance(value, bool) else read_text(value)
-
-
-def read_integer(value: Json) -> Number | None:
-    """Return a number, or a text that Python's `int` reads ("7", " 7 "); booleans and "42.0" are none."""
-    if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            return None
-    return read_json(value)
-
-
-def _float_of(convert: Convert) -> Callable[[Json], float | None]:
-    return lambda value: exact_float(convert(value))
-
-
-def _rough(convert: Convert) -> Callable[[Json], float | None]:
-    """Make a reader of floats for sorting: too large is infinite; NaN and what is no number are None."""
-
-    def read(value: Json) -> float | None:
-        number = convert(value)
-        if number is None or plain.is_nan(number):
-            return None
-        try:
-            return float(number)
-        except OverflowError:
-            return math.inf if number > 0 else -math.inf
-
-    return read
-
-
-def _odd_key(convert: Convert) -> Callable[[Json], Hashable]:
-    """Make the key of the values that `_rough` refuses: NaN however written is one, as are booleans; others are texts."""
-
-    def key(value: Json) -> Hashable:
-        if isinstance(value, bool):
-            return ("boolean",)
-        return ("nan",) if convert(value) is not None else text_key(value)
-
-    return key
-
-
-# --- comparing numbers
-
-
-def gap(one: Number, other: Number) -> Number | Fraction:
-    """Return |one - other|, exact where floats cannot hold it."""
-    try:
-        return abs(one - other)
-    except OverflowError:
-        return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
-
-
-def close(gold: Number, extracted: Number, rel: float, tolerance: float) -> bool:
-    """Whether the two are within `rel` of the larger magnitude, or within `tolerance`; infinity is only itself."""
-    if gold == extracted:
-        return True
-    if math.inf in (abs(gold), abs(extracted)):
-        return False
-    largest = max(abs(gold), abs(extracted))
-    try:
-        return abs(gold - extracted) <= max(rel * largest, tolerance)
-    except OverflowError:
-        bound = max(Fraction(rel) * Fraction(largest), Fraction(tolerance))
-        return abs(Fraction(gold) - Fraction(extracted)) <= bound
-
-
-def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
-    """Make the reason of a number metric: which side is no number, or by how much they differ."""
-
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = convert(gold), convert(extracted)
-        if one is None and other is None:
-            return "neither is a number, and the texts differ"
-        if one is None or other is None:
-            return f"not a number: {plain.short(gold if one is None else extracted)}"
-        return _error(one, other)
-
-    return explain
-
-
-def _error(gold: Number, extracted: Number) -> str:
-    error = gap(gold, extracted)
-    try:
-        off = f"off by {float(error):.6g}"
-        return f"{off}, relative error {float(error) / abs(gold):.3g}" if gold else off
-    except OverflowError:
-        return "off by more than a float can hold"
-
 
 # --- ours
 
@@ -172,8 +57,8 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
         params=params,
         explain=explain_with(read_json),
         matrix=number_matrix(exact_float, kernel, compare),
-        near=number_near(_rough(read_json), reach, compare, text_key) if rel or tolerance else None,
-        key=None if rel or tolerance else text_key,
+        near=number_near(rough(read_json), reach, compare, plain.text_key) if rel or tolerance else None,
+        key=None if rel or tolerance else plain.text_key,
     )
 
 
@@ -184,8 +69,8 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         compare=same_text,
         params=params,
         explain=explain_with(read_json),
-        matrix=key_matrix(text_key),
-        key=text_key,
+        matrix=key_matrix(plain.text_key),
+        key=plain.text_key,
         triangle=True,
     )
 
@@ -199,7 +84,7 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
     def key(value: Json) -> Hashable:
         number = read_text(value)
         if number is None:
-            return ("text", text_key(value))
+            return ("text", plain.text_key(value))
         if plain.is_nan(number):
             # published: the text "nan" is not even equal to itself
             return ("nan", object() if published else 0)
@@ -250,8 +135,8 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         params=params,
         reflexive=not published,
         explain=explain_with(read_text),
-        matrix=number_matrix(_float_of(read_text), kernel, compare),
-        near=number_near(_rough(read_text), reach, compare, _odd_key(read_text)),
+        matrix=number_matrix(float_of(read_text), kernel, compare),
+        near=number_near(rough(read_text), reach, compare, odd_key(read_text)),
     )
 
 
@@ -271,7 +156,7 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
             return number
         other = read_text(value)
         # two texts that are numbers but no integers ("42.5") agree as numbers
-        return ("text", text_key(value) if other is None or plain.is_nan(other) else other)
+        return ("text", plain.text_key(value) if other is None or plain.is_nan(other) else other)
 
     return BoundMetric(
         name="integer_exact",
@@ -312,7 +197,7 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
     published = semantics == "struct-extract-eval"
     bounds = params["tolerance"] or {}
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
-    read = _read_published if published else read_text
+    read = read_published if published else read_text
 
     def compare(gold: Json, extracted: Json) -> float:
         one, other = read(gold), read(extracted)
@@ -346,7 +231,7 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         params=params,
         reflexive=not published,
         explain=explain_with(read),
-        matrix=number_matrix(_float_of(read), kernel, compare),
+        matrix=number_matrix(float_of(read), kernel, compare),
     )
 
 
@@ -371,7 +256,7 @@ SPECS = (
         name="integer",
         make=_make_integer,
         doc="Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1.",
-        examples=(Example(42, 42.0, 1.0), Example(42, 42.9, 0.0), Example(1, True, 0.0)),
+        examples=(Example(42, 42.0, 1.0), Example(42, 42.9, 0.0), Example(gold=1, extracted=True, score=0.0)),
     ),
     MetricSpec(
         name="number_exact",
@@ -397,20 +282,25 @@ SPECS = (
         make=_make_integer_exact,
         doc='ExtractBench: equal as whole numbers, texts like "7" included; 42.9 is not 42 (published: cut off), '
         "true is not 1, two values that are no integers are compared as text.",
-        examples=(Example(42, 42.0, 1.0), Example(42, "42", 1.0), Example(42.9, 42.1, 0.0), Example(1, True, 0.0)),
+        examples=(
+            Example(42, 42.0, 1.0),
+            Example(42, "42", 1.0),
+            Example(42.9, 42.1, 0.0),
+            Example(gold=1, extracted=True, score=0.0),
+        ),
     ),
     MetricSpec(
         name="numeric",
         make=_make_numeric,
-        doc="struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}` (rel of |gold|, of 1 "
-        "where gold is 0; both must hold). Under its own semantics booleans are numbers, and a text that is no number "
+        doc="struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}` (rel of |gold|, of "
+        "1 where gold is 0; both must hold). Under its own semantics booleans are numbers, and a text that is no number "
         "matches nothing, not even itself; under others true is not 1 and equal texts match.",
         params=(Param(name="tolerance", check=_check_tolerance, doc="`{rel: number, abs: number}`, either or both"),),
         examples=(
             Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),
             Example(100, 101, 0.0, {"tolerance": {"rel": 0.01, "abs": 0.5}}),
-            Example(1, True, 0.0),
-            Example(1, True, 1.0, semantics="struct-extract-eval"),
+            Example(gold=1, extracted=True, score=0.0),
+            Example(gold=1, extracted=True, score=1.0, semantics="struct-extract-eval"),
             Example("a", "a", 0.0, semantics="struct-extract-eval"),
         ),
         symmetric=False,

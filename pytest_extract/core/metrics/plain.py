@@ -107,6 +107,11 @@ def same_key(value: Json) -> Hashable:
     return ("container", _write(value, _number_as_value, _COMPACT))
 
 
+def text_key(value: Json) -> Hashable:
+    """Return the key of `text`: a string after NFC and white space folding, any other value as `same_key`."""
+    return fold(value) if isinstance(value, str) else same_key(value)
+
+
 def typed_key(value: Json) -> Hashable:
     """Return a key shared where the types are one and Python's `==` holds (struct-extract-eval's exact)."""
     if isinstance(value, dict | list):

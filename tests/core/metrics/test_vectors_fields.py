@@ -109,13 +109,14 @@ def test_struct_extract_eval_fields_agree():
     for vector, node, gold, extracted, score in struct_extract_eval_comparisons():
         compare = node["x-eval-compare"]
         ((name, params),) = compare.items() if isinstance(compare, dict) else [(compare, {})]
+        values = [gold, extracted]
         for step in node.get("x-eval-transform", []):
             ((transform, given),) = step.items() if isinstance(step, dict) else [(step, {})]
             apply = TRANSFORMS[transform].make(with_defaults(given, TRANSFORMS[transform].params))
-            gold, extracted = apply(gold), apply(extracted)
+            values = [apply(value) for value in values]
             seen[transform] += 1
         metric = bound(name, params, "struct-extract-eval")
-        assert metric.compare(gold, extracted) == score, (vector["id"], name, params, gold, extracted)
+        assert metric.compare(*values) == score, (vector["id"], name, params, gold, extracted)
         seen[name] += 1
     assert set(seen) >= {
         "exact",

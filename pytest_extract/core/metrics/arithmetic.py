@@ -1,0 +1,136 @@
+"""Numbers in JSON values: reading them, how far two are apart, and saying so. Exact where floats are not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.kernels import exact_float
+from pytest_extract.core.values import Json
+
+Number = int | float
+Convert = Callable[[Json], Number | None]
+
+
+def same_text(gold: Json, extracted: Json) -> float:
+    """Compare two values of which at least one is no number: 1.0 when they are the same text or JSON value."""
+    return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
+
+
+# --- reading numbers
+
+
+def read_json(value: Json) -> Number | None:
+    """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
+    return value if plain.is_number(value) else None
+
+
+def read_text(value: Json) -> Number | None:
+    """Return a number, or a text that Python's `float` reads ("1e3", " 7 ", "inf"), as a float; booleans are none.
+
+    An integer too large for a float stays an integer, so that two of them are still told apart.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return int(value)
+    except ValueError:
+        return None
+
+
+def read_published(value: Json) -> Number | None:
+    """Return what `read_text` does, and a boolean as 1 or 0 (struct-extract-eval)."""
+    return float(value) if isinstance(value, bool) else read_text(value)
+
+
+def read_integer(value: Json) -> Number | None:
+    """Return a number, or a text that Python's `int` reads ("7", " 7 "); booleans and "42.0" are none."""
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return read_json(value)
+
+
+def float_of(convert: Convert) -> Callable[[Json], float | None]:
+    """Make a reader of the numbers that a float holds exactly."""
+    return lambda value: exact_float(convert(value))
+
+
+def rough(convert: Convert) -> Callable[[Json], float | None]:
+    """Make a reader of floats for sorting: too large is infinite; NaN and what is no number are None."""
+
+    def read(value: Json) -> float | None:
+        number = convert(value)
+        if number is None or plain.is_nan(number):
+            return None
+        try:
+            return float(number)
+        except OverflowError:
+            return math.inf if number > 0 else -math.inf
+
+    return read
+
+
+def odd_key(convert: Convert) -> Callable[[Json], Hashable]:
+    """Make the key of the values that `rough` refuses: NaN is one, as are the booleans; others are texts."""
+
+    def key(value: Json) -> Hashable:
+        if isinstance(value, bool):
+            return ("boolean",)
+        return ("nan",) if convert(value) is not None else plain.text_key(value)
+
+    return key
+
+
+# --- comparing numbers
+
+
+def gap(one: Number, other: Number) -> Number | Fraction:
+    """Return |one - other|, exact where floats cannot hold it."""
+    try:
+        return abs(one - other)
+    except OverflowError:
+        return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
+
+
+def close(gold: Number, extracted: Number, rel: float, tolerance: float) -> bool:
+    """Whether the two are within `rel` of the larger magnitude, or within `tolerance`; infinity is only itself."""
+    if gold == extracted:
+        return True
+    if math.inf in (abs(gold), abs(extracted)):
+        return False
+    largest = max(abs(gold), abs(extracted))
+    try:
+        return abs(gold - extracted) <= max(rel * largest, tolerance)
+    except OverflowError:
+        bound = max(Fraction(rel) * Fraction(largest), Fraction(tolerance))
+        return abs(Fraction(gold) - Fraction(extracted)) <= bound
+
+
+def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
+    """Make the reason of a number metric: which side is no number, or by how much they differ."""
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = convert(gold), convert(extracted)
+        if one is None and other is None:
+            return "neither is a number, and the texts differ"
+        if one is None or other is None:
+            return f"not a number: {plain.short(gold if one is None else extracted)}"
+        return _error(one, other)
+
+    return explain
+
+
+def _error(gold: Number, extracted: Number) -> str:
+    error = gap(gold, extracted)
+    try:
+        off = f"off by {float(error):.6g}"
+        return f"{off}, relative error {float(error) / abs(gold):.3g}" if gold else off
+    except OverflowError:
+        return "off by more than a float can hold"

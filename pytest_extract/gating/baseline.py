@@ -37,6 +37,15 @@ def dump_baseline(baseline: Baseline) -> str:
     return _render(record, 0) + "\n"
 
 
+def is_baseline(text: str) -> bool:
+    """Whether a text is a baseline of any version, and not, say, a results file."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and record.get("kind") == KIND
+
+
 def load_baseline(text: str) -> Baseline:
     """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
     try:
@@ -183,7 +192,8 @@ def _render(value: Json, depth: int) -> str:
     if not isinstance(value, Mapping) or _one_line(value, depth):
         return json.dumps(value, sort_keys=True)
     pad = " " * (depth + 1)
-    rows = (f"{pad}{json.dumps(key)}: {_render(item, depth + 1)}" for key, item in sorted(value.items()))
+    items = sorted(value.items()) if depth else value.items()  # the head of the file says what it is
+    rows = (f"{pad}{json.dumps(key)}: {_render(item, depth + 1)}" for key, item in items)
     return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"
 
 

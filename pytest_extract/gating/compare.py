@@ -7,7 +7,7 @@ another gold value, another metric. Neither is a case that an outage took away. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
@@ -19,13 +19,18 @@ from pytest_extract.gating.snapshot import STRUCTURAL_GATES, CaseState, Snapshot
 _ORDER: Final = tuple(Change)
 
 
-def compare(before: Snapshot, after: Snapshot) -> Comparison:
-    """Compare two snapshots, arm with arm (with one arm on each side: whatever the two are called)."""
+def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
+    """Compare two snapshots, arm with arm (with one arm on each side: whatever the two are called).
+
+    `same_run`: both are known to be one and the same run, so that nothing can have changed between them.
+    """
     arms = match_arms(before, after)
-    return Comparison(arms=tuple(compare_arms(before, after, old, new) for old, new in arms))
+    return Comparison(arms=tuple(compare_arms(before, after, old, new, same_run=same_run) for old, new in arms))
 
 
-def compare_arms(before: Snapshot, after: Snapshot, old: str | None, new: str | None) -> ArmComparison:
+def compare_arms(
+    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
+) -> ArmComparison:
     """Compare one arm of a snapshot with one arm of another (or of the same one: two models of one run)."""
     was, now = _of_arm(before, old), _of_arm(after, new)
     cases: list[CaseRow] = []
@@ -34,7 +39,8 @@ def compare_arms(before: Snapshot, after: Snapshot, old: str | None, new: str | 
     tally: dict[str, _Tally] = {}
     for case, old_state, new_state in match_cases(was, now):
         pairs = _pairs(old_state, new_state)
-        cases.append(_case_row(case, old_state, new_state, pairs))
+        row = _case_row(case, old_state, new_state, pairs)
+        cases.append(replace(row, same_setup=row.same_setup or same_run))
         _count(tally, old_state, new_state, pairs)
         if pairs is not None:
             known += [f"{case}: {path}" for path in pairs.known]

@@ -104,20 +104,25 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     for path in paths:
         if _entry(path, was, now).invented:
             sizes[_pattern(path, was, now)] += 1
-    known = set(now.known)
-    inside = _by_container(was.failing), _by_container(now.failing)
-    pairs = [_pair(path, was, now, runs, inside) for path in paths if not known & {path, _pattern(path, was, now)}]
-    left_out = [path for path in paths if known & {path, _pattern(path, was, now)}]
+    known = frozenset(now.known)
+    left_out = [path for path in paths if _is_known(path, known) or _is_known(_pattern(path, was, now), known)]
     for path in left_out:
         sizes[_pattern(path, was, now)] -= 1
+    known_paths = frozenset(left_out)
+    inside = _by_container(was.failing), _by_container(now.failing)
     return CasePairs(
         runs=runs,
-        sizes={pattern: count for pattern, count in sizes.items() if count > 0 and pattern not in known},
-        failing=tuple(pairs),
+        sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
+        failing=tuple(_pair(path, was, now, runs, inside) for path in paths if path not in known_paths),
         gates=tuple(_gate(name, was, now, runs) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
     )
+
+
+def _is_known(place: str, known: frozenset[str]) -> bool:
+    """Whether a known failure, a path or pattern, covers the place or a container of it."""
+    return bool(known) and (place in known or not known.isdisjoint(containers(place)))
 
 
 def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:

@@ -15,7 +15,7 @@ from pytest_extract.core.stats_interval import Bounds, bounds
 from pytest_extract.core.stats_power import Needs, Sample, needs
 from pytest_extract.gating.changes import ArmComparison, CaseRow, Change, Comparison
 from pytest_extract.gating.family import Evidence, differences, run_tests
-from pytest_extract.gating.ratchet import Fallen
+from pytest_extract.gating.ratchet import Fallen, Ratchet
 from pytest_extract.gating.rules import Rules
 
 Inconclusive: TypeAlias = Literal["pass", "warn", "fail"]
@@ -65,15 +65,20 @@ class Verdict:
         return self.pairs == 0
 
 
-def decide(comparison: Comparison, rules: Rules | None = None, fallen: Sequence[Fallen] = ()) -> Verdict:
-    """Judge a comparison. `fallen`: patterns below their best accepted rate (see `ratchet`), each a broken rule.
+def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet | None = None) -> Verdict:
+    """Judge a comparison. Each pattern that has fallen below its best accepted rate (`ratchet`) is a broken rule.
 
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     rules = rules or Rules()
+    ratchet = ratchet or Ratchet()
     tests = run_tests(comparison, rules) if rules.statistics else ()
     effects = tuple(_effect(arm, rules) for arm in comparison.arms if arm.compared)
-    worse = [*_broken_rules(comparison, effects, rules), *map(_fallen_text, fallen), *_significant(tests, rules)]
+    worse = [
+        *_broken_rules(comparison, effects, rules),
+        *map(_fallen_text, ratchet.fallen),
+        *_significant(tests, rules),
+    ]
     doubts = _doubts(comparison, effects, rules)
     if worse:
         answer, reasons = Answer.WORSE, worse
@@ -84,7 +89,7 @@ def decide(comparison: Comparison, rules: Rules | None = None, fallen: Sequence[
     return Verdict(
         answer=answer,
         reasons=tuple(reasons),
-        notes=tuple(_notes(comparison)),
+        notes=(*_notes(comparison), *_ratchet_notes(ratchet)),
         pairs=comparison.pairs,
         tests=tests,
         effects=effects,
@@ -247,6 +252,14 @@ def _notes(comparison: Comparison) -> list[str]:
         if arm.known:
             notes.append(f"{_where(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
     return notes
+
+
+def _ratchet_notes(ratchet: Ratchet) -> list[str]:
+    count = len(ratchet.unchecked)
+    if not count:
+        return []
+    arm, pattern = ratchet.unchecked[0]
+    return [f"ratchet: {count} patterns not checked ({_where(arm, pattern)}, ...): some of their cases were not scored"]
 
 
 def _where(arm: str, what: str) -> str:

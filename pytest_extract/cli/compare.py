@@ -1,0 +1,143 @@
+"""`pytest-extract compare A B`: did B become worse than A? From two results files, or a baseline and a results file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
+from pytest_extract.gating.baseline import Baseline
+from pytest_extract.gating.gate import Judged, judge
+from pytest_extract.gating.rules import Rules
+from pytest_extract.gating.snapshot import Snapshot
+from pytest_extract.gating.verdict import EXIT_USAGE, exit_status
+from pytest_extract.results_file import ResultsFile
+
+_RULES: Final = {
+    "alpha": (float, "how often the gate may say worse without a true change (default 0.05)"),
+    "margin": (float, "a drop of this size must be excluded for 'not worse' (default 0.05)"),
+    "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
+    "unseen-loss": (float, "what a case that was not seen may lose at worst (default 0.5; 1 is strictest)"),
+    "max-lost": (float, "share of cases that an outage may take before the answer is 'cannot tell' (default 0.1)"),
+    "max-broken": (int, "hard rule: at most so many broken fields"),
+    "max-drop": (float, "hard rule: the measure falls by at most this"),
+    "max-pattern-drop": (float, "hard rule: no field pattern falls by more than this"),
+    "ratchet-slack": (float, "hard rule: no field pattern is further below the best rate of the baseline A than this"),
+}
+
+
+class Side(NamedTuple):
+    """What one of the two files holds: a snapshot, and where it comes from."""
+
+    snapshot: Snapshot
+    baseline: Baseline | None
+    run: ResultsFile | None
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the parser of `pytest-extract`."""
+    parser = subparsers.add_parser(
+        "compare",
+        help="say whether run B is worse than run A",
+        description="Compare two runs, field by field. Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.",
+    )
+    parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
+    parser.add_argument("after", type=Path, metavar="B", help="results file")
+    parser.add_argument("--before-arm", metavar="ARM", help="compare this arm (model, prompt) of A only")
+    parser.add_argument("--after-arm", metavar="ARM", help="compare this arm (model, prompt) of B only")
+    parser.add_argument(
+        "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of 'cannot tell': 0, 0 or 1 (default 3)"
+    )
+    for name, (kind, text) in _RULES.items():
+        parser.add_argument(f"--{name}", type=kind, help=text)
+    parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print, and return the exit status."""
+    try:
+        judged, told = _judged(args)
+    except ExtractError as error:
+        print(f"pytest-extract compare: {error}", file=sys.stderr)  # noqa: T201 - printing is the command
+        return EXIT_USAGE
+    for warning in told:
+        print(f"pytest-extract compare: {warning}", file=sys.stderr)  # noqa: T201
+    print(_text(judged, args))  # noqa: T201
+    return exit_status(judged.verdict, args.inconclusive)
+
+
+def _judged(args: argparse.Namespace) -> tuple[Judged, list[str]]:
+    rules = rules_from(args)
+    before, after = read_side(args.before), read_side(args.after)
+    if after.baseline is not None:
+        raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
+    if rules.ratchet_slack is not None and before.baseline is None:
+        raise ConfigError(f"{args.before}: --ratchet-slack needs a baseline as A")
+    judged = judge(
+        pick_arm(before.snapshot, args.before_arm),
+        pick_arm(after.snapshot, args.after_arm),
+        rules,
+        best=before.baseline,
+        same_run=before.run is not None and after.run is not None and before.run.results == after.run.results,
+    )
+    torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
+    return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
+
+
+def rules_from(args: argparse.Namespace) -> Rules:
+    """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
+    names = [name.replace("-", "_") for name in _RULES]
+    given = {name: value for name in names if (value := getattr(args, name)) is not None}
+    return Rules(**given, statistics=not args.no_statistics)
+
+
+def read_side(path: Path) -> Side:
+    """Read a baseline or a results file, whichever it is. Raises StoreError with the path."""
+    from pytest_extract.gating.baseline import is_baseline
+    from pytest_extract.gating.baseline_file import read_baseline
+    from pytest_extract.gating.snapshot import snapshot
+    from pytest_extract.results_file import read_results
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+    if is_baseline(text):
+        baseline = read_baseline(path)
+        return Side(baseline.cases, baseline, None)
+    results = read_results(path)
+    return Side(snapshot(results.results), None, results)
+
+
+def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
+    """Return the part of a snapshot that is of one arm, all of it for None. Raises ConfigError for an unknown arm."""
+    if arm is None:
+        return states
+    arms = {key.arm for key in states}
+    if arm not in arms:
+        raise ConfigError(f"no arm {arm!r}{nearest(arm, arms)}")
+    return {key: state for key, state in states.items() if key.arm == arm}
+
+
+def _text(judged: Judged, args: argparse.Namespace) -> str:
+    if args.json:
+        from pytest_extract.gating.as_json import verdict_record
+
+        return json.dumps(verdict_record(judged.comparison, judged.verdict), indent=1)
+    from pytest_extract.report.gate import gate_lines
+    from pytest_extract.report.lines import text_of
+
+    lines = gate_lines(judged.comparison, judged.verdict, width=_width(), verbosity=args.verbose)
+    return "\n".join(text_of(line) for line in lines)
+
+
+def _width() -> int:
+    import shutil
+
+    return max(60, shutil.get_terminal_size((100, 24)).columns)

@@ -1,0 +1,153 @@
+"""A comparison and its verdict as lines: the answer first, then why, what changed where, and what would decide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pytest_extract.core.stats_power import Needs
+from pytest_extract.gating.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
+from pytest_extract.gating.verdict import Answer, Effect, Verdict
+from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose, shorten
+from pytest_extract.report.values import percent, show
+
+MOST: Final = 10
+"""Rows of each table that are shown without `-v`."""
+_STYLE: Final[Mapping[Answer, Style]] = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
+_KIND_STYLE: Final[Mapping[Change, Style]] = {Change.BROKEN: "bad", Change.FIXED: "good", Change.LOST: "warn"}
+
+
+def gate_lines(comparison: Comparison, verdict: Verdict, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+    """Tell a verdict; `verbosity` 1 or more shows every row."""
+    most = 10**9 if verbosity >= 1 else MOST
+    lines = [line(Span("regression gate: ", "head"), Span(str(verdict.answer), _STYLE[verdict.answer]))]
+    lines += [line(safe_prose(reason), indent=2) for reason in verdict.reasons[:most]]
+    lines += _left_over(len(verdict.reasons), most, "reason")
+    lines += [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in verdict.notes]
+    for arm in comparison.arms:
+        lines += _arm_lines(arm, verdict, width, most)
+    return lines
+
+
+def _arm_lines(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> list[Line]:
+    counts = Counter(row.kind for row in arm.cases)
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
+    name = f"[{safe_prose(arm.label)}] " if arm.label else ""
+    pairs = plural(sum(row.fields for row in arm.compared), "field")
+    lines = [line(Span(f"{name}{plural(len(arm.compared), 'case')}, {pairs} compared", "head"), f" ({told})")]
+    for effect in verdict.effects:
+        if effect.arm == arm.label:
+            lines += _effect_lines(effect, verdict)
+    lines += _pattern_table(arm, verdict, width, most)
+    for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED):
+        lines += _field_lines([change for change in arm.fields if change.kind is kind], width, most)
+    return lines + _case_lines(arm, most)
+
+
+def _effect_lines(effect: Effect, verdict: Verdict) -> list[Line]:
+    text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
+    if effect.bounds is not None:
+        low, high = 100 * effect.bounds.low, 100 * effect.bounds.high
+        text += f" (95 % interval of the change, over {plural(effect.cases, 'case')}: {low:+.1f} to {high:+.1f} points)"
+    lines = [line(text, indent=2)]
+    if effect.needs is not None and verdict.answer is Answer.CANNOT_TELL:
+        lines.append(line(needs_text(effect.needs), indent=2))
+    return lines
+
+
+def needs_text(needs: Needs) -> str:
+    """Say what would decide: `would decide ("not worse"), if this is the truth: 23 more cases (46 calls, $0.12)`."""
+    ways = []
+    if needs.cases is not None:
+        ways.append(f"{plural(needs.cases, 'more case')} ({_price(needs.cases_calls, needs.cases_cost_usd)})")
+    if needs.repeats is not None:
+        least = "at least " if needs.guess else ""
+        calls = _price(needs.repeats_calls, needs.repeats_cost_usd)
+        ways.append(f"{least}{plural(needs.repeats, 'more repeat')} of each case ({calls})")
+    if not ways:
+        return f'no number of cases or repeats would show "{needs.towards}", if what is seen is the truth'
+    return f'would show "{needs.towards}", if what is seen is the truth: about {", or ".join(ways)}'
+
+
+def _price(calls: int | None, cost: float | None) -> str:
+    money = "cost unknown" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"
+    return f"{plural(calls or 0, 'call')}, {money}"
+
+
+def _pattern_table(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> list[Line]:
+    moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
+    adjusted = {test.pattern: test.adjusted for test in verdict.tests if test.arm == arm.label}
+    if not moved:
+        return []
+    wide = min(max(len(safe_prose(row.pattern)) for row in moved[:most]), max(20, width - 70))
+    head = f"{'field':<{wide}} {'':<12} {'fields':>7} {'before':>8} {'after':>8} {'fixed':>6} {'broken':>7} {'p':>9}"
+    lines = [line(Span(head, "dim"), indent=2)]
+    lines += [line(_pattern_span(row, adjusted.get(row.pattern), wide), indent=2) for row in moved[:most]]
+    lines += _left_over(len(moved), most, "changed pattern")
+    still = len(arm.patterns) - len(moved)
+    return [*lines, line(Span(f"{plural(still, 'pattern')} unchanged", "dim"), indent=2)] if still else lines
+
+
+def _pattern_span(row: PatternRow, adjusted: float | None, wide: int) -> Span:
+    name = f"{shorten(safe_prose(row.pattern), wide):<{wide}} {row.kind:<12}"
+    if not row.fields:
+        return Span(name, "dim")
+    text = f"{name} {row.fields:>7,} {percent(row.before):>8} {percent(row.after):>8} {row.fixed:>6,} {row.broken:>7,}"
+    return Span(f"{text} {'' if adjusted is None else _p_text(adjusted):>9}", _KIND_STYLE.get(row.kind, "plain"))
+
+
+def _p_text(value: float) -> str:
+    return f"{value:.2g}" if value >= 0.0001 else "<0.0001"
+
+
+def _field_lines(changes: Sequence[FieldChange], width: int, most: int) -> list[Line]:
+    if not changes:
+        return []
+    lines = [line(Span(f"{changes[0].kind} ({len(changes):,}):", _KIND_STYLE.get(changes[0].kind, "plain")), indent=2)]
+    for change in changes[:most]:
+        room = max(12, (width - 30) // 3)
+        values = (
+            f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
+        )
+        gate = change.path.startswith("(")
+        rates = f" {_rate(change)}" if change.before.denominator > 1 or change.after.denominator > 1 else ""
+        where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
+        lines.append(line(where if gate else f"{where}: {values}", indent=4))
+    return [*lines, *_left_over(len(changes), most, "field", indent=4)]
+
+
+def _rate(change: FieldChange) -> str:
+    return f"[{percent(float(change.before))} -> {percent(float(change.after))} of the runs]"
+
+
+def _case_lines(arm: ArmComparison, most: int) -> list[Line]:
+    rows = sorted(arm.compared, key=lambda row: (row.change, row.case))
+    lines = [_case_line(row) for row in rows if row.kind is not Change.UNCHANGED][:most]
+    told = [line(Span("cases changed:", "head"), indent=2), *lines] if lines else []
+    moved = sum(row.kind is not Change.UNCHANGED for row in rows)
+    told += _left_over(moved, most, "changed case", indent=4) if lines else []
+    for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE):
+        apart = arm.of_kind(kind)
+        if apart:
+            told.append(line(Span(f"{plural(len(apart), 'case')} {kind}:", _KIND_STYLE.get(kind, "dim")), indent=2))
+            told += [line(_apart_text(row), indent=4) for row in apart[:most]]
+            told += _left_over(len(apart), most, "case", indent=4)
+    return told
+
+
+def _case_line(row: CaseRow) -> Line:
+    rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
+    text = f"{safe_prose(row.case)}: {rates}, {row.fixed} fixed, {row.broken} broken"
+    return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
+
+
+def _apart_text(row: CaseRow) -> str:
+    return safe_prose(f"{row.case}: {row.why}" if row.why else row.case)
+
+
+def _left_over(count: int, most: int, noun: str, indent: int = 2) -> list[Line]:
+    left = count - most
+    return (
+        [line(Span(f"... and {plural(left, f'more {noun}')} (-v shows all)", "dim"), indent=indent)] if left > 0 else []
+    )

@@ -96,8 +96,6 @@ class CodedColumn:
 
 def strict_key(value: Json) -> Hashable:
     """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
-    if isinstance(value, str) or value is None:
-        return value
     if isinstance(value, dict | list):
         return (type(value), json_text(value))
     return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
@@ -106,40 +104,50 @@ def strict_key(value: Json) -> Hashable:
 def encode(column: Column) -> CodedColumn:
     """Replace the values of a column by codes."""
     metric = column.metric
-    by_key = metric is not None and metric.key is not None
-    key = metric.key if metric is not None and metric.key is not None else strict_key
+    gold, extracted = _strict_keys(column.gold), _strict_keys(column.extracted)
+    distinct = dict(zip(extracted, column.extracted, strict=True))
+    distinct.update(zip(gold, column.gold, strict=True))
+    distinct.pop(strict_key(MISSING), None)
+    values, keys = list(distinct.values()), list(distinct)
+    equal_by = _equality_keys(metric, values)
     table: dict[Hashable, int] = {}
-    values: list[Json] = []
-    gold = _codes(column.gold, key, table, values)
-    extracted = _codes(column.extracted, key, table, values)
+    codes = {
+        key: table.setdefault(by, code) for code, (key, by) in enumerate(zip(keys, equal_by or keys, strict=True))
+    }
+    codes[strict_key(MISSING)] = ABSENT
     coded = CodedColumn(
-        gold=gold,
-        extracted=extracted,
+        gold=list(map(codes.__getitem__, gold)),
+        extracted=list(map(codes.__getitem__, extracted)),
         values=values,
         weight=column.weight,
         metric=metric,
         pair=column.pair,
-        equality=by_key,
+        equality=equal_by is not None,
     )
     return _merge_near(coded)
 
 
-def _codes(
-    column: Sequence[Json | Missing],
-    key: Callable[[Json], Hashable],
-    table: dict[Hashable, int],
-    values: list[Json],
-) -> list[int]:
-    codes = []
-    for value in column:
-        if value is MISSING:
-            codes.append(ABSENT)
-            continue
-        code = table.setdefault(key(value), len(values))
-        if code == len(values):
-            values.append(value)
-        codes.append(code)
-    return codes
+def _strict_keys(column: Sequence[Json | Missing]) -> list[Hashable]:
+    """Return the strict keys of a whole column, without a call a value where its types allow.
+
+    A NaN may then differ from another; it is compared with it later, and not paired first.
+    """
+    if {list, dict}.isdisjoint(map(type, column)):
+        return list(zip(map(type, column), column, strict=True))
+    return list(map(strict_key, column))
+
+
+def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[Hashable] | None:
+    """Return what makes values equal for a metric that is an equality; None where it is none.
+
+    A metric that is not reflexive gives keys that differ from themselves where a value does not equal itself.
+    """
+    if metric is None or metric.key is None:
+        return None
+    keys = list(map(metric.key, values))
+    if not metric.reflexive and any(key != metric.key(value) for key, value in zip(keys, values, strict=True)):
+        return None
+    return keys
 
 
 def _merge_near(coded: CodedColumn) -> CodedColumn:

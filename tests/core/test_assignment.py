@@ -24,7 +24,7 @@ def random_matrix(rng: random.Random, levels: tuple[float, ...], limit: int = 8)
     return [[rng.choice(levels) for _ in range(width)] for _ in range(height)]
 
 
-def textbook(scores: list[list[float]]) -> list[tuple[int, int]]:
+def textbook(scores: list[list[float]]) -> list[tuple[int, int]]:  # noqa: C901 - as the description has it
     """The paragraph of scoring.md 2.8, word by word."""
     if len(scores) > len(scores[0]):
         return sorted((row, column) for column, row in textbook([list(row) for row in zip(*scores, strict=True)]))

@@ -77,15 +77,22 @@ class Validator:
         """SOB's `schema_valid_input`: an object that satisfies Draft 7's metaschema (`true` is none)."""
         return isinstance(self.schema, dict) and self._draft7.problem is None
 
+    @property
+    def same_as_draft7(self) -> bool:
+        """Whether the two drafts cannot differ about any value."""
+        return self._declared.name == DRAFT7 or (
+            self._traits.same_as_draft7 and self.valid_schema and self.valid_schema_draft7
+        )
+
     def is_valid(self, value: Json) -> bool:
         """Whether the schema is usable and admits the value."""
         return self._declared.admits(value)
 
     def is_valid_draft7(self, value: Json) -> bool:
         """SOB's `schema_compliance`."""
-        if self.valid_schema and self.valid_schema_draft7 and self._traits.same_as_draft7:
-            return self._declared.admits(value)
-        return self.valid_schema_draft7 and self._draft7.admits(value)
+        if not self.valid_schema_draft7:
+            return False
+        return self._declared.admits(value) if self.same_as_draft7 else self._draft7.admits(value)
 
     def first_error(self, value: Json) -> Violation | None:
         """Return one violation of a value; None when it is valid."""

@@ -1,0 +1,210 @@
+"""The four gates of an output: does it parse, is it structured, does it satisfy the schema, does it cover the gold.
+
+A gate that fails says its arithmetic. Parse, root and schema drive the field measures to zero; the coverage gate
+multiplies SOB's value accuracy and faithfulness (SOB, appendix C.1): hard for text, quadratic for images and audio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, cast
+
+from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import MISSING, Json, Missing, json_type
+from pytest_extract.errors import ConfigError, nearest
+
+CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
+COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
+MODALITIES: Final = ("text", "image", "audio")
+_LISTED: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageGate:
+    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1."""
+
+    mode: CoverageMode
+    floor: float
+
+    def factor(self, coverage: float) -> float:
+        """Return the factor in [0, 1]; no coverage at all gives 0 in either mode."""
+        if self.mode == "off":
+            return 1.0
+        if coverage >= self.floor and coverage > 0.0:
+            return 1.0
+        return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
+
+
+_TEXT: Final = CoverageGate(mode="hard", floor=0.95)
+_OTHER: Final = CoverageGate(mode="soft", floor=0.90)
+
+
+def coverage_gate(modality: str) -> CoverageGate:
+    """SOB's coverage gate for a modality."""
+    return _TEXT if modality == "text" else _OTHER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateConfig:
+    """The `gates:` of a case.
+
+    schema: whether the schema gate counts for the field measures (SOB's and DeepJSONEval's keep theirs regardless).
+    mode, floor: of the coverage gate; None as the modality has it.
+    """
+
+    schema: bool = True
+    mode: CoverageMode | None = None
+    floor: float | None = None
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Json] | None) -> GateConfig:
+        """Read the mapping of a case (`{schema: true, coverage: {mode: hard, floor: 0.95}}`); raises ConfigError."""
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"gates must be a mapping with the keys schema and coverage, not {given!r}")
+        _known(given, ("schema", "coverage"), "gates")
+        schema = given.get("schema", True)
+        if not isinstance(schema, bool):
+            raise ConfigError(f"gates.schema must be true or false, not {schema!r}")
+        mode, floor = _coverage(given.get("coverage"))
+        return cls(schema=schema, mode=mode, floor=floor)
+
+    def coverage(self, modality: str) -> CoverageGate:
+        """Return the coverage gate: what the case says, the modality's own for what it leaves open."""
+        own = coverage_gate(modality)
+        mode = self.mode or own.mode
+        default = own.floor if mode == own.mode else {"hard": _TEXT, "soft": _OTHER}.get(mode, own).floor
+        return CoverageGate(mode=mode, floor=default if self.floor is None else self.floor)
+
+
+def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
+    if given is None or given is True:
+        return None, None
+    if given is False:
+        return "off", None
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"gates.coverage must be a mapping with the keys mode and floor, or false, not {given!r}")
+    _known(given, ("mode", "floor"), "gates.coverage")
+    mode = given.get("mode")
+    if mode is not None and mode not in COVERAGE_MODES:
+        raise ConfigError(f"gates.coverage.mode: {mode!r} is unknown{nearest(mode, COVERAGE_MODES)}")
+    floor = given.get("floor")
+    if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
+        raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
+    return cast("CoverageMode | None", mode), None if floor is None else float(floor)
+
+
+def _known(given: Mapping[str, Json], names: tuple[str, ...], owner: str) -> None:
+    for name in given:
+        if name not in names:
+            raise ConfigError(f"{owner} has no key {name!r}{nearest(name, names)}")
+
+
+def check_gates(
+    extracted: Json | Missing,
+    failure: Failure | None,
+    gold: Json,
+    validator: Validator,
+    *,
+    modality: str = "text",
+    config: GateConfig | None = None,
+    sides: Sides | None = None,
+) -> Gates:
+    """Check one output. `failure` is why it could not be parsed; `sides` shares work with the document measures."""
+    return gates_of(sides or Sides(gold, extracted, validator), failure, modality, config or GateConfig())
+
+
+def gates_of(sides: Sides, failure: Failure | None, modality: str, config: GateConfig) -> Gates:
+    """Check one comparison; each later gate fails where an earlier one left it nothing to look at."""
+    parse = _parse_gate(sides, failure)
+    root = _root_gate(sides, failure) if parse.passed else _blocked("root")
+    schema = _schema_gate(sides, config) if parse.passed else _blocked("schema")
+    coverage = _coverage_gate(sides, config.coverage(modality)) if parse.passed else _blocked("coverage")
+    return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
+
+
+def _parse_gate(sides: Sides, failure: Failure | None) -> GateResult:
+    if sides.deep:
+        return GateResult(name="parse", passed=False, factor=0.0, why="the JSON is nested too deeply to be scored")
+    if sides.extracted is MISSING:
+        why = str(failure) if failure is not None else "there is no output"
+        return GateResult(name="parse", passed=False, factor=0.0, why=why)
+    return GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
+
+
+def _root_gate(sides: Sides, failure: Failure | None) -> GateResult:
+    """Let a bare value pass only where the gold is one too."""
+    kind = json_type(sides.extracted)
+    if sides.structured or not isinstance(sides.gold, dict | list):
+        return GateResult(name="root", passed=True, factor=1.0, why=f"the root is of type {kind}")
+    why = f"the root is of type {kind}; object or array was expected"
+    if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED:
+        why = str(failure)
+    return GateResult(name="root", passed=False, factor=0.0, why=why)
+
+
+def _schema_gate(sides: Sides, config: GateConfig) -> GateResult:
+    if not config.schema:
+        return GateResult(name="schema", passed=True, factor=1.0, why="switched off (gates: {schema: false})")
+    if sides.valid:
+        return GateResult(name="schema", passed=True, factor=1.0, why="the output satisfies the schema")
+    problem = sides.validator.problem
+    if problem is not None:
+        why = f"the schema itself is invalid: {problem}"
+    else:
+        why = f"the output breaks the schema at {sides.violation}"
+    return GateResult(name="schema", passed=False, factor=0.0, why=why)
+
+
+def _coverage_gate(sides: Sides, gate: CoverageGate) -> GateResult:
+    coverage = sides.coverage
+    factor = gate.factor(coverage)
+    if gate.mode == "off":
+        return GateResult(name="coverage", passed=True, factor=1.0, why="switched off (gates: {coverage: {mode: off}})")
+    if factor == 1.0:
+        why = f"structure coverage {coverage:.3f} >= {gate.floor:g}"
+        return GateResult(name="coverage", passed=True, factor=1.0, why=why)
+    why = f"structure coverage {_below(coverage, gate.floor)} < {gate.floor:g}: {_difference(sides)}"
+    if gate.mode == "soft":
+        why += f"; factor ({_below(coverage, gate.floor)} / {gate.floor:g})² = {factor:.3f}"
+    return GateResult(name="coverage", passed=False, factor=factor, why=why)
+
+
+def _below(coverage: float, floor: float) -> str:
+    """Write a coverage with as many digits as it takes to show that it is below the floor."""
+    for digits in range(3, 17):
+        text = f"{coverage:.{digits}f}"
+        if float(text) < floor:
+            return text
+    return repr(coverage)
+
+
+def _difference(sides: Sides) -> str:
+    expected, found = sides.gold_leaves, sides.found.values
+    parts = []
+    lacking = [path for path in expected if path not in found]
+    extra = [path for path in found if path not in expected]
+    if extra:
+        parts.append(_listed("unexpected", extra))
+    if lacking:
+        parts.append(_listed("missing", lacking))
+    return f"{' and '.join(parts) or 'no leaf'} against {len(expected)} expected"
+
+
+def _listed(what: str, paths: list[str]) -> str:
+    shown = ", ".join(f"`{_from_root(path)}`" for path in paths[:_LISTED])
+    more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
+    return f"{len(paths)} {what} {'leaf' if len(paths) == 1 else 'leaves'} {shown}{more}"
+
+
+def _from_root(path: str) -> str:
+    short = path if len(path) <= 80 else f"{path[:39]}…{path[-40:]}"
+    return f"${short}" if short.startswith("[") else f"$.{short}"
+
+
+def _blocked(name: Literal["root", "schema", "coverage"]) -> GateResult:
+    return GateResult(name=name, passed=False, factor=0.0, why="not looked at: the output is no JSON")

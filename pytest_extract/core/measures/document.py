@@ -1,0 +1,58 @@
+"""Gates and document measures of a schema: compiled once, asked for each output, nothing worked out twice."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pytest_extract.core.gates import GateConfig, gates_of
+from pytest_extract.core.measures import deepjson, sob
+from pytest_extract.core.measures.leaves import Declared, declare
+from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.results import Failure, Gates
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import Json, Missing
+
+
+class DocumentMeasures:
+    """What one schema asks of any output as a whole; thread-safe."""
+
+    def __init__(self, validator: Validator) -> None:
+        self.validator = validator
+
+    @cached_property
+    def _declared(self) -> Declared:
+        return declare(self.validator.schema if self.validator.valid_schema_draft7 else {})
+
+    def of(
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        *,
+        failure: Failure | None = None,
+        modality: str = "text",
+        config: GateConfig | None = None,
+    ) -> DocumentScore:
+        """Return the lazy score of one output; `failure` says why there is no value."""
+        sides = Sides(gold, extracted, self.validator, self._declared)
+        return DocumentScore(sides, failure, modality, config or GateConfig())
+
+
+class DocumentScore:
+    """Gates and measures of one output, each worked out when first asked for."""
+
+    def __init__(self, sides: Sides, failure: Failure | None, modality: str, config: GateConfig) -> None:
+        self.sides = sides
+        self._failure = failure
+        self._modality = modality
+        self._config = config
+
+    @cached_property
+    def gates(self) -> Gates:
+        """The four gates."""
+        return gates_of(self.sides, self._failure, self._modality, self._config)
+
+    @cached_property
+    def measures(self) -> dict[str, float]:
+        """SOB's nine measures and DeepJSONEval's three, by their names in contract section 6."""
+        gate = self._config.coverage(self._modality)
+        return {**sob.measures_of(self.sides, gate), **deepjson.measures_of(self.sides)}

@@ -1,0 +1,288 @@
+"""Leaf paths as SOB writes them, and the type and the required keys that a schema declares along them.
+
+A path is `a.b[0].c`; names are not escaped, so that two places may share a path: the later one counts, as published.
+Empty containers and a scalar root give no leaf. Leaves are looked at once, in one walk that also judges their types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from pytest_extract.core.values import Json, Step
+
+_PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
+    "string": frozenset({str}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+}
+_NOTHING: Final[frozenset[type]] = frozenset()
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class TypeNode(NamedTuple):
+    """What SOB's type lookup sees at a schema node: it follows exact `object` and `array` types only.
+
+    `members` holds plainly named properties; those with a dot, a bracket or no letter in their name are found by path.
+    """
+
+    members: dict[str, TypeNode]
+    item: TypeNode | None
+    leaf: frozenset[type]
+
+
+_BLANK: Final = TypeNode({}, None, _NOTHING)
+
+
+class Found(NamedTuple):
+    """Leaves of the extracted value: path -> value, and how many have the type that the schema declares."""
+
+    values: dict[str, Json]
+    typed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """A schema, ready for SOB's lookups; `required` lists path text and steps (None: any element), in schema order."""
+
+    schema: Json
+    types: TypeNode
+    required: tuple[tuple[str, tuple[str | None, ...]], ...]
+
+
+def declare(schema: Json) -> Declared:
+    """Compile a schema of any kind; what SOB does not follow has no type."""
+    return Declared(schema=schema, types=_type_node(schema), required=tuple(_required(schema, "", ())))
+
+
+def odd_name(name: str) -> bool:
+    """Whether a name can make the paths of two places equal."""
+    return not name or "." in name or "[" in name
+
+
+def leaf_map(value: Json) -> dict[str, Json]:
+    """Path -> scalar of every leaf; at most MAX_DEPTH levels deep."""
+    found: dict[str, Json] = {}
+    if isinstance(value, dict | list):
+        _collect(value, "", found)
+    return found
+
+
+def _collect(node: Any, path: str, found: dict[str, Json]) -> None:
+    if type(node) is list:
+        for index, value in enumerate(node):
+            place = f"{path}[{index}]"
+            kind = type(value)
+            if kind is dict or kind is list:
+                _collect(value, place, found)
+            else:
+                found[place] = value
+        return
+    for name, value in node.items():
+        place = f"{path}.{name}" if path else name
+        kind = type(value)
+        if kind is dict or kind is list:
+            _collect(value, place, found)
+        else:
+            found[place] = value
+
+
+def typed_leaves(value: Json, declared: Declared) -> Found:
+    """Leaves of an extracted value with the number of those whose type the schema declares at their path."""
+    walk = _TypedWalk()
+    if isinstance(value, dict | list):
+        walk.visit(value, "", declared.types)
+    if not walk.odd:
+        return Found(walk.values, walk.typed)
+    places = leaf_steps(value)
+    typed = sum(type(walk.values[path]) in _type_at(declared, path, steps) for path, steps in places.items())
+    return Found(walk.values, typed)
+
+
+class _TypedWalk:
+    """Counts well-typed leaves on the way; `odd` tells that paths collide, so that the count cannot be trusted."""
+
+    __slots__ = ("odd", "typed", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Json] = {}
+        self.typed = 0
+        self.odd = False
+
+    def visit(self, node: Any, path: str, types: TypeNode) -> None:
+        if type(node) is list:
+            self._array(node, path, types.item or _BLANK)
+            return
+        values = self.values
+        members = types.members
+        for name, value in node.items():
+            child = members.get(name)
+            if child is None:
+                child = _BLANK
+                self.odd = self.odd or odd_name(name)
+            place = f"{path}.{name}" if path else name
+            kind = type(value)
+            if kind is dict or kind is list:
+                self.visit(value, place, child)
+            else:
+                values[place] = value
+                if kind in child.leaf:
+                    self.typed += 1
+
+    def _array(self, node: list[Json], path: str, item: TypeNode) -> None:
+        leaf = item.leaf
+        for index, value in enumerate(node):
+            place = f"{path}[{index}]"
+            kind = type(value)
+            if kind is dict or kind is list:
+                self.visit(value, place, item)
+            else:
+                self.values[place] = value
+                if kind in leaf:
+                    self.typed += 1
+
+
+def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
+    """Path -> steps of every leaf, the later of two with one path."""
+    found: dict[str, tuple[Step, ...]] = {}
+    stack: list[tuple[str, tuple[Step, ...], Any]] = [("", (), value)]
+    while stack:
+        path, steps, node = stack.pop()
+        if isinstance(node, dict):
+            inside = [(f"{path}.{name}" if path else name, (*steps, name), node[name]) for name in node]
+            stack.extend(reversed(inside))
+        elif isinstance(node, list):
+            items = [(f"{path}[{index}]", (*steps, index), child) for index, child in enumerate(node)]
+            stack.extend(reversed(items))
+        elif steps:
+            found[path] = steps
+    return found
+
+
+def missing_required(value: Json, declared: Declared) -> list[str]:
+    """List the required paths (`items[].name`) that the extracted value has nowhere, sorted."""
+    plain = not any(odd_name(step) for _, steps in declared.required for step in steps if step is not None)
+    if plain and not _any_odd(value):
+        return sorted(path for path, steps in declared.required if not _exists(value, steps, 0))
+    there = _patterns(value)
+    return sorted(path for path, _ in declared.required if path not in there)
+
+
+def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:
+    while position < len(steps):
+        step = steps[position]
+        if step is None:
+            return isinstance(node, list) and any(_exists(item, steps, position + 1) for item in node)
+        if not isinstance(node, dict) or step not in node:
+            return False
+        node = node[step]
+        position += 1
+    return True
+
+
+def _any_odd(value: Json) -> bool:
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if any(odd_name(name) for name in node):
+                return True
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return False
+
+
+def _patterns(value: Json) -> set[str]:
+    """Paths of every key, containers too, with `[]` for indices."""
+    found: set[str] = set()
+    stack: list[tuple[str, Any]] = [("", value)]
+    while stack:
+        path, node = stack.pop()
+        if isinstance(node, dict):
+            inside = [(f"{path}.{name}" if path else name, child) for name, child in node.items()]
+            found.update(_INDEX.sub("[]", place) for place, _ in inside)
+            stack.extend(inside)
+        elif isinstance(node, list):
+            stack.extend((f"{path}[]", child) for child in node)
+    return found
+
+
+# -- the schema's side ------------------------------------------------------------------------------------------
+
+
+def _type_node(schema: Json) -> TypeNode:
+    if not isinstance(schema, dict):
+        return _BLANK
+    declared = schema.get("type")
+    if declared == "object":
+        members = schema.get("properties")
+        if not isinstance(members, dict):
+            return _BLANK
+        return TypeNode(
+            {name: _type_node(node) for name, node in members.items() if not odd_name(name)}, None, _NOTHING
+        )
+    if declared == "array":
+        return TypeNode({}, _type_node(schema.get("items")), _NOTHING)
+    return TypeNode({}, None, _leaf_types(declared))
+
+
+def _leaf_types(declared: Json) -> frozenset[type]:
+    """Python types that fit a leaf; a list with one type besides null is that type alone, as published."""
+    if isinstance(declared, str):
+        return _PYTHON_TYPES.get(declared, _NOTHING)
+    if not isinstance(declared, list):
+        return _NOTHING
+    names = [name for name in declared if isinstance(name, str)]
+    real = [name for name in names if name != "null"]
+    taken = real if len(real) == 1 else names
+    return frozenset().union(*(_PYTHON_TYPES.get(name, _NOTHING) for name in taken))
+
+
+def _type_at(declared: Declared, path: str, steps: tuple[Step, ...]) -> frozenset[type]:
+    """Types at a path read back from its text, as published; where that text cannot be read, at its steps."""
+    read = _read_path(path)
+    node = declared.schema
+    for step in steps if read is None else read:
+        if not isinstance(node, dict):
+            return _NOTHING
+        if isinstance(step, int):
+            node = node.get("items") if node.get("type") == "array" else None
+        else:
+            members = node.get("properties") if node.get("type") == "object" else None
+            node = members.get(step) if isinstance(members, dict) else None
+    return _leaf_types(node.get("type")) if isinstance(node, dict) else _NOTHING
+
+
+def _read_path(path: str) -> list[Step] | None:
+    """Read a path's text: names between dots, indices in brackets; None where brackets hold no number."""
+    steps: list[Step] = []
+    for part in path.split("."):
+        name, bracket, rest = part.partition("[")
+        if name or not bracket:
+            steps.append(name)
+        if bracket:
+            indices = re.fullmatch(r"(\d+\](?:\[\d+\])*)", rest)
+            if indices is None:
+                return None
+            steps.extend(int(index) for index in re.findall(r"\d+", rest))
+    return steps
+
+
+def _required(schema: Json, path: str, steps: tuple[str | None, ...]) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    """Yield required keys depth first; what is required inside an optional object is not asked for, as published."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind == "array":
+        yield from _required(schema.get("items"), f"{path}[]", (*steps, None))
+    listed = schema.get("required") if kind == "object" else None
+    members = schema.get("properties") if kind == "object" else None
+    for name in listed if isinstance(listed, list | str) else ():
+        if isinstance(name, str):
+            place = f"{path}.{name}" if path else name
+            yield place, (*steps, name)
+            inner = members.get(name) if isinstance(members, dict) else None
+            yield from _required(inner, place, (*steps, name))

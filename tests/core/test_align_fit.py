@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core import align_fit, align_numpy, align_pure
+from pytest_extract.core import align_fit, align_numpy, align_pure, align_solve
 from pytest_extract.core.align import best_fit
 from pytest_extract.core.columns import Column, PairScore, Problem, encode
 from pytest_extract.core.metrics import METRICS
@@ -113,9 +113,9 @@ def best_total(scores):
 def backend(request, monkeypatch):
     if request.param == "numpy":
         pytest.importorskip("numpy")
-        monkeypatch.setattr(align_fit, "_NUMPY_PAYS_LOADED", 0)
+        monkeypatch.setattr(align_solve, "_NUMPY_PAYS_LOADED", 0)
     else:
-        monkeypatch.setattr(align_fit, "installed", lambda package: False)
+        monkeypatch.setattr(align_solve, "installed", lambda package: False)
 
 
 @pytest.mark.parametrize("limit", [0, 2_500], ids=["equal rows first", "as published"])

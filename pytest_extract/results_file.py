@@ -39,6 +39,14 @@ def dump_result(result: CaseResult) -> str:
         return json.dumps(_plain(record, 0), allow_nan=False, separators=(",", ":"))
 
 
+def tame(value: Json) -> Json:
+    """Return a value as it reads back from a results file: shallow, finite, and of JSON's types only."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return _plain(value, 0)
+
+
 def load_result(line: str) -> CaseResult:
     """Read one line; StoreError when it is no result, or of another version."""
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.extractors.call import failure_of
-from pytest_extract.verdict import breaches_of, case_breaches, known_patterns
+from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -168,7 +168,8 @@ def _raised(
             on_error(error)
         return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
     score = case.scorer.failed(case.gold, failure)
-    breaches = breaches_of(case, score, cost_usd=None, latency_s=latency_s, today=today)
+    # What a declined call cost is not known; that it was declined is breach enough.
+    breaches = breaches_of(Bounds.of(case, today), score, cost_usd=0.0, latency_s=latency_s)
     return Attempt(
         index=index,
         outcome=Outcome.FAILED,
@@ -181,7 +182,7 @@ def _raised(
 
 def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
     score = score_extraction(case, extraction, judge)
-    breaches = breaches_of(case, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s, today=today)
+    breaches = breaches_of(Bounds.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
     usage = extraction.usage
     return Attempt(

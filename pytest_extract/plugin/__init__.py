@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractFile
+    from pytest_extract.plugin.options import Settings
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 
@@ -28,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     from pytest_extract.plugin.options import SETTINGS, settings_from
 
     config.stash[SETTINGS] = settings_from(config)
-    config.pluginmanager.register(SessionHooks(config), "pytest_extract_session")
+    config.pluginmanager.register(SessionHooks(config, SETTINGS), "pytest_extract_session")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
@@ -72,19 +73,46 @@ def is_case(nodeid: str) -> bool:
     return nodeid.partition("::")[0].endswith(SUFFIXES)
 
 
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
+    if "pytest_extract.testing" not in sys.modules:
+        return None
+    from pytest_extract.plugin.compare import compare_lines
+
+    return compare_lines(op, left, right, config.get_verbosity())
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
+    """Say BROKEN where pytest says FAILED, and BELOW for a case that misses its bounds but is no gate of the run."""
+    outcome = getattr(report, "extract_outcome", None)
+    if outcome == "broken" and report.failed and report.when == "call":
+        return "failed", "B", "BROKEN"
+    if outcome == "failed" and report.passed:
+        return "below their thresholds", "b", ("BELOW", {"yellow": True})
+    return None
+
+
 class SessionHooks:
     """The hooks that pytest gives no config: registered once per session."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
         self.config = config
+        self.key = key
         self.mistaken_files = 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:  # noqa: D102
-        if self.config.getoption("extract_results") or self.config.getini("extract_results"):
-            from pytest_extract.plugin.gather import open_results
+        settings = self.config.stash[self.key]
+        if settings.results is not None or settings.from_results is not None:
+            from pytest_extract.plugin.start import open_files
 
-            open_results(self.config)
+            open_files(self.config)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: D102
+        if self.config.stash[self.key].budget is not None:
+            from pytest_extract.plugin.start import share_purse
+
+            share_purse(self.config, node)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         self.mistaken_files += report.failed and is_case(report.nodeid)
@@ -97,7 +125,8 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
-        if hasattr(report, "extract_result"):
+        carries = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
+        if carries and not hasattr(self.config, "workerinput"):
             from pytest_extract.plugin.gather import take_from_report
 
             take_from_report(report, self.config)

@@ -1,8 +1,7 @@
-"""Outputs for items: the user's extractor or the built-in one, called now."""
+"""Outputs for items: replayed, or from the user's extractor or the built-in one, called now."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,40 +10,103 @@ from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.plugin import arms
+from pytest_extract.plugin.budget import Purse
+from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
+from pytest_extract.recordings import NotRecorded, Recordings
+from pytest_extract.report.summary import Forecast
 
 if TYPE_CHECKING:
-    from pytest_extract.cases.model import Case
     from pytest_extract.plugin.items import ExtractItem
+    from pytest_extract.plugin.past import PastRun
+    from pytest_extract.recording_key import RecordingKey
 
 
 class Calls:
     """The one place where outputs come from. `extraction` is what a scheduler that calls ahead stands in for."""
 
-    def __init__(self, settings: Settings, root: Path) -> None:
+    def __init__(self, settings: Settings, root: Path, purse: Purse | None) -> None:
         self._settings = settings
         self._root = root
+        self._purse = purse
         self._loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
+        self._recordings = Recordings(settings.recordings, settings.record)
+        self.past = _past(settings.from_results)
 
     @property
     def may_replay(self) -> bool:
         """Whether an output may come from elsewhere, so that making the extractor can wait until it is called."""
-        return False
+        return self.replays_only or self._settings.record in {"once", "new"}
 
     @property
     def replays_only(self) -> bool:
         """Whether no extractor is ever called."""
-        return False
+        return self.past is not None or self._settings.record == "none" or self._settings.dry_run
 
-    def extraction(self, item: ExtractItem, index: int) -> Extraction:  # noqa: ARG002
-        """Return the output of repeat `index`; raises what the extractor raises."""
-        return self._call(item)
+    def extraction(self, item: ExtractItem, index: int) -> Extraction:
+        """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
+        if self.past is not None:
+            return self.past.extraction(item, index)
+        if self._settings.record == "off":
+            return self._call(item, self.extractor_for(item))
+        return self._recorded(item, index)
 
-    def _call(self, item: ExtractItem) -> Extraction:
+    def _recorded(self, item: ExtractItem, index: int) -> Extraction:
+        """Look for a recording first: it may stand in also for an extractor that cannot be made here (no key in CI)."""
+        extractor, error = self._extractor_or_error(item)
+        key = self._key(item, extractor, index)
+        try:
+            found = self._recordings.lookup(key)
+        except NotRecorded as missing:
+            raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
+        if found is not None:
+            return found
+        if error is not None:
+            raise error
+        return self._recordings.store(key, self._call(item, extractor))
+
+    def _extractor_or_error(self, item: ExtractItem) -> tuple[Any, Exception | None]:
+        try:
+            return self.extractor_for(item), None
+        except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if nothing stands in for it
+            return None, error
+
+    def forecast(self, item: ExtractItem, repeats: int) -> Forecast:
+        """Say what running the item would take, without a call."""
+        recorded = 0
+        if self._settings.record not in {"off", "all"}:
+            extractor, _ = self._extractor_or_error(item)
+            recorded = sum(self._is_recorded(self._key(item, extractor, index)) for index in range(repeats))
+        calls = 0 if self._settings.record == "none" else repeats - recorded
+        each = call_price(item.case, item.arm.model) if calls else 0.0
+        return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
+
+    def _is_recorded(self, key: RecordingKey) -> bool:
+        try:
+            return self._recordings.lookup(key) is not None
+        except NotRecorded:
+            return False
+
+    def _key(self, item: ExtractItem, extractor: object, index: int) -> RecordingKey:
+        from pytest_extract.recording_key import key_of
+
+        return key_of(
+            item.case,
+            extractor=extractor,
+            nodeid=item.nodeid,
+            root=self._root,
+            model=item.arm.model,
+            repeat=index,
+            revision=item.arm.revision,
+        )
+
+    def _call(self, item: ExtractItem, extractor: object) -> Extraction:
+        if self._purse is not None:
+            self._purse.check()
         case = item.case
-        return call_extractor(
-            self.extractor_for(item),
+        extraction = call_extractor(
+            extractor,
             loop=self._loop,
             document=case.document,
             schema=case.schema,
@@ -53,13 +115,17 @@ class Calls:
             model=item.arm.model,
             case=case,
         )
+        if self._purse is not None and not extraction.recorded:
+            self._purse.spend(extraction.cost_usd)
+        return extraction
 
     def extractor_for(self, item: ExtractItem) -> Any:
-        """Return the project's extractor; without one, the built-in one for the arm's model."""
+        """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
         if arms.visible(item, arms.EXTRACTOR):
             return item.fixture(arms.EXTRACTOR)
         model = item.arm.model
-        assert model is not None  # noqa: S101  # check_ready has refused the item otherwise
+        if model is None:
+            return None
         if model not in self._built_in:
             from pytest_extract.extractors.litellm import LitellmExtractor
 
@@ -71,6 +137,9 @@ class Calls:
         self._loop.close()
 
 
-def with_prompt(case: Case, prompt: Any) -> Case:
-    """Return the case with the prompt of its arm in place of its own."""
-    return case if prompt is None else dataclasses.replace(case, prompt=prompt)
+def _past(path: Path | None) -> PastRun | None:
+    if path is None:
+        return None
+    from pytest_extract.plugin.past import PastRun
+
+    return PastRun(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -14,18 +15,23 @@ from pytest_extract.results_file import dump_result
 
 RESULT = "extract_result"
 SHOWN = "extract_shown"
+OUTCOME = "extract_outcome"
+FORECAST = "extract_forecast"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Give the report of a case's call, or of its failed set-up, the case's result."""
     if not isinstance(item, ExtractItem) or call.when == "teardown" or (call.when == "setup" and not report.failed):
         return
+    if item.forecast is not None:
+        setattr(report, FORECAST, asdict(item.forecast))
     result = item.result
     if result is None:
         if call.excinfo is None or not report.failed:
             return  # skipped by a mark or by its extractor: nobody ran it
         result = _broken(item, call.excinfo)
     setattr(report, RESULT, dump_result(result))
+    setattr(report, OUTCOME, str(result.outcome))
     if isinstance(report.longrepr, CaseRepr):
         setattr(report, SHOWN, _shown(report.longrepr))
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.diff import Look
+from pytest_extract.report.summary import Forecast
 from pytest_extract.results_file import dump_result, load_result
 
 _GATHERED = pytest.StashKey["Gathered"]()
@@ -21,6 +22,7 @@ class Gathered:
 
     settings: Settings
     results: dict[str, CaseResult] = field(default_factory=dict)
+    forecasts: list[Forecast] = field(default_factory=list)
     out: TextIO | None = None
 
     def add(self, result: CaseResult) -> None:
@@ -59,8 +61,12 @@ def gathered_of(config: pytest.Config) -> Gathered:
 
 def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet."""
-    result = load_result(report.extract_result)  # type: ignore[attr-defined]
-    if report.outcome != "rerun":
+    forecast = getattr(report, "extract_forecast", None)
+    if forecast is not None:
+        gathered_of(config).forecasts.append(Forecast(**forecast))
+        return
+    result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
+    if str(report.outcome) != "rerun":
         gathered_of(config).add(result)
     _dress(report, result)
 

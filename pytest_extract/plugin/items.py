@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +14,17 @@ from _pytest._code.code import TerminalRepr
 from _pytest.fixtures import TopRequest
 
 from pytest_extract.cases.load import LoadedFile, load_cases
-from pytest_extract.cases.model import Case, Mark
+from pytest_extract.cases.model import Case, Mark, Prompt
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ExtractError
 from pytest_extract.plugin import arms
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr
+from pytest_extract.report.summary import Forecast
 from pytest_extract.results_file import dump_result, load_result
+
+PACKAGE = Path(__file__).parents[1]
+_STDLIB = Path(os.__file__).parent
 
 
 class ExtractFile(pytest.File):
@@ -41,11 +48,11 @@ class ExtractFile(pytest.File):
 
     def _items(self, case: Case, run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
         try:
-            marks = [_mark(mark) for mark in case.marks]
+            marks = _marks(case)
         except pytest.fail.Exception as error:  # an unknown mark under --strict-markers
-            errors.append(CaseFileError(str(error), path=case.path, line=case.line))
+            errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
-        return [_item(self, case, arm, marks) for arm in run.arms]
+        return [_item(self, case, arm, run.prompt_for(arm), marks) for arm in run.arms]
 
 
 class ExtractMistakes(pytest.Collector):
@@ -66,16 +73,37 @@ def _told(errors: list[CaseFileError]) -> str:
 
 def _mark(mark: Mark) -> pytest.MarkDecorator:
     decorator: pytest.MarkDecorator = getattr(pytest.mark, mark.name)
+    # with_args, as calling it with one function would decorate that
     return decorator.with_args(*mark.args, **mark.kwargs)
 
 
-def _item(parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator]) -> ExtractItem:
+def _marks(case: Case) -> list[pytest.MarkDecorator]:
+    """Make the case's marks; a warning about an unknown one names the case file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        marks = [_mark(mark) for mark in case.marks]
+    for each in caught:
+        warnings.warn_explicit(each.message, each.category, str(case.path), case.line)
+    return marks
+
+
+def _item(
+    parent: ExtractFile, case: Case, arm: Arm, prompt: Prompt | None, marks: list[pytest.MarkDecorator]
+) -> ExtractItem:
     name = f"{case.id}[{arm.label}]" if arm.label else case.id
+    if prompt is not None:
+        case = replace(case, prompt=prompt)
     item: ExtractItem = ExtractItem.from_parent(parent, name=name, case=case, arm=arm)
     for mark in marks:
         item.add_marker(mark)
     item.find_fixtures()
     return item
+
+
+def _is_machinery(path: str | Path) -> bool:
+    """Whether a frame stands between a case and the user's code: ours, or what waits for a coroutine."""
+    place = Path(path)
+    return any(folder in place.parents for folder in (PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"))
 
 
 class ExtractItem(pytest.Item):
@@ -89,6 +117,7 @@ class ExtractItem(pytest.Item):
         self.arm = arm
         self.result: CaseResult | None = None
         self.error: Exception | None = None
+        self.forecast: Forecast | None = None
         self.funcargs: dict[str, object] = {}
 
     def getparent(self, cls: type[Any]) -> Any:
@@ -120,6 +149,9 @@ class ExtractItem(pytest.Item):
         """Run the case; the verdict's side that fails the item becomes an exception."""
         run = run_of(self.config)
         self.result = self.error = None
+        if run.settings.dry_run:
+            self.forecast = run.forecast(self)
+            pytest.skip("dry run: nothing was called")
         self.result = result = run.run_item(self)
         if result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {result.why}")
@@ -144,9 +176,11 @@ class ExtractItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-        own = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # compared with text, once per frame
-        kept = excinfo.traceback.filter(lambda entry: not str(entry.path).startswith(own))
-        return kept.filter(excinfo) or excinfo.traceback.filter(excinfo)
+        """Show the frames below ours: those of the user's extractor or fixture."""
+        entries = excinfo.traceback
+        ours = [index for index, entry in enumerate(entries) if PACKAGE in Path(entry.path).parents]
+        below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(entries[i].path))
+        return entries[next(below, 0) :].filter(excinfo)
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """File, line (from 0) and name of the case."""

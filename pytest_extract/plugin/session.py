@@ -12,15 +12,21 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import Judge
 from pytest_extract.plugin import arms
+from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.diff import Look
+from pytest_extract.report.summary import Forecast
 from pytest_extract.run import plan_of, run_case
 
 if TYPE_CHECKING:
+    from pytest_extract.cases.model import Prompt
     from pytest_extract.plugin.items import ExtractItem
 
 _RUN = pytest.StashKey["Run"]()
+_PURSE_FILE = pytest.StashKey[Path]()
+PURSE = "extract_purse"
+"""Where an xdist worker finds the purse's file in its `workerinput`."""
 
 NO_EXTRACTOR = """\
 no extractor for this case. Write one in a conftest.py beside the case file or above it:
@@ -48,16 +54,35 @@ def started_run(config: pytest.Config) -> Run | None:
     return config.stash.get(_RUN, None)
 
 
+def purse_of(config: pytest.Config, limit: float | None) -> Purse | None:
+    """Return the run's purse; an xdist worker has been told where its file is."""
+    if limit is None:
+        return None
+    shared: dict[str, str] = getattr(config, "workerinput", {})
+    path = Path(shared[PURSE]) if PURSE in shared else purse_file(config)
+    return Purse(path, limit)
+
+
+def purse_file(config: pytest.Config) -> Path:
+    """Make the file of the purse, which goes with the session."""
+    if _PURSE_FILE not in config.stash:
+        path = config.stash[_PURSE_FILE] = new_purse_file()
+        config.add_cleanup(lambda: path.unlink(missing_ok=True))
+    return config.stash[_PURSE_FILE]
+
+
 class Run:
     """Settings, arms, shared inputs and callers of one session in one process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
-        self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         self.sources = SchemaCache()
         self.mistakes_beside_good_cases = False
-        self.calls = Calls(self.settings, config.rootpath)
+        self.calls = Calls(self.settings, config.rootpath, purse_of(config, self.settings.budget))
+        self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
+        if self.calls.past is not None and self.arms == (Arm(),):
+            self.arms = self.calls.past.arms or self.arms
         self._judges: dict[str, Judge | None] = {}
         self._fixtures = arms.ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
@@ -120,12 +145,21 @@ class Run:
             on_error=keep,
         )
 
+    def forecast(self, item: ExtractItem) -> Forecast:
+        """Say what running a case would take."""
+        return self.calls.forecast(item, plan_of(item.case, self.settings.repeat).of)
+
     def judge_for(self, item: ExtractItem) -> Judge | None:
         """Return the project's `extract_judge` fixture, or the judge that the options name."""
         own: Judge | None = item.fixture(arms.JUDGE)
         return own
 
     # showing
+
+    def prompt_for(self, arm: Arm) -> Prompt | None:
+        """Return the prompt that stands in place of every case's own; CaseFileError when it cannot be read."""
+        path = self.prompt_path(arm)
+        return None if path is None else self.sources.prompt(path)
 
     @property
     def look(self) -> Look:

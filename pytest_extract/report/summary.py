@@ -215,3 +215,26 @@ def _slowest_lines(results: Sequence[CaseResult]) -> list[Line]:
         return []
     told = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
     return [line("slowest: ", told)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What running one case would take: calls, outputs that are recorded, and dollars (None: no known price)."""
+
+    calls: int
+    recorded: int
+    cost_usd: float | None
+
+
+def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
+    """Tell what a run would take, without having called anything."""
+    calls = sum(one.calls for one in forecasts)
+    recorded = sum(one.recorded for one in forecasts)
+    unpriced = sum(one.calls for one in forecasts if one.cost_usd is None)
+    cost = sum(one.cost_usd or 0.0 for one in forecasts)
+    lines = [line(Span(plural(len(forecasts), "case"), "head"), f": {plural(calls, 'call')}, {recorded:,} recorded")]
+    if unpriced < calls or not calls:
+        lines.append(line(f"cost: about ${cost:,.4f}"))
+    if unpriced:
+        lines.append(line(Span(f"{plural(unpriced, 'call')} without a known price, not counted", "warn")))
+    return lines

@@ -1,0 +1,71 @@
+"""`--extract-from`: outputs of a past run stand in for calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.errors import ExtractError
+from pytest_extract.extractors.base import Extraction
+from pytest_extract.results_file import read_results
+from pytest_extract.run import NotRun
+
+if TYPE_CHECKING:
+    from pytest_extract.plugin.items import ExtractItem
+
+_DECLINED = frozenset({FailureKind.REFUSAL, FailureKind.CONTEXT_LENGTH, FailureKind.PAGE_LIMIT})
+
+
+class PastError(ExtractError):
+    """The extractor had raised in the past run, so there is no output to decide on."""
+
+
+class PastRun:
+    """The results of a past run, by node id; StoreError when its file cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._results: Mapping[str, CaseResult] = {result.nodeid: result for result in read_results(path).results}
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms of that run, in its order."""
+        return tuple(dict.fromkeys(result.arm for result in self._results.values()))
+
+    def extraction(self, item: ExtractItem, index: int) -> Extraction:
+        """Return the output of a repeat; NotRun where that run has none for this document."""
+        result = self._results.get(item.nodeid)
+        if result is None:
+            raise NotRun(f"{self.path.name} has no result of this case")
+        if index >= len(result.attempts):
+            raise NotRun(
+                f"{self.path.name} has {len(result.attempts)} repeats of this case: {result.why or 'it stopped'}"
+            )
+        document = result.digests.get("document")
+        if document is not None and document != item.case.document.sha256:
+            raise NotRun(f"the document has changed since {self.path.name} was written")
+        return _extraction(result.attempts[index])
+
+
+def _extraction(attempt: Attempt) -> Extraction:
+    if attempt.score is None and attempt.outcome is Outcome.BROKEN:
+        raise PastError(f"broken in the past run: {attempt.error}")
+    return Extraction(
+        attempt.output,
+        usage=attempt.usage,
+        latency_s=attempt.latency_s,
+        cost_usd=attempt.cost_usd,
+        finish_reason=attempt.finish_reason,
+        recorded=True,
+        failure=_failure((attempt.score or {}).get("failure")),
+    )
+
+
+def _failure(record: Mapping[str, Any] | None) -> Failure | None:
+    """Keep what only the provider knew; anything else is found out again from the output."""
+    if record is None or record["kind"] not in _DECLINED:
+        return None
+    return Failure(kind=FailureKind(record["kind"]), message=record["message"])

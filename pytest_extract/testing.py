@@ -1,0 +1,148 @@
+"""Extraction checks in plain Python tests: `assert_extraction(...)`, and `assert output == Gold(...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_extract.core.case_result import Breach
+from pytest_extract.core.results import Judge, Status
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.errors import ConfigError
+from pytest_extract.report.diff import Look, score_lines
+from pytest_extract.report.lines import text_of
+
+if TYPE_CHECKING:
+    from pytest_extract.core.scorer import Score
+
+
+def assert_extraction(
+    output: object,
+    *,
+    gold: Json,
+    schema: Json,
+    thresholds: Mapping[str, Any] | None = None,
+    judge: Judge | None = None,
+    semantics: str | None = None,
+    modality: str = "text",
+    accept: Mapping[str, Sequence[Json]] | None = None,
+    absent: Mapping[str, str] | None = None,
+    gates: Mapping[str, Any] | None = None,
+) -> Score:
+    """Hold an output against gold as a case would; return its `Score`.
+
+    `output` is whatever an extractor may return: text, a JSON value, a pydantic model or an `Extraction`. The keywords
+    mean what they mean in a case file. Raises AssertionError with the field-by-field diff; ConfigError or SchemaError
+    for a mistake in the arguments.
+    """
+    __tracebackhide__ = True
+    expected = Gold(
+        gold,
+        schema=schema,
+        thresholds=thresholds,
+        judge=judge,
+        semantics=semantics,
+        modality=modality,
+        accept=accept,
+        absent=absent,
+        gates=gates,
+    )
+    score, breaches = expected.check(output)
+    if breaches:
+        raise AssertionError("\n".join(["the extraction is not good enough", *told(score, breaches, output)]))
+    return score
+
+
+class Gold:
+    """A gold value that an output is equal to when it is good enough: `assert output == Gold(gold, schema=schema)`.
+
+    The keywords are those of `assert_extraction`; a failing `==` in an assert shows the field-by-field diff.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # equal to many different things
+
+    def __init__(
+        self,
+        value: Json,
+        *,
+        schema: Json,
+        thresholds: Mapping[str, Any] | None = None,
+        judge: Judge | None = None,
+        semantics: str | None = None,
+        modality: str = "text",
+        accept: Mapping[str, Sequence[Json]] | None = None,
+        absent: Mapping[str, str] | None = None,
+        gates: Mapping[str, Any] | None = None,
+    ) -> None:
+        from pytest_extract.cases.build import thresholds_of
+        from pytest_extract.core.gates import GateConfig
+        from pytest_extract.core.scorer import compile_schema
+
+        self.value = value
+        self._judge = judge
+        self._modality = modality
+        self._accept = _checked("accept", accept)
+        self._absent = _checked("absent", absent)
+        self._thresholds = thresholds_of(_checked("thresholds", thresholds))
+        self._gates = GateConfig.from_json(_checked("gates", gates))
+        self._scorer = compile_schema(schema, semantics=semantics)
+
+    def __repr__(self) -> str:
+        return f"Gold({self.value!r})"
+
+    def __eq__(self, output: object) -> bool:
+        return not self.check(output)[1]
+
+    def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
+        """Score an output; return the score and every bound that it misses."""
+        from pytest_extract.extractors.base import as_extraction
+        from pytest_extract.verdict import Bounds, breaches_of
+
+        extraction = as_extraction(output)
+        score = self._score(extraction.output, extraction.finish_reason)
+        undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
+        if undecided:
+            breach = Breach(what="judge", message=f"the judge decided nothing for {undecided[0].path}")
+            return score, (breach,)
+        bounds = Bounds(thresholds=self._thresholds, absent=self._absent)
+        return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+
+    def _score(self, output: object, finish_reason: str | None) -> Score:
+        from pytest_extract.core.parse import parse_output
+
+        parsed = parse_output(output, finish_reason=finish_reason)
+        if parsed.failure is not None and parsed.value is MISSING:
+            return self._scorer.failed(self.value, parsed.failure)
+        return self._scorer.score(
+            self.value,
+            parsed.value,
+            judge=self._judge,
+            modality=self._modality,
+            gates=self._gates,
+            accept=self._accept,
+            absent=self._absent,
+        )
+
+
+def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
+    """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
+    from pytest_extract.results_file import tame
+
+    plain = tame(score.to_dict())
+    lines = score_lines(plain, Look(verbosity=verbosity, width=110), output=output)
+    return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
+
+
+def _checked(name: str, value: Any) -> Any:
+    from pytest_extract.cases.checks import CHECKS
+
+    problems: list[str] = []
+
+    def tell(steps: Sequence[object], message: str, **_: object) -> None:
+        problems.append(f"{'.'.join(map(str, (name, *steps)))}: {message}")
+
+    check: Callable[..., Any] = CHECKS[name]
+    clean = check(dict(value or {}), (), tell)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return clean

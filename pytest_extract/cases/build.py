@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
+from pytest_extract.cases.checks import CHECKS
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.layers import Settings
 from pytest_extract.cases.model import NOTHING, Case, Modality, Repeat, Thresholds
-from pytest_extract.cases.patterns import unknown_field
+from pytest_extract.cases.patterns import unknown_field, usual
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source
 from pytest_extract.core.gates import GateConfig
@@ -58,7 +59,7 @@ class CaseBuilder:
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(self._values.get("gates", NOTHING))
         if scorer is not None:
-            self._check_fields(scorer)
+            self._check_fields(scorer, None if gold is None else gold.value)
         if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
             self._check_gold(self._cache.validator(schema), gold)
         if len(self._mistakes) > self._begin or self._settings.spoilt:
@@ -89,9 +90,9 @@ class CaseBuilder:
             marks=values.get("marks", ()),
             tags=_frozen(values.get("tags")),
             repeat=values.get("repeat") or Repeat(),
-            accept=_frozen(values.get("accept")),
-            absent=_frozen(values.get("absent")),
-            known_failures=values.get("known_failures", ()),
+            accept=_by_field(values.get("accept")),
+            absent=_by_field(values.get("absent")),
+            known_failures=tuple(replace(known, path=usual(known.path)) for known in values.get("known_failures", ())),
             gates=gates,
             thresholds=thresholds_of(values.get("thresholds", NOTHING)),
             overrides=_frozen(values.get("overrides")),
@@ -106,8 +107,9 @@ class CaseBuilder:
         if defaults is not None and defaults.broken and not defaults.raw:
             return  # nobody knows what they would have said
         given = self._values.keys() | self._settings.spoilt
-        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
-        if "document" not in given and "text" not in given:
+        slips = [key for key in own.raw if key not in CHECKS]
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not close_to(key, slips)]
+        if "document" not in given and "text" not in given and not close_to("document", slips):
             missing.insert(0, "`document` (a path) or `text`")
         if missing:
             self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {' and '.join(missing)}"))
@@ -198,10 +200,10 @@ class CaseBuilder:
         where = f"at {error.pointer}: " if error.pointer else ""
         self._mistakes.append(Mistake(schema.source, (*schema.steps, *steps), f"the schema {where}{error.message}"))
 
-    def _check_fields(self, scorer: Scorer) -> None:
+    def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         for layer in (self._settings.defaults, self._settings.own):
             for field, steps in () if layer is None else named_fields(layer.raw):
-                problem = unknown_field(field, scorer.patterns)
+                problem = unknown_field(field, scorer.program.root, scorer.program.patterns, gold)
                 if problem is not None:
                     assert layer is not None  # noqa: S101 - it was iterated
                     where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
@@ -246,6 +248,11 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
             yield entry["path"], ("known_failures", index, "path")
 
 
+def close_to(key: str, slips: Sequence[str]) -> bool:
+    """Whether a key that is missing is there, misspelt: its misspelling has been told."""
+    return bool(difflib.get_close_matches(key, slips, n=1, cutoff=0.6))
+
+
 def thresholds_of(clean: Mapping[str, Any]) -> Thresholds:
     """Make thresholds of a checked mapping; `pass_rate: 1.0` where it names no measure and no field."""
     limits = ("fields", "max_cost_usd", "max_latency_s")
@@ -255,7 +262,7 @@ def thresholds_of(clean: Mapping[str, Any]) -> Thresholds:
         measures = {"pass_rate": 1.0}
     return Thresholds(
         measures=MappingProxyType(measures),
-        fields=_frozen(fields),
+        fields=_by_field(fields),
         max_cost_usd=clean.get("max_cost_usd"),
         max_latency_s=clean.get("max_latency_s"),
     )
@@ -270,6 +277,10 @@ def modality_of(media_type: str) -> Modality:
 
 def _frozen(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return MappingProxyType(dict(value)) if value else NOTHING
+
+
+def _by_field(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return MappingProxyType({usual(field): said for field, said in value.items()}) if value else NOTHING
 
 
 def _mistake_in(error: CaseFileError) -> Mistake:

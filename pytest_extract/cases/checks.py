@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from pytest_extract.cases.marks import parse_mark
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.positions import Steps
+from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import nearest
@@ -46,10 +47,8 @@ MEASURES: Final = (
 )  # fmt: skip
 """The measures that a threshold can bound (contract, section 6)."""
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
-MODALITIES: Final = ("text", "image", "audio")
 NULLS: Final = ("absent", "value")
 ABSENCES: Final = ("must", "either")
-COVERAGE_MODES: Final = ("hard", "soft")
 
 
 def _is_number(value: Json) -> bool:
@@ -277,7 +276,20 @@ def _known_failures(value: Json, at: Steps, tell: Tell) -> Any:
     return tuple(known) if len(known) == len(value) else BAD
 
 
-_COVERAGE = _fields_of("coverage", {"mode": _one_of(COVERAGE_MODES), "floor": _share})
+def _floor(value: Json, at: Steps, tell: Tell) -> Any:
+    if _is_number(value) and 0 < value <= 1:
+        return float(value)
+    tell(at, f"must be a number above 0, at most 1, not {_shown(value)}")
+    return BAD
+
+
+_COVERAGE_KEYS = _fields_of("coverage", {"mode": _one_of(COVERAGE_MODES), "floor": _floor})
+
+
+def _coverage(value: Json, at: Steps, tell: Tell) -> Any:
+    return value if value.__class__ is bool else _COVERAGE_KEYS(value, at, tell)
+
+
 _FIELD_SHARES = _mapping("field to lowest mean score", _share)
 THRESHOLDS: Final[Mapping[str, Check]] = MappingProxyType(
     {**dict.fromkeys(MEASURES, _share), "fields": _FIELD_SHARES, **dict.fromkeys(LIMITS, _amount)}
@@ -323,7 +335,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "accept": _mapping("field to list of right values", _readings),
         "absent": _mapping("field to must or either", _one_of(ABSENCES)),
         "known_failures": _known_failures,
-        "gates": _fields_of("gates", {"schema": _flag, "coverage": _COVERAGE}),
+        "gates": _fields_of("gates", {"schema": _flag, "coverage": _coverage}),
         "thresholds": _thresholds,
         "overrides": _mapping("field to scoring", _override),
     }

@@ -170,6 +170,7 @@ class _Builder:
         self._anchors: dict[str, Json] = {}
         self._open: dict[str, int] = {}  # anchors of containers that are not closed yet: their depth
         self._aliased = 0
+        self._merging: list[dict[str, Json]] = []
 
     def run(self, text: str) -> None:
         """Read all events; the three kinds that make up most of a file come first."""
@@ -189,6 +190,8 @@ class _Builder:
                 self._alias(event)
             elif kind is events.DocumentStartEvent:
                 self._document(event)
+        for mapping in self._merging:
+            mapping.pop("<<", None)  # told; nobody needs to hear of it again as an unknown key
 
     def _document(self, event: Any) -> None:
         self._documents += 1
@@ -223,6 +226,7 @@ class _Builder:
         key = event.value
         if key == "<<" and event.implicit[0]:
             self._tell("merge keys (`<<`) are no part of YAML 1.2; put what cases share under `defaults:`", event)
+            self._merging.append(self._here)
         elif key in self._here:
             self._tell(f"duplicate key {key!r}", event)
         if event.anchor is not None:

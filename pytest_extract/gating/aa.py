@@ -1,0 +1,135 @@
+"""A/A: one configuration against itself: how often the gate would cry wolf, and which fields are unsteady."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.stats_repeats import pass_hat_k
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.gating.gate import judge
+from pytest_extract.gating.rules import Rules
+from pytest_extract.gating.snapshot import CaseKey, Snapshot
+from pytest_extract.gating.verdict import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsteadyField:
+    """A field that passed in some runs and failed in others. `values`: how many different values it had at least.
+
+    `again`: probability that two runs in a row both pass (pass^2), estimated from the runs.
+    """
+
+    case: str
+    arm: str
+    path: str
+    pattern: str
+    runs: int
+    passes: int
+    values: int
+
+    @property
+    def again(self) -> float:
+        """pass^2."""
+        return pass_hat_k(self.passes, self.runs, 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfTest:
+    """What judging every run by every other gave: `worse` of `comparisons` is how often the gate cried wolf.
+
+    The comparisons share runs, so their number is no number of independent trials. Unsteady fields: the worst first.
+    """
+
+    runs: int
+    comparisons: int
+    worse: int
+    cannot_tell: int
+    alpha: float
+    fields: int
+    unsteady: tuple[UnsteadyField, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Share of comparisons that said "worse"; there is no true change in any of them."""
+        return self.worse / self.comparisons
+
+
+def self_test(runs: Sequence[Snapshot], rules: Rules) -> SelfTest:
+    """Judge each run by each other one, in both directions.
+
+    Raises ValueError for fewer than two runs: one run has nothing to be held against.
+    """
+    if len(runs) < 2:
+        raise ValueError("an A/A test needs at least two runs")
+    rules = replace(rules, ratchet_slack=None)
+    verdicts = [judge(before, after, rules).verdict for before, after in permutations(runs, 2)]
+    answers = [verdict.answer for verdict in verdicts]
+    reasons = {reason for verdict in verdicts if verdict.answer is Answer.WORSE for reason in verdict.reasons}
+    unsteady = _unsteady(runs)
+    return SelfTest(
+        runs=len(runs),
+        comparisons=len(verdicts),
+        worse=answers.count(Answer.WORSE),
+        cannot_tell=answers.count(Answer.CANNOT_TELL),
+        alpha=rules.alpha,
+        fields=max(verdict.pairs for verdict in verdicts),
+        unsteady=unsteady,
+        reasons=tuple(sorted(reasons)),
+    )
+
+
+def split_repeats(results: Sequence[CaseResult]) -> list[list[CaseResult]]:
+    """Take one run with repeats apart: the first attempts of all cases are the first run, and so on.
+
+    A case with fewer attempts than others is missing from the later runs.
+    """
+    most = max((len(result.attempts) for result in results), default=0)
+    return [[_only(result, index) for result in results if index < len(result.attempts)] for index in range(most)]
+
+
+def _only(result: CaseResult, index: int) -> CaseResult:
+    attempt = result.attempts[index]
+    return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)
+
+
+def _unsteady(runs: Sequence[Snapshot]) -> tuple[UnsteadyField, ...]:
+    places = {(key, path) for run in runs for key, state in run.items() for path in state.failing}
+    fields = [field for key, path in places if (field := _field(runs, key, path)) is not None]
+    return tuple(sorted(fields, key=lambda field: (abs(2 * field.passes - field.runs), field.case, field.path)))
+
+
+def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField | None:
+    """Return a field that failed somewhere, if it also passed somewhere."""
+    verdicts: list[bool] = []
+    values: set[str] = set()
+    pattern = ""
+    for run in runs:
+        state = run.get(key)
+        if state is None or state.lost:
+            continue
+        entry = state.failing.get(path)
+        verdicts += entry.runs if entry else (True,) * state.runs
+        if entry is None or any(entry.runs):
+            values.add("gold")
+        if entry is not None:
+            pattern = entry.pattern
+            values.add(_text(entry.value))
+    if all(verdicts) or not any(verdicts):
+        return None
+    return UnsteadyField(
+        case=key.case,
+        arm=key.arm,
+        path=path,
+        pattern=pattern,
+        runs=len(verdicts),
+        passes=sum(verdicts),
+        values=len(values),
+    )
+
+
+def _text(value: Json | Missing) -> str:
+    return "missing" if value is MISSING else canonical_json(value)

@@ -1,0 +1,157 @@
+"""One git revision, read only: which files it has, what is in them, and whether the work tree still has the same.
+
+Contents are compared as git compares them (by blob, after its filters), so line endings and LFS pointers do not count.
+Nothing is checked out, and the repository is not written to.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final, NamedTuple
+
+from pytest_extract.errors import ConfigError
+
+_PLACEHOLDERS: Final = (
+    *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
+    *(".m4a", ".mp4", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".tar", ".whl", ".so"),
+)
+_LARGEST: Final = 1_000_000
+_ALWAYS: Final = frozenset({".yaml", ".yml", ".json", ".jsonl"})
+
+
+class Blob(NamedTuple):
+    """A file of a revision: its content's id and its size in bytes."""
+
+    id: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitTree:
+    """A revision. `root`: top folder of the work tree; `files`: paths relative to it, with `/`; no symbolic links."""
+
+    root: Path
+    ref: str
+    commit: str
+    files: Mapping[str, Blob]
+
+    def name(self, path: Path) -> str | None:
+        """Return the path as the revision names it, None for one outside of the work tree."""
+        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a symbolic link is the link, not its target
+        return absolute.relative_to(self.root).as_posix() if absolute.is_relative_to(self.root) else None
+
+    def read(self, path: Path) -> bytes | None:
+        """Return the content of a file at the revision, None where it has no such file. Raises ConfigError."""
+        blob = self.files.get(self.name(path) or "")
+        return None if blob is None else _git(self.root, "cat-file", "blob", blob.id)
+
+    def changed(self, paths: Iterable[Path]) -> dict[Path, str]:
+        """Return those of `paths` that are not as at the revision, each with what happened: changed, new or gone."""
+        wanted = list(dict.fromkeys(paths))
+        now = work_blobs(self.root, wanted)
+        told: dict[Path, str] = {}
+        for path in wanted:
+            old = self.files.get(self.name(path) or "")
+            new = now.get(path)
+            if old is None or new is None:
+                if old is not None or new is not None:
+                    told[path] = "gone" if new is None else "new"
+            elif old.id != new:
+                told[path] = "changed"
+        return told
+
+    def write(self, into: Path) -> None:
+        """Write the revision's files below `into`; binary documents and large files as empty placeholders.
+
+        What a case file names is thereby there to be found and, where it is text, to be read.
+        """
+        names = [name for name in self.files if _is_safe(name)]
+        real = [name for name in names if _is_text(name, self.files[name].size)]
+        contents = _contents(self.root, [self.files[name].id for name in real])
+        by_name = dict(zip(real, contents, strict=True))
+        for name in names:
+            target = into / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(by_name.get(name, b""))
+
+
+def open_tree(folder: Path, ref: str) -> GitTree:
+    """Read which files a revision has. Raises ConfigError: no git, no repository, no such revision."""
+    root = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+    try:
+        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+    except ConfigError as error:
+        raise ConfigError(
+            f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
+        ) from error
+    name = commit.decode().strip()
+    return GitTree(root=root, ref=ref, commit=name, files=_files(_git(root, "ls-tree", "-r", "-l", "-z", name)))
+
+
+def work_blobs(root: Path, paths: Collection[Path]) -> dict[Path, str]:
+    """Return the id that git would give each file's content now; files that are not there are left out."""
+    there = [path for path in paths if path.is_file() and "\n" not in str(path)]
+    if not there:
+        return {}
+    names = b"".join(os.fsencode(os.path.abspath(path)) + b"\n" for path in there)  # noqa: PTH100
+    ids = _git(root, "hash-object", "--stdin-paths", stdin=names).decode().split()
+    return dict(zip(there, ids, strict=True))
+
+
+def _files(listing: bytes) -> dict[str, Blob]:
+    files: dict[str, Blob] = {}
+    for entry in listing.split(b"\0"):
+        if not entry:
+            continue
+        head, _, name = entry.partition(b"\t")
+        mode, kind, blob, size = head.split()
+        if kind == b"blob" and mode != b"120000":
+            files[os.fsdecode(name)] = Blob(blob.decode(), int(size))
+    return files
+
+
+def _contents(root: Path, ids: list[str]) -> list[bytes]:
+    if not ids:
+        return []
+    answer = _git(root, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in ids).encode())
+    contents: list[bytes] = []
+    place = 0
+    for blob in ids:
+        end = answer.index(b"\n", place)
+        head = answer[place:end].split()
+        if len(head) != 3:
+            raise ConfigError(f"git has no content for {blob} here (a partial clone?); fetch it first")
+        size = int(head[2])
+        contents.append(answer[end + 1 : end + 1 + size])
+        place = end + size + 2
+    return contents
+
+
+def _is_safe(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts and "\\" not in name
+
+
+def _is_text(name: str, size: int) -> bool:
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix in _ALWAYS or (size <= _LARGEST and suffix not in _PLACEHOLDERS)
+
+
+def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+    """Run git in `folder`; no shell, no pager, no optional locks. Raises ConfigError with what git said."""
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in {"GIT_DIR", "GIT_WORK_TREE"}}
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed command, arguments are no shell text
+            command, input=stdin, capture_output=True, check=False, env={**environment, "LC_ALL": "C"}
+        )
+    except OSError as error:
+        raise ConfigError(f"git cannot be run: {error.strerror or error}") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
+        raise ConfigError(f"git {arguments[0]}: {said}")
+    return done.stdout

@@ -15,15 +15,38 @@ class ExtractError(Exception):
 
 
 class SchemaError(ExtractError):
-    """A JSON Schema, or the scoring configuration inside it, that cannot be used.
+    """A JSON Schema, or the scoring configuration inside it or over it, that cannot be used.
 
     `pointer` is the JSON pointer (RFC 6901) of the offending node, `""` for the root.
+    `override` is the key in a case's `overrides` that holds the mistake, None when it stands in the schema.
     """
 
-    def __init__(self, message: str, *, pointer: str = "") -> None:
-        super().__init__(f"at {pointer or '/'}: {message}")
+    def __init__(self, message: str, *, pointer: str = "", override: str | None = None) -> None:
+        where = f"at {pointer or '/'}" if override is None else f"in overrides at {override!r}"
+        super().__init__(f"{where}: {message}")
         self.pointer = pointer
+        self.override = override
         self.message = message
+
+    @property
+    def errors(self) -> tuple[SchemaError, ...]:
+        """Every mistake told at once; a single one holds itself."""
+        return (self,)
+
+
+class SchemaErrors(SchemaError):
+    """Several mistakes of one schema, told at once; `pointer` and `message` are the first one's."""
+
+    def __init__(self, errors: Iterable[SchemaError]) -> None:
+        self._errors = tuple(errors)
+        first = self._errors[0]
+        super().__init__(first.message, pointer=first.pointer, override=first.override)
+        self.args = ("\n".join(str(error) for error in self._errors),)
+
+    @property
+    def errors(self) -> tuple[SchemaError, ...]:
+        """The mistakes, in the order of the schema, those of overrides last."""
+        return self._errors
 
 
 class ConfigError(ExtractError):

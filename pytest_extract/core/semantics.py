@@ -15,7 +15,8 @@ class Semantics:
     """What differs between the systems, and nothing else.
 
     nulls: `absent` counts null (and `[]` on an array) as not there; `value` keeps null as a value.
-    defaults: metric of a leaf without one, by JSON type; empty: such a leaf is a configuration error.
+    defaults: metric of a leaf without one, by JSON type; a type that is left out is not scored; empty: such a leaf
+        is a configuration error.
     objects_array, scalars_array: alignment of an array without one.
     array_result: whether an array gives a field result, and which number it scores.
     array_threshold: the array's field result passes at this score.
@@ -23,6 +24,7 @@ class Semantics:
     both_absent: whether agreeing on absence is a passed field result or only counted as vacuous.
     empty_subtree: whether null or `{}` of an object against a missing one costs nothing.
     pair_objective: what best fit maximises over the pairs of an array.
+    empty_rate: pass rate and mean score where no field was evaluated.
     """
 
     name: SemanticsName
@@ -36,6 +38,7 @@ class Semantics:
     both_absent: Literal["vacuous", "passed"]
     empty_subtree: Literal["omission", "free"]
     pair_objective: Literal["mean", "f1"]
+    empty_rate: float = 1.0
 
 
 OURS: Final = Semantics(
@@ -62,7 +65,6 @@ EXTRACT_BENCH: Final = Semantics(
             "number": "number_tolerance",
             "integer": "integer_exact",
             "boolean": "boolean_exact",
-            "null": "exact",
         }
     ),
     objects_array="judge",
@@ -73,6 +75,7 @@ EXTRACT_BENCH: Final = Semantics(
     both_absent="passed",
     empty_subtree="omission",
     pair_objective="mean",
+    empty_rate=0.0,
 )
 STRUCT_EXTRACT_EVAL: Final = Semantics(
     name="struct-extract-eval",

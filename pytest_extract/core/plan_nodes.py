@@ -1,0 +1,222 @@
+"""The compiled plan: one small frozen node per place of a schema, with names resolved and defaults filled in.
+
+Scoring dispatches on the node's type and reads nothing else; whatever the semantics decide is decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.schema import SchemaNode
+from pytest_extract.core.semantics import Semantics
+from pytest_extract.core.values import Json
+
+Transform: TypeAlias = Callable[[Json], Json]
+"""All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
+SCALARS: Final = frozenset({str, int, float, bool})
+NOTHING: Final[frozenset[type]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Check:
+    """One comparison of a field: metric, threshold, weight, and what is done to both values before.
+
+    `fast`: types whose equal values match without calling anything.
+    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge.
+    """
+
+    metric: BoundMetric
+    threshold: float = 1.0
+    weight: float = 1.0
+    transform: Transform | None = None
+    fast: frozenset[type] = NOTHING
+    batch: BatchMetric | None = None
+    likeness: BoundMetric | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaf:
+    """A value that is compared as one.
+
+    field: its results are field results too (it stands outside arrays).
+    types: JSON types that the schema declares, where another type is a mismatch whatever the metric says.
+    by_type: checks by the gold value's JSON type, where the schema does not say one; then `checks` is for the rest.
+    structure: what stands below, for a container that is missing on one side (struct-extract-eval).
+    """
+
+    pattern: str
+    checks: tuple[Check, ...] = ()
+    field: bool = True
+    types: frozenset[str] | None = None
+    by_type: Mapping[str, tuple[Check, ...]] | None = None
+    structure: Plan | None = None
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Skip:
+    """A place that is not scored. `always`: says so even where nothing stands; `never`: leaves no trace."""
+
+    pattern: str
+    field: bool = True
+    always: bool = False
+    never: bool = False
+    skipped: bool = True
+
+
+class Entry(NamedTuple):
+    """A declared property. The slots after `plan` are set where it is a leaf with one plain check, the usual case."""
+
+    name: str
+    plan: Plan
+    pattern: str
+    metric: str
+    params: Mapping[str, Json]
+    weight: float
+    fast: frozenset[type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Object:
+    """An object scored property by property.
+
+    checks: metrics on the object itself; `descend`: its properties are scored as well.
+    extra: what keys that nothing declares are: compared with gold's, hallucinations, or ignored.
+    other: the plan for such keys where the schema or the semantics have one.
+    """
+
+    pattern: str
+    entries: tuple[Entry, ...]
+    names: frozenset[str]
+    patterns: tuple[tuple[re.Pattern[str], Plan], ...] = ()
+    other: Plan | None = None
+    extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
+    checks: tuple[Check, ...] = ()
+    descend: bool = True
+    groups: tuple[BatchMetric, ...] = ()
+    field: bool = True
+    skipped: bool = False
+
+
+AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Align:
+    """How the rows of an array are paired; `custom` is the function of a custom aligner, parameters bound."""
+
+    mode: AlignMode
+    key: tuple[str, ...] = ()
+    key_cutoff: float | None = None
+    custom: Callable[[list[Json], list[Json]], Any] | None = None
+    instructions: str = ""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArrayResult:
+    """The one result that an array gives: which number, and from where on it passes."""
+
+    metric: str
+    params: Mapping[str, Json]
+    number: Literal["f1", "recall"]
+    threshold: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Array:
+    """An array whose rows are paired and then scored.
+
+    prefix: the plans of a tuple's places; `items`: of all rows after them.
+    result: the array's own result, None where its rows speak for themselves.
+    checks: further metrics that compare the two lists as one value.
+    empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
+    plain: every check below gives 1.0 for equal values, so equal rows fit each other best.
+    """
+
+    pattern: str
+    items: Plan
+    align: Align
+    prefix: tuple[Plan, ...] = ()
+    result: ArrayResult | None = None
+    checks: tuple[Check, ...] = ()
+    field: bool = True
+    empty_absent: bool = True
+    wrap: bool = False
+    plain: bool = True
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice:
+    """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""
+
+    pattern: str
+    branches: tuple[tuple[SchemaNode, Plan], ...]
+    field: bool = True
+    skipped: bool = False
+
+
+class Lazy:
+    """A place inside a recursive schema: compiled when a document reaches it, then kept."""
+
+    __slots__ = ("_make", "_plan", "field", "pattern", "skipped")
+
+    def __init__(self, make: Callable[[], Plan], pattern: str, *, field: bool) -> None:
+        self._make = make
+        self._plan: Plan | None = None
+        self.pattern = pattern
+        self.field = field
+        self.skipped = False
+
+    def plan(self) -> Plan:
+        """Return the compiled node."""
+        if self._plan is None:
+            self._plan = self._make()
+        return self._plan
+
+
+Plan: TypeAlias = Leaf | Skip | Object | Array | Choice | Lazy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Program:
+    """A compiled schema: its root, its semantics, and what every scoring with it needs.
+
+    patterns: the places that were compiled ahead of any document, in the schema's order.
+    judged: whether a judge may be needed. `posts`: post-processors with their parameters bound.
+    """
+
+    root: Plan
+    semantics: Semantics
+    patterns: Mapping[str, Plan]
+    judged: bool
+    posts: tuple[Callable[..., Any], ...] = ()
+    fits: Callable[[SchemaNode, Json], bool]
+
+
+def is_plain(plan: Plan) -> bool:
+    """Whether equal values score 1.0 everywhere below: no metric that looks away from gold, nothing recursive."""
+    match plan:
+        case Leaf():
+            every = plan.checks if plan.by_type is None else sum(plan.by_type.values(), plan.checks)
+            return all(check.fast or (check.metric.reflexive and check.batch is None) for check in every)
+        case Skip():
+            return True
+        case Object():
+            below = [entry.plan for entry in plan.entries] + [child for _, child in plan.patterns]
+            if plan.other is not None:
+                below.append(plan.other)
+            return not plan.groups and not plan.checks and all(map(is_plain, below))
+        case Array():
+            return not plan.checks and plan.plain
+        case Choice():
+            return all(is_plain(branch) for _, branch in plan.branches)
+        case Lazy():
+            return False

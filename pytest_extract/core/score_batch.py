@@ -1,0 +1,86 @@
+"""Batch metrics: fields that are compared together, once the document (or the pair of rows) has been walked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.plan_nodes import Leaf, Object
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.score_run import Pending, Run
+from pytest_extract.core.values import Json
+
+
+def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
+    """Score the batch metrics over sibling fields: the primary gets the score, the others are skipped.
+
+    A member that is not there on both sides makes the members that are score 0.
+    """
+    for group in obj.groups:
+        names = [entry.name for entry in obj.entries if _names_group(entry.plan, group)]
+        waiting = [one for one in run.pending if one.check.batch is group]
+        run.pending = [one for one in run.pending if one.check.batch is not group]
+        if not waiting:
+            continue
+        if len(waiting) < len(names):
+            for one in waiting:
+                _decide(run, one, 0.0, "another field of its group is not there")
+            continue
+        pair = ({name: gold[name] for name in names}, {name: extracted[name] for name in names})
+        score = _scores(group, [pair])[0]
+        primary = group.primary or group.fields[0]
+        for name, one in zip(names, waiting, strict=True):
+            if name == primary:
+                _decide(run, one, score, None)
+            else:
+                _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
+
+
+def _names_group(plan: object, group: BatchMetric) -> bool:
+    return isinstance(plan, Leaf) and any(check.batch is group for check in plan.checks)
+
+
+def finish_batches(run: Run) -> None:
+    """Score all fields that wait for a batch metric of the whole document."""
+    if not run.pending:
+        return
+    batches = {one.check.batch.name: one.check.batch for one in run.pending if one.check.batch is not None}
+    for name, batch in batches.items():
+        waiting = [one for one in run.pending if one.check.batch is not None and one.check.batch.name == name]
+        scores = _scores(batch, [(one.gold, one.extracted) for one in waiting])
+        for one, score in zip(waiting, scores, strict=True):
+            _decide(run, one, score, None)
+    run.pending = []
+
+
+def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> list[float | None]:
+    """Call a project's batch metric; what raises, falls short or is no score decides nothing."""
+    try:
+        found = list(batch.compare(pairs))
+    except Exception:  # noqa: BLE001 - a user's function may raise anything
+        found = []
+    found += [None] * (len(pairs) - len(found))
+    return [_usable(score) for score in found[: len(pairs)]]
+
+
+def _usable(score: object) -> float | None:
+    if isinstance(score, int | float) and not math.isnan(score) and 0.0 <= score <= 1.0:
+        return float(score)
+    return None
+
+
+def _decide(run: Run, one: Pending, score: float | None, reason: str | None) -> None:
+    if score is None:
+        _replace(run, one, Status.JUDGE_ERROR, 0.0, f"the batch metric {one.check.metric.name!r} decided nothing")
+        return
+    right = score >= one.check.threshold
+    _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)
+
+
+def _replace(run: Run, one: Pending, status: Status, score: float, reason: str | None) -> None:
+    old: FieldResult = run.leaves[one.leaf]
+    new = old._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
+    run.leaves[one.leaf] = new
+    if one.field is not None:
+        run.fields[one.field] = new

@@ -1,0 +1,152 @@
+"""What best fit compares: rows as columns of values, and the score of one pair of nested values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pytest_extract.core.columns import Column, PairScore
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.plan_nodes import Check, Entry, Leaf, Object, Plan, Skip
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.score_leaf import transformed
+from pytest_extract.core.score_run import SCORED, Run, equal, there
+from pytest_extract.core.values import MISSING, Json, Missing
+
+DEEPEST_TRIAL = 16
+"""Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
+
+
+class Rows(NamedTuple):
+    """What `best_fit` takes: the columns, and what undeclared keys add to each row's pairs."""
+
+    columns: list[Column]
+    hallucinated: list[float] | None = None
+
+
+def rows_of(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+    """Lay out two lists of rows as columns."""
+    if not isinstance(items, Object) or items.groups or items.checks:
+        return Rows([_whole(run, items, gold, extracted)])
+    columns: list[Column] = []
+    for entry in items.entries:
+        columns += _columns(run, entry, gold, extracted)
+    if not all(type(row) is dict for row in (*gold, *extracted)):
+        columns.append(_odd(run, gold, extracted))
+    if items.extra == "compare":
+        columns += _undeclared(run, items, gold, extracted)
+    return Rows(columns, _invented(items, extracted) if items.extra == "hallucinate" else None)
+
+
+def _whole(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+    """Return rows as one column: by their metric where they are plain values."""
+    if isinstance(items, Leaf) and (check := single_check(items)) is not None:
+        return leaf_column(run, check, gold, extracted)
+    return Column(gold=gold, extracted=extracted, pair=pair_score(run, items))
+
+
+def single_check(leaf: Leaf) -> Check | None:
+    """Return a leaf's one check, where the leaf is scored by nothing else."""
+    plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and leaf.types is None
+    return leaf.checks[0] if plain_leaf and leaf.checks[0].batch is None else None
+
+
+def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+    plan, name = entry.plan, entry.name
+    if isinstance(plan, Skip):
+        return []
+    ours, theirs = _values(gold, name), _values(extracted, name)
+    if isinstance(plan, Leaf) and (check := single_check(plan)) is not None:
+        return [leaf_column(run, check, ours, theirs)]
+    return [Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))]
+
+
+def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
+    return [row.get(name, MISSING) if type(row) is dict else MISSING for row in rows]
+
+
+def leaf_column(
+    run: Run, check: Check, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
+) -> Column:
+    """Return one field of all rows as best fit wants it: transformed, by likeness where a judge would be asked."""
+    metric = check.metric if check.likeness is None else check.likeness
+    if check.transform is not None:
+        gold = [transformed(check, value, MISSING)[0][0] for value in gold]
+        extracted = [transformed(check, MISSING, value)[0][1] for value in extracted]
+    if run.absent:
+        gold = [MISSING if value is None else value for value in gold]
+        extracted = [MISSING if value is None else value for value in extracted]
+    return Column(gold=gold, extracted=extracted, weight=check.weight, metric=metric)
+
+
+def _odd(run: Run, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+    """Return the rows that are no objects as a column of their own: right only against an equal one."""
+
+    def compare(one: Json, other: Json) -> float:
+        return 1.0 if equal(run, one, other) else 0.0
+
+    metric = BoundMetric(name="structure", compare=compare, key=None if run.free else plain.same_key, triangle=True)
+    sides = [[row if there(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)]
+    return Column(gold=sides[0], extracted=sides[1], metric=metric)
+
+
+def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+    """Return the keys that the schema does not declare as a column, where there are any."""
+    sides = [[_rest(row, items) for row in rows] for rows in (gold, extracted)]
+    if all(rest is MISSING for side in sides for rest in side):
+        return []
+    rest = Object(
+        pattern=items.pattern, entries=(), names=frozenset(), patterns=items.patterns,
+        other=items.other, extra="compare", field=False,
+    )  # fmt: skip
+    return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]
+
+
+def _rest(row: Json, items: Object) -> Json | Missing:
+    if type(row) is not dict or row.keys() <= items.names:
+        return MISSING
+    return {name: value for name, value in row.items() if name not in items.names}
+
+
+def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
+    return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
+
+
+def pair_score(run: Run, plan: Plan) -> Callable[[Json | Missing, Json | Missing], PairScore]:
+    """Return the function that scores a pair of values of this plan, one of which may be missing."""
+
+    def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
+        if gold is MISSING and extracted is MISSING:
+            return PairScore(0.0, 0.0, 0.0, 0.0)
+        if run.depth >= DEEPEST_TRIAL:
+            same = plain.same(gold, extracted)
+            return PairScore(1.0 if same else 0.0, 1.0, 0.0, 0.0)
+        from pytest_extract.core.score_batch import finish_batches
+        from pytest_extract.core.score_walk import lacking
+
+        sub = run.sub()
+        if run.free and extracted is MISSING:
+            lacking(sub, plan, gold, Status.OMISSION, (), None)
+        elif run.free and gold is MISSING:
+            lacking(sub, plan, extracted, Status.HALLUCINATION, (), None)
+        else:
+            sub.walk(plan, gold, extracted, (), None)
+        finish_batches(sub)
+        return sums(sub.leaves)
+
+    return score
+
+
+def sums(leaves: Sequence[FieldResult]) -> PairScore:
+    """Return the weighted sums over leaf results; what is skipped or undecided does not count."""
+    score = compared = omitted = hallucinated = 0.0
+    for leaf in leaves:
+        if leaf.status in SCORED:
+            score += leaf.weight * leaf.score
+            compared += leaf.weight
+        elif leaf.status is Status.OMISSION:
+            omitted += leaf.weight
+        elif leaf.status is Status.HALLUCINATION:
+            hallucinated += leaf.weight
+    return PairScore(score, compared, omitted, hallucinated)

@@ -1,0 +1,201 @@
+"""A compiled schema as users hold it: ask, then score; one schema, many documents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.pattern import normal_pattern
+from pytest_extract.core.plan import compile_plan
+from pytest_extract.core.plan_bind import JudgeMode
+from pytest_extract.core.plan_nodes import Program
+from pytest_extract.core.results import Alignment, Answer, Failure, FieldResult, Judge, Question, Verdict
+from pytest_extract.core.score import Scored, score_values
+from pytest_extract.core.score_result import Score
+from pytest_extract.core.score_run import Rules
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.measures.document import DocumentMeasures
+
+MOST_ROUNDS: Final = 12
+"""Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
+NO_JUDGE: Final = (
+    "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"
+)
+UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
+_ABSENT_RULES: Final = ("must", "either")
+
+
+class Scorer:
+    """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it."""
+
+    def __init__(self, program: Program, document: DocumentMeasures) -> None:
+        self.program = program
+        self.semantics: str = program.semantics.name
+        self._document = document
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether some field can be decided by a judge only (equal values never need one)."""
+        return self.program.judged
+
+    def score(
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        *,
+        judge: Judge | None = None,
+        answers: Mapping[str, Answer] | None = None,
+        modality: str = "text",
+        gates: GateConfig | Mapping[str, Json] | None = None,
+        accept: Mapping[str, Sequence[Json]] | None = None,
+        absent: Mapping[str, str] | None = None,
+        failure: Failure | None = None,
+    ) -> Score:
+        """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
+
+        `judge` is asked in rounds, each open question once; `answers` (by `Question.key`) are known beforehand.
+        `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
+        """
+        config = _gates(gates)
+        rules = _rules(accept, absent)
+        known = dict(answers or {})
+        asked = 0
+        scored = self._walk(gold, extracted, known, rules, NO_JUDGE if judge is None else UNDECIDED)
+        for _ in range(MOST_ROUNDS if judge is not None else 0):
+            if judge is None or not scored.questions:
+                break
+            asked += len(scored.questions)
+            known |= ask(judge, scored.questions)
+            scored = self._walk(gold, extracted, known, rules, UNDECIDED)
+        document = self._document.of(gold, extracted, failure=failure, modality=modality, config=config)
+        return Score(scored, document, self.program.semantics, failure=failure, questions_asked=asked)
+
+    def score_text(
+        self, gold: Json, text: object, *, repair: bool = False, finish_reason: str | None = None, **how: Json
+    ) -> Score:
+        """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`."""
+        from pytest_extract.core.parse import parse_output
+
+        parsed = parse_output(text, repair=repair, finish_reason=finish_reason)
+        if parsed.value is MISSING and parsed.failure is not None:
+            return self.failed(gold, parsed.failure, modality=how.get("modality", "text"), gates=how.get("gates"))
+        return self.score(gold, parsed.value, failure=parsed.failure, **how)
+
+    def questions(
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        answers: Mapping[str, Answer] | None = None,
+        *,
+        accept: Mapping[str, Sequence[Json]] | None = None,
+        absent: Mapping[str, str] | None = None,
+    ) -> tuple[Question, ...]:
+        """Return what a judge is to be asked next, each question once; empty when all is decided."""
+        scored = self._walk(gold, extracted, dict(answers or {}), _rules(accept, absent), NO_JUDGE)
+        return tuple(scored.questions.values())
+
+    def failed(
+        self,
+        gold: Json,
+        failure: Failure,
+        *,
+        modality: str = "text",
+        gates: GateConfig | Mapping[str, Json] | None = None,
+    ) -> Score:
+        """Return the score of an output that could not be read: every field failed, every measure 0."""
+        scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
+        scored = scored._replace(fields=_all_failed(scored.fields), leaves=_all_failed(scored.leaves))
+        document = self._document.of(gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
+        return Score(scored, document, self.program.semantics, failure=failure)
+
+    def _walk(
+        self, gold: Json, extracted: Json | Missing, answers: Mapping[str, Answer], rules: Rules, unanswered: str
+    ) -> Scored:
+        return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)
+
+
+def compile_schema(
+    schema: Json,
+    *,
+    semantics: str | None = None,
+    nulls: Literal["absent", "value"] | None = None,
+    overrides: Mapping[str, Json] | None = None,
+    extensions: Extensions | None = None,
+    judge_mode: JudgeMode = "llm",
+    post_process: Json = None,
+) -> Scorer:
+    """Compile a JSON Schema, with its scoring annotations, for scoring many documents.
+
+    `semantics`: ours, extract-bench or struct-extract-eval; default: by the annotations' dialect. `overrides`: pattern
+    -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
+    `post_process`: names of post-processors, or mappings of `name` and parameters.
+    Raises SchemaError for a mistake in the configuration; its `errors` holds all of them.
+    """
+    from pytest_extract.core.measures.document import DocumentMeasures
+    from pytest_extract.core.validate import Validator
+
+    if judge_mode not in ("exact", "fuzzy", "llm"):
+        raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, ('exact', 'fuzzy', 'llm'))}")
+    program = compile_plan(
+        schema,
+        semantics=semantics,
+        nulls=nulls,
+        overrides=overrides,
+        extensions=extensions,
+        judge_mode=judge_mode,
+        post=post_process,
+    )
+    return Scorer(program, DocumentMeasures(Validator(schema)))
+
+
+def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer]:
+    """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing."""
+    try:
+        answers = list(judge(tuple(questions.values())))
+    except Exception:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
+        answers = []
+    if len(answers) != len(questions):
+        answers = [None] * len(questions)
+    return {
+        key: answer if _usable(question, answer) else None
+        for (key, question), answer in zip(questions.items(), answers, strict=True)
+    }
+
+
+def _usable(question: Question, answer: object) -> bool:
+    if question.kind == "align":
+        return isinstance(answer, Alignment)
+    if not isinstance(answer, Verdict) or isinstance(answer.score, bool) or not isinstance(answer.score, int | float):
+        return False
+    return not math.isnan(answer.score) and 0.0 <= answer.score <= 1.0
+
+
+def _gates(gates: GateConfig | Mapping[str, Json] | None) -> GateConfig:
+    from pytest_extract.core.gates import GateConfig
+
+    return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
+
+
+def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:
+    if not accept and not absent:
+        return Rules()
+    for place, rule in (absent or {}).items():
+        if rule not in _ABSENT_RULES:
+            raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
+    for place, values in (accept or {}).items():
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
+            raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
+    return Rules(
+        {normal_pattern(place): tuple(values) for place, values in (accept or {}).items()},
+        {normal_pattern(place): rule for place, rule in (absent or {}).items()},
+    )
+
+
+def _all_failed(results: tuple[FieldResult, ...]) -> tuple[FieldResult, ...]:
+    return tuple(result._replace(score=0.0, passed=False) if result.passed else result for result in results)

@@ -106,6 +106,11 @@ def in_thread(work: Callable[[], T]) -> T:
 
     litellm runs loops of its own also in its synchronous call. Ctrl-C ends the wait at once.
     """
+    return started(work).result()
+
+
+def started(work: Callable[[], T]) -> Future[T]:
+    """Run `work` in a daemon thread; the future has its result or its exception."""
     future: Future[T] = Future()
 
     def run() -> None:
@@ -115,7 +120,7 @@ def in_thread(work: Callable[[], T]) -> T:
             future.set_exception(error)
 
     threading.Thread(target=run, name="pytest-extract-call", daemon=True).start()
-    return future.result()
+    return future
 
 
 def _attempt(
@@ -126,7 +131,7 @@ def _attempt(
     options: Mapping[str, Json],
     timeout_s: float,
 ) -> Completion:
-    started = time.perf_counter()
+    begin = time.perf_counter()
 
     def call(some: Mapping[str, Json]) -> Any:
         # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
@@ -138,13 +143,21 @@ def _attempt(
             )
         )
 
-    try:
-        response = call(wanted)
-    except litellm.UnsupportedParamsError:
-        if len(wanted) == len(options):
-            raise
-        response = call(options)
-    return _completion(litellm, model, response, time.perf_counter() - started)
+    while True:
+        try:
+            return _completion(litellm, model, call(wanted), time.perf_counter() - begin)
+        except litellm.UnsupportedParamsError as error:
+            kept = _without_refused(str(error), wanted, options)
+            if len(kept) == len(wanted):
+                raise
+            wanted = kept
+
+
+def _without_refused(told: str, wanted: Mapping[str, Json], options: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Leave out the preferred options that the error names, or all of them where it names none."""
+    preferred = [name for name in wanted if name not in options]
+    named = [name for name in preferred if name in told] or preferred
+    return {name: value for name, value in wanted.items() if name not in named}
 
 
 def _completion(litellm: Any, model: str, response: Any, latency_s: float) -> Completion:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.digest import sha256
 from pytest_extract.redact import redact
 
 _LINES_KEPT: Final = 400
@@ -79,11 +79,6 @@ class RecordingKey:
     def slot(self) -> tuple[Json, ...]:
         """What stays when the content of an input changes: recordings of one slot replace each other."""
         return (self.case, self.model, self.repeat, self.prompt and self.prompt.name, self.revision)
-
-
-def sha256(text: str) -> str:
-    """SHA-256 of a text, hex; lone surrogates count as they are."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def text_part(name: str, text: str) -> Part:

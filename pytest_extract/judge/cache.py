@@ -1,0 +1,128 @@
+"""Answers of judges, kept on disk by content, so that equal pairs never get two verdicts and a second run asks nothing.
+
+A file is `DIR/KK/KEY-JUDGE.json`: `KEY` from the question's content (`Question.key`), `JUDGE` from the judge's identity
+and the prompt's version. The first answer written stays; later writers get it back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pytest_extract.atomic import write_atomic, write_once
+from pytest_extract.core.results import Alignment, Question, Verdict
+from pytest_extract.core.values import Json
+from pytest_extract.digest import sha256
+from pytest_extract.errors import StoreError
+from pytest_extract.judge.answers import Decision, Undecided, checked
+from pytest_extract.judge.keys import pair_key
+from pytest_extract.judge.prompt import PROMPT_VERSION
+from pytest_extract.redact import redact
+
+FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswer:
+    """A kept answer to an "equal" question, for audits: `pair` is the digest of gold and extracted."""
+
+    path: Path
+    judge: str
+    prompt_version: int
+    pair: str
+    instructions: str
+    score: float
+    reason: str
+
+
+class AnswerCache:
+    """The answers of one judge in `folder`; safe to share between threads and processes."""
+
+    def __init__(self, folder: Path, judge: str) -> None:
+        self.folder = folder
+        self.judge = judge
+        self._suffix = sha256(f"{judge}\n{PROMPT_VERSION}")[:8]
+
+    def get(self, question: Question, key: str) -> Decision | None:
+        """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""
+        path = self._path(key)
+        try:
+            body = json.loads(path.read_text(encoding="utf-8"))
+            answer = body["answer"]
+            found = Alignment(_pairs(answer), reason=answer["reason"]) if question.kind == "align" else _verdict(answer)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return Undecided(
+                f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
+            )
+        return checked(question, found)
+
+    def put(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool = False) -> Decision:
+        """Keep an answer; return the one that counts: another process may have been first. Raises StoreError."""
+        text = _dump(self.judge, question, key, answer)
+        path = self._path(key)
+        if replace:
+            write_atomic(path, text)
+        elif not write_once(path, text):
+            return self.get(question, key) or answer
+        return answer
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key[:24]}-{self._suffix}.json"
+
+
+def kept_answers(folder: Path) -> Iterator[KeptAnswer]:
+    """Yield every kept "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
+    for path in sorted(folder.glob("*/*.json")):
+        try:
+            body = json.loads(path.read_text(encoding="utf-8"))
+            if body["question"]["kind"] != "equal":
+                continue
+            answer, judge, pair = body["answer"], body["judge"], body["pair"]
+            verdict = _verdict(answer)
+            instructions, version = body["question"]["instructions"], int(body["prompt_version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
+        yield KeptAnswer(
+            path=path,
+            judge=judge,
+            prompt_version=version,
+            pair=pair,
+            instructions=instructions,
+            score=verdict.score,
+            reason=verdict.reason,
+        )
+
+
+def _verdict(answer: Json) -> Verdict:
+    return Verdict(float(answer["score"]), str(answer["reason"]))
+
+
+def _pairs(answer: Json) -> tuple[tuple[int, int], ...]:
+    return tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"])
+
+
+def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment) -> str:
+    asked = {
+        "kind": question.kind,
+        "gold": question.gold,
+        "extracted": question.extracted,
+        "instructions": question.instructions,
+        "metrics": dict(question.metrics),
+    }
+    what: dict[str, Json] = {"score": answer.score} if isinstance(answer, Verdict) else {"pairs": answer.pairs}
+    clean = redact({"question": asked, "answer": {**what, "reason": answer.reason}})
+    body = {
+        "format": FORMAT,
+        "judge": judge,
+        "prompt_version": PROMPT_VERSION,
+        "key": key,
+        "pair": pair_key(question.gold, question.extracted),
+        "redacted": bool(clean.kinds),
+        **clean.value,
+    }
+    return json.dumps(body, indent=1) + "\n"

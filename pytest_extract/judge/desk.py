@@ -1,0 +1,112 @@
+"""Where a case's questions are answered: people's verdicts first, then kept answers, then the judge itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from pytest_extract.core.results import Alignment, Answer, Question, Verdict
+from pytest_extract.errors import StoreError
+from pytest_extract.judge.answers import Ask, Decision, Undecided
+from pytest_extract.judge.cache import AnswerCache
+from pytest_extract.judge.keys import question_key
+from pytest_extract.judge.llm import Spent
+from pytest_extract.judge.overrides import Overrides
+
+
+class JudgeDesk:
+    """A `Judge` (`core.results`): `desk(questions) -> answers`, None where nobody could decide; `why` says why not.
+
+    ask: the judge itself, None to replay only. cache: None keeps answers in memory only. refresh: ask once again in
+    this run what is kept already, and keep the new answer.
+    """
+
+    def __init__(
+        self,
+        ask: Ask | None,
+        *,
+        cache: AnswerCache | None = None,
+        overrides: Overrides | None = None,
+        refresh: bool = False,
+    ) -> None:
+        self._ask = ask
+        self._cache = cache
+        self._overrides = overrides or Overrides()
+        self._refresh = refresh
+        self._lock = threading.Lock()
+        self._known: dict[str, Verdict | Alignment] = {}
+        self._undecided: dict[str, str] = {}
+
+    def __call__(self, questions: Sequence[Question]) -> list[Answer]:
+        """Answer all questions; equal ones get one answer, and are asked once."""
+        keys = [question_key(question) for question in questions]
+        wanted = {key: question for key, question in zip(keys, questions, strict=True) if isinstance(key, str)}
+        decided: dict[str, Decision] = {key: self._at_hand(key, question) for key, question in wanted.items()}
+        unasked = {key: wanted[key] for key, found in decided.items() if isinstance(found, _ToAsk)}
+        decided.update(self._asked(unasked))
+        with self._lock:
+            for key, found in decided.items():
+                self._note(key, found)
+        return [_answer(decided[key]) if isinstance(key, str) else None for key in keys]
+
+    def why(self, question: Question) -> str | None:
+        """Say why a question was left undecided, None if it was not."""
+        key = question_key(question)
+        return key.reason if isinstance(key, Undecided) else self._undecided.get(key)
+
+    @property
+    def spent(self) -> Spent:
+        """What the model that judges has cost so far in this process; nothing for other judges."""
+        spent = getattr(self._ask, "spent", None)
+        return spent if isinstance(spent, Spent) else Spent()
+
+    @property
+    def undecided(self) -> Mapping[str, str]:
+        """Reasons by question key."""
+        return dict(self._undecided)
+
+    def _at_hand(self, key: str, question: Question) -> Decision:
+        override = self._overrides.find(question)
+        if override is not None:
+            return override
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known
+        kept = None if self._cache is None or self._refresh else self._cache.get(question, key)
+        return _ToAsk("not asked yet") if kept is None else kept
+
+    def _asked(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        if not questions:
+            return {}
+        if self._ask is None:
+            told = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
+            return dict.fromkeys(questions, Undecided(told))
+        decisions = self._ask(list(questions.values()))
+        return {
+            key: self._kept(key, question, decision)
+            for (key, question), decision in zip(questions.items(), decisions, strict=True)
+        }
+
+    def _kept(self, key: str, question: Question, decision: Decision) -> Decision:
+        if isinstance(decision, Undecided) or self._cache is None:
+            return decision
+        try:
+            return self._cache.put(question, key, decision, replace=self._refresh)
+        except StoreError as error:
+            return Undecided(f"the answer could not be kept: {error}")
+
+    def _note(self, key: str, found: Decision) -> None:
+        if isinstance(found, Undecided):
+            self._undecided[key] = found.reason
+        else:
+            self._known.setdefault(key, found)
+            self._undecided.pop(key, None)
+
+
+class _ToAsk(Undecided):
+    """Nobody has answered yet."""
+
+
+def _answer(decision: Decision) -> Answer:
+    return None if isinstance(decision, Undecided) else decision

@@ -1,0 +1,132 @@
+"""The judge that is a model: a case's questions in few calls, some at once, and again for what came back unusable."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from pytest_extract.core.results import Question
+from pytest_extract.core.values import Json
+from pytest_extract.judge.answers import Decision, Undecided
+from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers, response_format
+from pytest_extract.llm import Completion, LlmError, Retry, complete, started
+
+_MOST_QUESTIONS: Final = 50
+_MOST_CHARACTERS: Final = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a judge has used so far. `cost_usd` counts priced calls only; `unpriced` is the number of the others."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+    def plus(self, answer: Completion) -> Spent:
+        """Return the sum with one more call."""
+        usage = answer.usage
+        return Spent(
+            calls=self.calls + 1,
+            prompt_tokens=self.prompt_tokens + ((usage and usage.prompt_tokens) or 0),
+            completion_tokens=self.completion_tokens + ((usage and usage.completion_tokens) or 0),
+            cost_usd=self.cost_usd + (answer.cost_usd or 0.0),
+            unpriced=self.unpriced + (answer.cost_usd is None),
+        )
+
+
+class LlmJudge:
+    """Ask `model` through litellm.
+
+    "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call, at most `concurrency`
+    calls at once over all threads. Questions without a sound answer are asked once more, and then stay undecided.
+    `options` go to `litellm.completion`.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        concurrency: int = 4,
+        retry: Retry | None = None,
+        options: Mapping[str, Json] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.model = model
+        self.identity = model
+        self.spent = Spent()
+        self._slots = threading.BoundedSemaphore(max(1, concurrency))
+        self._lock = threading.Lock()
+        self._retry = retry
+        self._options = dict(options or {})
+        self._sleep = sleep
+
+    def __call__(self, questions: Sequence[Question]) -> list[Decision]:
+        """Return a decision for each question, in order; a failed call leaves its questions undecided."""
+        decisions: list[Decision] = [Undecided("not asked")] * len(questions)
+        for most in (_MOST_QUESTIONS, _MOST_QUESTIONS // 2):  # smaller: what was cut off may then be whole
+            open_ones = [index for index, decision in enumerate(decisions) if _worth_asking(decision)]
+            groups = list(_grouped(questions, open_ones, most))
+            for group, answers in zip(groups, self._ask_all(questions, groups), strict=True):
+                for index, answer in zip(group, answers, strict=True):
+                    decisions[index] = answer
+        return decisions
+
+    def _ask_all(self, questions: Sequence[Question], groups: Sequence[Sequence[int]]) -> list[list[Decision]]:
+        batches = [[questions[index] for index in group] for group in groups]
+        calls = [started(partial(self._ask, batch)) for batch in batches]
+        return [call.result() for call in calls]
+
+    def _ask(self, questions: Sequence[Question]) -> list[Decision]:
+        batch = batch_of(questions, secrets.token_hex(6))
+        try:
+            with self._slots:
+                answer = complete(
+                    self.model,
+                    messages(batch),
+                    retry=self._retry,
+                    preferred={"temperature": 0.0, "response_format": response_format(batch.kind)},
+                    sleep=self._sleep,
+                    **self._options,
+                )
+        except LlmError as error:
+            return [_Failed(f"the judge could not be asked: {error}")] * len(questions)
+        with self._lock:
+            self.spent = self.spent.plus(answer)
+        if answer.refusal:
+            return [Undecided(f"the judge refused: {answer.refusal}")] * len(questions)
+        return list(read_answers(batch, answer.text).values())
+
+
+class _Failed(Undecided):
+    """A call that was retried in vain already: asking again in the same breath helps nobody."""
+
+
+def _worth_asking(decision: Decision) -> bool:
+    return isinstance(decision, Undecided) and not isinstance(decision, _Failed)
+
+
+def _grouped(questions: Sequence[Question], indices: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Yield the indices that go in one call: alignments alone, the others as many as fit."""
+    group: list[int] = []
+    size = 0
+    for index in indices:
+        question = questions[index]
+        if question.kind == "align":
+            yield [index]
+            continue
+        length = len(quoted([question.gold, question.extracted, question.instructions]))
+        if group and (len(group) == most or size + length > _MOST_CHARACTERS):
+            yield group
+            group, size = [], 0
+        group.append(index)
+        size += length
+    if group:
+        yield group

@@ -21,7 +21,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "schema_tools", "atomic", "redact", "llm_errors", "llm"),
+    ("documents", "schema_tools", "atomic", "digest", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
     ("recording_key", "recordings", "results_file", "gating"),
     ("api", "run", "verdict"),

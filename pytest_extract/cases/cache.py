@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt
+from pytest_extract.cases.patterns import declared, unknown_field, usual
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.validate import Validator
@@ -48,6 +49,8 @@ class SchemaCache:
         self._schemas: dict[tuple[int, str], SchemaPlace] = {}
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
+        self._spelled: dict[str, str] = {}
+        self._declared: set[tuple[int, str]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
     def source(self, path: Path) -> Source:
@@ -111,6 +114,23 @@ class SchemaCache:
         if kept is None:
             kept = self._validators[schema.sha256] = Validator(schema.value)
         return kept
+
+    def usual(self, field: str) -> str:
+        """Return a field's path in the spelling of results (`patterns.usual`)."""
+        kept = self._spelled.get(field)
+        if kept is None:
+            kept = self._spelled[field] = usual(field)
+        return kept
+
+    def unknown_field(self, field: str, scorer: Scorer, gold: Json) -> str | None:
+        """Say what is wrong with a field's path (`patterns.unknown_field`)."""
+        key = (id(scorer), field)  # compiled schemas live as long as the cache
+        if key in self._declared:
+            return None
+        problem = unknown_field(field, scorer.program, gold)
+        if problem is None and declared(field, scorer.program):
+            self._declared.add(key)
+        return problem
 
     def scorer(
         self, schema: SchemaPlace, semantics: str | None, nulls: str | None, overrides: Mapping[str, Json]

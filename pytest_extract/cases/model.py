@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pytest_extract.core.metrics.base import SemanticsName
 from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class Case:
     schema_sha256: str
     question: str | None = None
     prompt: Prompt | None = None
-    semantics: SemanticsName
+    semantics: str
     nulls: Literal["absent", "value"] | None = None
     modality: Modality = "text"
     marks: tuple[Mark, ...] = ()

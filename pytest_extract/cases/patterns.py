@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from pytest_extract.core.pattern import normal_pattern
-from pytest_extract.core.plan_nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
+from pytest_extract.core.plan_nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.values import Json, path_text
 from pytest_extract.errors import nearest
 
@@ -65,18 +64,24 @@ def usual(text: str) -> str:
     return text if steps is None else field_text(steps)
 
 
-def unknown_field(text: str, root: Plan, patterns: Mapping[str, object], gold: Json) -> str | None:
+def declared(text: str, program: Program) -> bool:
+    """Whether the schema declares a field."""
+    steps = parse_field(text)
+    return steps is not None and (field_text(steps) in program.patterns or _declared(program.root, steps))
+
+
+def unknown_field(text: str, program: Program, gold: Json) -> str | None:
     """Say what is wrong with a field that a case names, or None when the schema declares it or the gold has it."""
     steps = parse_field(text)
     if steps is None:
         return f"{text!r} is no field; write it as `a.b`, `items[].price` or `items[3].price`"
-    if field_text(steps) in patterns or _declared(root, steps) or _in_gold(gold, steps):
+    if declared(text, program) or _in_gold(gold, steps):
         return None
-    return f"the schema has no field {text!r}{nearest(field_text(steps), patterns)}"
+    return f"the schema has no field {text!r}{nearest(field_text(steps), program.patterns)}"
 
 
 def _declared(plan: Plan, steps: tuple[FieldStep, ...]) -> bool:
-    if isinstance(plan, Lazy):
+    while isinstance(plan, Lazy):
         plan = plan.plan()
     if not steps:
         return True

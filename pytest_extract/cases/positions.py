@@ -173,25 +173,31 @@ class _Builder:
         self._merging: list[dict[str, Json]] = []
 
     def run(self, text: str) -> None:
-        """Read all events; the three kinds that make up most of a file come first."""
-        from yaml import events
+        """Read all events; the kinds that make up most of a file come first."""
+        from yaml import YAMLError, events
 
-        for event in _events(text):
-            kind = event.__class__
-            if kind is events.ScalarEvent:
-                self._scalar(event)
-            elif kind is events.MappingStartEvent:
-                self._start({}, event)
-            elif kind is events.SequenceStartEvent:
-                self._start([], event)
-            elif kind is events.MappingEndEvent or kind is events.SequenceEndEvent:
-                self._end()
-            elif kind is events.AliasEvent:
-                self._alias(event)
-            elif kind is events.DocumentStartEvent:
-                self._document(event)
-        for mapping in self._merging:
-            mapping.pop("<<", None)  # told; nobody needs to hear of it again as an unknown key
+        scalar, mapping, sequence = events.ScalarEvent, events.MappingStartEvent, events.SequenceStartEvent
+        map_end, list_end = events.MappingEndEvent, events.SequenceEndEvent
+        next_event = _parser(text).get_event
+        try:
+            while (event := next_event()) is not None:
+                kind = event.__class__
+                if kind is scalar:
+                    self._scalar(event)
+                elif kind is map_end or kind is list_end:
+                    self._end()
+                elif kind is mapping:
+                    self._start({}, event)
+                elif kind is sequence:
+                    self._start([], event)
+                elif kind is events.AliasEvent:
+                    self._alias(event)
+                elif kind is events.DocumentStartEvent:
+                    self._document(event)
+        except YAMLError as error:
+            raise _text_error(error, text) from None
+        for merged in self._merging:
+            merged.pop("<<", None)  # told; nobody needs to hear of it again as an unknown key
 
     def _document(self, event: Any) -> None:
         self._documents += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import builtins
 import hashlib
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +54,7 @@ _TEXTUAL: Final = frozenset(
 
 def media_type_of(name: str) -> str:
     """Return the media type that a file's suffix says; `application/octet-stream` when it says nothing."""
-    return MEDIA_TYPES.get(Path(name).suffix.lower(), _OTHER)
+    return MEDIA_TYPES.get(os.path.splitext(name)[1].lower(), _OTHER)  # noqa: PTH122 - ten thousand times, faster
 
 
 class Document:

@@ -12,12 +12,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from pytest_extract.core.scorer import compile_schema
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.checks import CHECKS
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError
 from tests.strategies import json_values
 

@@ -27,6 +27,16 @@ def equal_but_for_unicode_form(gold: Json, extracted: Json) -> float:
     return 1.0 if one == other else 0.0
 
 
+def same_text_or_value(gold: Json, extracted: Json) -> float:
+    """Return 1.0 for two texts as `equal_without_asking` does, for other values where type and content are the same.
+
+    For `semantic`: struct-extract-eval's judge is asked about 1 and "1".
+    """
+    if isinstance(gold, str) and isinstance(extracted, str):
+        return equal_without_asking(gold, extracted)
+    return 1.0 if plain.typed_key(gold) == plain.typed_key(extracted) else 0.0
+
+
 def _text(value: Json) -> str:
     return value if isinstance(value, str) else plain.json_text(value)
 
@@ -39,11 +49,14 @@ def _instructions(params: Mapping[str, Json]) -> str:
     return "\n".join(part for part in (template, params["additional_instructions"] or "") if part)
 
 
-def _make(name: str, *, aligns: bool = False) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
+def _make(
+    name: str, *, aligns: bool = False, typed: bool = False
+) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
     def make(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+        compare = equal_but_for_unicode_form if semantics == "extract-bench" else equal_without_asking
         return BoundMetric(
             name=name,
-            compare=equal_but_for_unicode_form if semantics == "extract-bench" else equal_without_asking,
+            compare=same_text_or_value if typed else compare,
             params={key: value for key, value in params.items() if value is not None},
             threshold=float(params["pass_threshold"]),
             judged=True,
@@ -118,11 +131,11 @@ SPECS = (
     ),
     MetricSpec(
         name="semantic",
-        make=_make("semantic"),
-        doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Equal after NFC, "
-        "casefold and white space folding scores 1 without asking.",
+        make=_make("semantic", typed=True),
+        doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Texts equal after NFC, "
+        "casefold and white space folding, and other values that are the same, score 1 without asking.",
         params=(_pass_threshold(1.0), _ADDITIONAL),
-        examples=_SAME,
+        examples=(_SAME[0], _SAME[2], Example(1, "1", 0.0)),
     ),
     MetricSpec(
         name="array_llm",

@@ -3,10 +3,12 @@
 import pytest
 import rules
 
+from pytest_extract import LitellmExtractor
+
 
 @pytest.fixture
-def extractor(extractor, extract_model):
-    return read_by_rules if extract_model is None else extractor
+def extractor(extract_model):
+    return read_by_rules if extract_model is None else LitellmExtractor(model=extract_model)
 
 
 def read_by_rules(document, schema, prompt):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from pytest_extract.extractors.base import Extraction
+    from pytest_extract.extractors.litellm import LitellmExtractor
     from pytest_extract.testing import assert_extraction
 
 _API = "pytest_extract.api"
@@ -66,6 +67,7 @@ _HOMES = {
     "GateConfig": "pytest_extract.core.gates",
     "GateResult": _RESULTS,
     "Gates": _RESULTS,
+    "LitellmExtractor": "pytest_extract.extractors.litellm",
     "MISSING": "pytest_extract.core.values",
     "MetricSpec": _METRICS,
     "Param": _METRICS,
@@ -105,6 +107,7 @@ __all__ = [
     "GateConfig",
     "GateResult",
     "Gates",
+    "LitellmExtractor",
     "MetricSpec",
     "Param",
     "PostSpec",

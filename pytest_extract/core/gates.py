@@ -184,15 +184,13 @@ def _below(coverage: float, floor: float) -> str:
 
 
 def _difference(sides: Sides) -> str:
-    expected, found = sides.gold_leaves, sides.found.values
     parts = []
-    lacking = [path for path in expected if path not in found]
-    extra = [path for path in found if path not in expected]
+    lacking, extra = sides.lacking(), sides.unexpected()
     if extra:
         parts.append(_listed("unexpected", extra))
     if lacking:
         parts.append(_listed("missing", lacking))
-    return f"{' and '.join(parts) or 'no leaf'} against {len(expected)} expected"
+    return f"{' and '.join(parts) or 'no leaf'} against {sides.counts.expected} expected"
 
 
 def _listed(what: str, paths: list[str]) -> str:

@@ -84,9 +84,9 @@ class Validator:
             self._traits.same_as_draft7 and self.valid_schema and self.valid_schema_draft7
         )
 
-    def is_valid(self, value: Json) -> bool:
-        """Whether the schema is usable and admits the value."""
-        return self._declared.admits(value)
+    def is_valid(self, value: Json, *, shallow: bool = False) -> bool:
+        """Whether the schema is usable and admits the value; `shallow`: it is known not to be nested deeply."""
+        return self._declared.admits(value, shallow=shallow)
 
     def is_valid_draft7(self, value: Json) -> bool:
         """SOB's `schema_compliance`."""
@@ -156,10 +156,10 @@ class _Draft:
             return f"{type(error).__name__}: {_shortened(str(error))}"
         return None
 
-    def admits(self, value: Json) -> bool:
+    def admits(self, value: Json, *, shallow: bool = False) -> bool:
         if self.problem is not None:
             return False
-        if self._rust is None or too_deep(value):
+        if self._rust is None or (not shallow and too_deep(value)):
             return self._python_admits(value)
         try:
             if self._rust.is_valid(value):

@@ -21,7 +21,7 @@ class DocumentMeasures:
 
     @cached_property
     def _declared(self) -> Declared:
-        return declare(self.validator.schema if self.validator.valid_schema_draft7 else {})
+        return declare(self.validator.schema)
 
     def of(
         self,

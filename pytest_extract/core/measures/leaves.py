@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from pytest_extract.core.parse_text import too_deep
 from pytest_extract.core.values import Json, Step
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
@@ -35,7 +36,7 @@ class TypeNode(NamedTuple):
     leaf: frozenset[type]
 
 
-_BLANK: Final = TypeNode({}, None, _NOTHING)
+BLANK: Final = TypeNode({}, None, _NOTHING)
 
 
 class Found(NamedTuple):
@@ -47,16 +48,24 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    """A schema, ready for SOB's lookups; `required` lists path text and steps (None: any element), in schema order."""
+    """A schema, ready for SOB's lookups.
+
+    required: path text and steps (None: any element) of each required key, in schema order; odd: some have odd names.
+    """
 
     schema: Json
     types: TypeNode
     required: tuple[tuple[str, tuple[str | None, ...]], ...]
+    odd: bool
 
 
 def declare(schema: Json) -> Declared:
-    """Compile a schema of any kind; what SOB does not follow has no type."""
-    return Declared(schema=schema, types=_type_node(schema), required=tuple(_required(schema, "", ())))
+    """Compile a schema of any kind; what SOB does not follow has no type, nor has anything in one nested too deeply."""
+    if too_deep(schema):
+        return declare({})
+    required = tuple(_required(schema, "", ()))
+    odd = any(odd_name(step) for _, steps in required for step in steps if step is not None)
+    return Declared(schema=schema, types=_type_node(schema), required=required, odd=odd)
 
 
 def odd_name(name: str) -> bool:
@@ -115,14 +124,14 @@ class _TypedWalk:
 
     def visit(self, node: Any, path: str, types: TypeNode) -> None:
         if type(node) is list:
-            self._array(node, path, types.item or _BLANK)
+            self._array(node, path, types.item or BLANK)
             return
         values = self.values
         members = types.members
         for name, value in node.items():
             child = members.get(name)
             if child is None:
-                child = _BLANK
+                child = BLANK
                 self.odd = self.odd or odd_name(name)
             place = f"{path}.{name}" if path else name
             kind = type(value)
@@ -163,13 +172,15 @@ def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
     return found
 
 
-def missing_required(value: Json, declared: Declared) -> list[str]:
-    """List the required paths (`items[].name`) that the extracted value has nowhere, sorted."""
-    plain = not any(odd_name(step) for _, steps in declared.required for step in steps if step is not None)
-    if plain and not _any_odd(value):
-        return sorted(path for path, steps in declared.required if not _exists(value, steps, 0))
+def missing_required(value: Json, declared: Declared, *, odd: bool) -> list[str]:
+    """List the required paths (`items[].name`) that the extracted value has nowhere, sorted.
+
+    `odd`: the value has names that can make paths of two places equal; then paths are compared as text, as published.
+    """
+    if not odd and not declared.odd:
+        return sorted({path for path, steps in declared.required if not _exists(value, steps, 0)})
     there = _patterns(value)
-    return sorted(path for path, _ in declared.required if path not in there)
+    return sorted({path for path, _ in declared.required if path not in there})
 
 
 def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:
@@ -182,19 +193,6 @@ def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:
         node = node[step]
         position += 1
     return True
-
-
-def _any_odd(value: Json) -> bool:
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            if any(odd_name(name) for name in node):
-                return True
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-    return False
 
 
 def _patterns(value: Json) -> set[str]:
@@ -217,12 +215,12 @@ def _patterns(value: Json) -> set[str]:
 
 def _type_node(schema: Json) -> TypeNode:
     if not isinstance(schema, dict):
-        return _BLANK
+        return BLANK
     declared = schema.get("type")
     if declared == "object":
         members = schema.get("properties")
         if not isinstance(members, dict):
-            return _BLANK
+            return BLANK
         return TypeNode(
             {name: _type_node(node) for name, node in members.items() if not odd_name(name)}, None, _NOTHING
         )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from math import copysign
 
-from pytest_extract.core.measures.leaves import Declared, Found, declare, leaf_map, typed_leaves
-from pytest_extract.core.parse_text import too_deep
+from pytest_extract.core.measures.leaves import Declared, declare, leaf_map, missing_required
+from pytest_extract.core.measures.tally import Tally, TooDeep, tally
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import MISSING, Json, Missing
 
 
 class Sides:
-    """One comparison; everything lazy. `extracted` is MISSING without JSON, and where either side is nested too deeply.
+    """One comparison; everything but the first walk is lazy.
 
-    `structured`: the extracted value is an object or an array, which is what SOB calls parsed.
+    extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
+    structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
+    declared: types and required keys of the schema, as SOB reads them; counts: what that walk counted.
     """
 
     def __init__(
@@ -22,41 +23,27 @@ class Sides:
     ) -> None:
         self.gold = gold
         self.validator = validator
-        self.deep = too_deep(extracted) or too_deep(gold)
-        self.extracted = MISSING if self.deep else extracted
+        self.declared = declared or declare(validator.schema)
+        self.deep = False
+        self.extracted = extracted
+        try:
+            self.counts = tally(gold, extracted, self.declared)
+        except (TooDeep, RecursionError):
+            self.deep = True
+            self.extracted = MISSING
+            self.counts = Tally()
         self.structured = isinstance(self.extracted, dict | list)
-        self._declared = declared
-
-    @cached_property
-    def declared(self) -> Declared:
-        """Types and required keys of the schema, as SOB reads them."""
-        return self._declared or declare(self.validator.schema)
-
-    @cached_property
-    def gold_leaves(self) -> dict[str, Json]:
-        """Path -> value of the gold's leaves."""
-        return {} if self.deep else leaf_map(self.gold)
-
-    @cached_property
-    def found(self) -> Found:
-        """Leaves of the extracted value, and how many have their declared type."""
-        return typed_leaves(self.extracted, self.declared)
-
-    @cached_property
-    def shared(self) -> int:
-        """Number of paths that both sides have."""
-        return len(self.gold_leaves.keys() & self.found.values.keys())
 
     @cached_property
     def coverage(self) -> float:
         """SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty."""
-        total = len(self.gold_leaves) + len(self.found.values)
-        return 2 * self.shared / total if self.shared else 0.0
+        counts = self.counts
+        return 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
 
     @cached_property
     def valid(self) -> bool:
         """Whether the schema, under its declared draft, admits the extracted value."""
-        return self.extracted is not MISSING and self.validator.is_valid(self.extracted)
+        return self.extracted is not MISSING and self.validator.is_valid(self.extracted, shallow=True)
 
     @cached_property
     def valid_draft7(self) -> bool:
@@ -71,6 +58,13 @@ class Sides:
         return None if self.valid or self.extracted is MISSING else self.validator.first_error(self.extracted)
 
     @cached_property
+    def missing_required(self) -> list[str]:
+        """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
+        if not self.structured or not self.validator.valid_schema_draft7:
+            return [path for path, _ in self.declared.required]
+        return missing_required(self.extracted, self.declared, odd=self.counts.odd)
+
+    @cached_property
     def equal(self) -> bool:
         """Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`."""
         return not self.deep and self.extracted is not MISSING and bool(self.gold == self.extracted)
@@ -82,25 +76,27 @@ class Sides:
             return False
         if self.extracted is MISSING:
             return self.gold is None
-        return self.equal and same_types(self.gold, self.extracted)
+        if self.counts.odd or not isinstance(self.gold, dict | list):
+            return self.equal and written_alike(self.gold, self.extracted)
+        return self.counts.same == self.counts.expected and self.equal
+
+    def unexpected(self) -> list[str]:
+        """Paths of extracted leaves that the gold has not, in the order of the output."""
+        expected = leaf_map(self.gold)
+        return [path for path in leaf_map(self.extracted) if path not in expected]
+
+    def lacking(self) -> list[str]:
+        """Paths of gold leaves that the output has not, in the order of the gold."""
+        found = leaf_map(self.extracted)
+        return [path for path in leaf_map(self.gold) if path not in found]
 
 
-def same_types(one: Json, other: Json) -> bool:
-    """Whether two values that are equal in Python are written the same in JSON: 1 and 1.0 are not, nor 0.0 and -0.0."""
-    kind = type(one)
-    if kind is not type(other):
+def written_alike(one: Json, other: Json) -> bool:
+    """Whether two values equal in Python are also written the same in JSON: 1 and 1.0 are not, nor 0.0 and -0.0."""
+    if type(one) is not type(other):
         return False
-    if kind is dict:
-        return all(_same(value, other[name]) for name, value in one.items())
-    if kind is list:
-        return all(map(_same, one, other))
-    return _same(one, other)
-
-
-def _same(one: Json, other: Json) -> bool:
-    kind = type(one)
-    if kind is dict or kind is list:
-        return same_types(one, other)
-    if kind is not type(other):
-        return False
-    return kind is not float or one != 0.0 or copysign(1.0, one) == copysign(1.0, other)
+    if isinstance(one, dict):
+        return all(written_alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return all(map(written_alike, one, other))
+    return not isinstance(one, float) or repr(one) == repr(other)

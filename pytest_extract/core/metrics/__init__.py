@@ -6,11 +6,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.metrics import choices, equal, fuzzy, judged, numbers, sets, tokens
+from pytest_extract.core.metrics import (
+    amounts,
+    choices,
+    contacts,
+    dates,
+    equal,
+    fuzzy,
+    judged,
+    numbers,
+    patterns,
+    quantity,
+    sets,
+    tokens,
+)
 from pytest_extract.core.metrics.base import MetricSpec
 from pytest_extract.core.values import Json
 
-_FAMILIES = (equal, numbers, fuzzy, tokens, choices, sets, judged)
+_FAMILIES = (equal, numbers, fuzzy, tokens, dates, amounts, quantity, contacts, choices, sets, patterns, judged)
 
 METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
     {spec.name: spec for family in _FAMILIES for spec in family.SPECS}

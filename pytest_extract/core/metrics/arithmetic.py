@@ -96,6 +96,8 @@ def gap(one: Number, other: Number) -> Number | Fraction:
     try:
         return abs(one - other)
     except OverflowError:
+        if plain.is_nan(one) or plain.is_nan(other):
+            return math.nan
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
 

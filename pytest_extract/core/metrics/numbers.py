@@ -293,8 +293,8 @@ SPECS = (
         name="numeric",
         make=_make_numeric,
         doc="struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}` (rel of |gold|, of "
-        "1 where gold is 0; both must hold). Under its own semantics booleans are numbers, and a text that is no number "
-        "matches nothing, not even itself; under others true is not 1 and equal texts match.",
+        "1 where gold is 0; both must hold). Under its own semantics booleans are numbers, and a text "
+        "that is no number matches nothing, not even itself; under others true is not 1 and equal texts match.",
         params=(Param(name="tolerance", check=_check_tolerance, doc="`{rel: number, abs: number}`, either or both"),),
         examples=(
             Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),

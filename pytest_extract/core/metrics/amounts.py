@@ -1,0 +1,192 @@
+"""Metrics of numbers and money as people write them, in declared locales."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.currencies import CODES, currency_of
+from pytest_extract.core.metrics.locales import (
+    LOCALE,
+    NumberStyle,
+    decimal_text,
+    exactly,
+    near_enough,
+    read_written,
+    scale_of,
+    styles_of,
+)
+from pytest_extract.core.values import Json
+
+# --- numbers
+
+
+def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Fraction | None]:
+    styles, scales, percent = styles_of(params["locale"]), bool(params["scales"]), params["percent"]
+
+    def read(value: Json) -> Fraction | None:
+        if not isinstance(value, str):
+            return exactly(value)
+        found = read_written(value.strip(), styles)
+        if found is None or found.before:
+            return None
+        if found.after == "%":
+            return found.value / 100 if percent == "fraction" else found.value
+        factor = scale_of(found.after, styles) if scales or not found.after else None
+        return None if factor is None else found.value * factor
+
+    return read
+
+
+def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    read = _number_reader(params)
+    rel, tolerance = float(params["rel"]), float(params["abs"])
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
+        return 1.0 if near_enough(one, other, rel, tolerance) else 0.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return f"not a number in {params['locale']!r}: {plain.short(gold if one is None else extracted)}"
+        return f"{decimal_text(one)} expected, got {decimal_text(other)}"
+
+    return BoundMetric(name="locale_number", compare=compare, params=params, explain=explain)
+
+
+# --- money
+
+
+class Money(NamedTuple):
+    """An amount, and its currency (ISO 4217 where it is known, "" where there is none)."""
+
+    amount: Fraction
+    currency: str
+
+
+def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
+    styles, default = styles_of(params["locale"]), str(params["currency"] or "")
+
+    def read(value: Json) -> Money | None:
+        if not isinstance(value, str):
+            amount = exactly(value)
+            return None if amount is None else Money(amount, default)
+        found = read_written(value.strip(), styles)
+        if found is None:
+            return None
+        factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)
+        if found.before and currency is not None:
+            said = currency
+            currency = currency_of(found.before, said or default)
+            if said and currency != said:
+                return None  # "EUR 5 USD"
+        return None if factor is None or currency is None else Money(found.value * factor, currency)
+
+    return read
+
+
+def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
+    """Split what follows an amount: "EUR", "million", "Mio. EUR", "bn USD"."""
+    currency = currency_of(after, default)
+    if currency is not None:
+        return 1, currency
+    first, _, rest = after.partition(" ")
+    return scale_of(first, styles), currency_of(rest, default)
+
+
+def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    read = _money_reader(params)
+    rel, tolerance, strict = float(params["rel"]), float(params["abs"]), bool(params["require_currency"])
+
+    def same_currency(one: Money, other: Money) -> bool:
+        unsaid = not strict and not (one.currency and other.currency)
+        return unsaid or one.currency == other.currency
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
+        return 1.0 if same_currency(one, other) and near_enough(one.amount, other.amount, rel, tolerance) else 0.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return f"not an amount in {params['locale']!r}: {plain.short(gold if one is None else extracted)}"
+        if not same_currency(one, other):
+            return f"currency {one.currency or 'none'} expected, got {other.currency or 'none'}"
+        return f"amount {decimal_text(one.amount)} expected, got {decimal_text(other.amount)}"
+
+    return BoundMetric(name="money", compare=compare, params=params, explain=explain)
+
+
+def _check_currency(value: Json) -> str | None:
+    return None if isinstance(value, str) and value in CODES else "must be an ISO 4217 code such as 'EUR'"
+
+
+_TOLERANCES = (
+    Param(name="rel", check=check.number(0), default=0.0, doc="tolerance relative to |gold|"),
+    Param(name="abs", check=check.number(0), default=0.0, doc="absolute tolerance"),
+)
+
+SPECS = (
+    MetricSpec(
+        name="locale_number",
+        make=_make_locale_number,
+        doc="Numbers as JSON numbers or as texts in declared locales, compared exactly or within a tolerance. "
+        "Brackets and a minus at either end are negative. Texts that are no number there are compared as text.",
+        params=(
+            LOCALE,
+            *_TOLERANCES,
+            Param(
+                name="percent",
+                check=check.choice(("number", "fraction")),
+                default="number",
+                doc="whether 12.5 % is the number 12.5 or the fraction 0.125",
+            ),
+            Param(name="scales", check=check.boolean, default=False, doc="whether words like million count"),
+        ),
+        examples=(
+            Example(1234.5, "1.234,50", 1.0, {"locale": "de"}),
+            Example(1234.5, "1.234,50", 0.0),
+            Example(-1200, "(1,200)", 1.0),
+            Example(0.125, "12.5%", 1.0, {"percent": "fraction"}),
+            Example(1_200_000, "1.2 million", 1.0, {"scales": True}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="money",
+        make=_make_money,
+        doc="Amounts with a currency, as JSON numbers or texts in declared locales: the amounts are equal (within a "
+        "tolerance) and so are the currencies, where both sides name one. Symbols and ISO codes agree, words like "
+        "million count; the sign $ is USD unless `currency` is another dollar.",
+        params=(
+            LOCALE,
+            *_TOLERANCES,
+            Param(name="currency", check=_check_currency, doc="ISO code of amounts that name none"),
+            Param(
+                name="require_currency",
+                check=check.boolean,
+                default=False,
+                doc="whether an amount without currency differs from one with",
+            ),
+        ),
+        examples=(
+            Example("1,234.50 EUR", "€1234.5", 1.0),
+            Example("EUR 5", "$5", 0.0),
+            Example(1234.5, "1.234,50 €", 1.0, {"locale": "de"}),
+            Example(5, "USD 5", 0.0, {"currency": "EUR"}),
+            Example("$1.2 million", "1,200,000", 1.0),
+        ),
+        symmetric=False,
+    ),
+)

@@ -1,0 +1,137 @@
+"""The metric of dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
+from pytest_extract.core.values import Json
+
+Read = Callable[[Json], PartialDate | None]
+_ORDERS = ("DMY", "MDY", "YMD")
+
+
+def _reader(params: Mapping[str, Json]) -> Read:
+    readers = [compile_format(declared) for declared in check.as_list(params["formats"])]
+    if not readers:
+        readers = [read_iso]
+    order = params["order"]
+    if order is not None:
+        readers.append(lambda text: read_ordered(text, order))
+
+    def read(value: Json) -> PartialDate | None:
+        if isinstance(value, int) and not isinstance(value, bool) and 1000 <= value <= 9999:
+            return PartialDate(value)
+        if not isinstance(value, str) or len(value) > LONGEST:
+            return None
+        text = plain.fold(value)
+        return next((found for reader in readers if (found := reader(text)) is not None), None)
+
+    return read
+
+
+def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    read = _reader(params)
+    partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
+
+    def agree(gold: PartialDate, extracted: PartialDate) -> bool:
+        if times and (gold.time or extracted.time):
+            return _same_moment(gold, extracted)
+        one, other = gold.known, extracted.known
+        if len(one) == len(other):
+            return one == other or (len(one) == 3 and abs((gold.first_day - extracted.first_day).days) <= days)
+        shared = min(len(one), len(other))
+        allowed = partial == "either" or (partial == "gold" and len(one) < len(other))
+        return allowed and one[:shared] == other[:shared]
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
+        return 1.0 if agree(one, other) else 0.0
+
+    return BoundMetric(name="date", compare=compare, params=params, explain=_explain(read))
+
+
+def _same_moment(gold: PartialDate, extracted: PartialDate) -> bool:
+    if gold.time is None or extracted.time is None:
+        return False
+    if (gold.time.tzinfo is None) is not (extracted.time.tzinfo is None):
+        return gold.time.replace(tzinfo=None) == extracted.time.replace(tzinfo=None)
+    return gold.time == extracted.time
+
+
+def _explain(read: Read) -> Callable[[Json, Json], str]:
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return f"not a date in the declared forms: {plain.short(gold if one is None else extracted)}"
+        if len(one.known) != len(other.known):
+            names = ("year", "month", "day")
+            return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"
+        if one.known == other.known:
+            return "times differ"
+        return f"{_text(one)} expected, got {_text(other)}" + (_days(one, other) if one.day and other.day else "")
+
+    return explain
+
+
+def _days(gold: PartialDate, extracted: PartialDate) -> str:
+    days = (extracted.first_day - gold.first_day).days
+    return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
+
+
+def _text(value: PartialDate) -> str:
+    return "-".join(f"{part:02d}" for part in value.known)
+
+
+def _check_format(value: Json) -> str | None:
+    if not isinstance(value, str) or not value:
+        return "must be a format such as '%d.%m.%Y'"
+    try:
+        compile_format(value)
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+SPECS = (
+    MetricSpec(
+        name="date",
+        make=_make_date,
+        doc="Dates that name the same day (month, year, as far as both are known). ISO 8601 is always read unless "
+        "`formats` are declared; other forms need a declared format or order. Month names may be written in seven "
+        "languages. Texts that are no date are compared as text.",
+        params=(
+            Param(
+                name="formats",
+                check=check.one_or_list(_check_format),
+                doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
+            ),
+            Param(name="order", check=check.choice(_ORDERS), doc="order of other dates: DMY, MDY or YMD"),
+            Param(
+                name="partial",
+                check=check.choice(("strict", "gold", "either")),
+                default="strict",
+                doc="whether 2024-03 agrees with 2024-03-15: never, when gold is the shorter, or always",
+            ),
+            Param(name="time", check=check.boolean, default=False, doc="whether the time of day counts"),
+            Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
+        ),
+        examples=(
+            Example("2024-03-15", "15.03.2024", 1.0, {"order": "DMY"}),
+            Example("2024-03-15", "15.03.2024", 0.0),
+            Example("2024-03-04", "March 4th, 2024", 1.0, {"order": "MDY"}),
+            Example("2024-03-15", "15/Mar/24", 1.0, {"formats": ["%Y-%m-%d", "%d/%b/%y"]}),
+            Example("2024-03", "2024-03-15", 0.0),
+            Example("2024-03", "2024-03-15", 1.0, {"partial": "gold"}),
+            Example("2024-03-15", "2024-03-17", 1.0, {"tolerance_days": 2}),
+            Example("2024-03-15T10:00:00Z", "2024-03-15T11:00+01:00", 1.0, {"time": True}),
+        ),
+        symmetric=False,
+    ),
+)

@@ -1,0 +1,68 @@
+"""The metric of regular expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.linear_regex import LONGEST_TEXT, compile_linear
+from pytest_extract.core.values import Json
+
+
+def _make_regex(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+    del semantics
+    compiled = compile_linear(params["pattern"], ignore_case=bool(params["ignore_case"]))
+    matches = compiled.search if params["search"] else compiled.fullmatch
+
+    def compare(gold: Json, extracted: Json) -> float:
+        if plain.text_key(gold) == plain.text_key(extracted):
+            return 1.0
+        fits = isinstance(extracted, str) and len(extracted) <= LONGEST_TEXT and matches(extracted)
+        return 1.0 if fits else 0.0
+
+    return BoundMetric(name="regex", compare=compare, params=params, explain=_explain(str(params["pattern"])))
+
+
+def _explain(pattern: str) -> Callable[[Json, Json], str]:
+    def explain(gold: Json, extracted: Json) -> str:
+        del gold
+        if not isinstance(extracted, str):
+            return f"a string expected, got {plain.a_type(extracted)}"
+        if len(extracted) > LONGEST_TEXT:
+            return f"{len(extracted)} characters are too many for a pattern: at most {LONGEST_TEXT}"
+        return f"does not match {pattern}"
+
+    return explain
+
+
+def _check_pattern(value: Json) -> str | None:
+    if not isinstance(value, str) or not value:
+        return "must be a regular expression"
+    try:
+        compile_linear(value)
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+SPECS = (
+    MetricSpec(
+        name="regex",
+        make=_make_regex,
+        doc="The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is. Python's "
+        "syntax without back references and looking around; matched in linear time, so no value can make it hang.",
+        params=(
+            Param(name="pattern", check=_check_pattern, required=True, doc="regular expression"),
+            Param(name="search", check=check.boolean, default=False, doc="whether a part that matches is enough"),
+            Param(name="ignore_case", check=check.boolean, default=False, doc="whether case is ignored"),
+        ),
+        examples=(
+            Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
+            Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),
+            Example("INV-0001", "no. inv-0417", 1.0, {"pattern": r"INV-\d{4}", "search": True, "ignore_case": True}),
+        ),
+        symmetric=False,
+    ),
+)

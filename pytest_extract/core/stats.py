@@ -34,7 +34,11 @@ def mcnemar(broken: int, fixed: int) -> float:
     Source: McNemar (1947), in its exact binomial form.
     """
     flips = broken + fixed
-    return float(Fraction(sum(math.comb(flips, k) for k in range(broken, flips + 1)), 2**flips))
+    ways = more = math.comb(flips, broken)
+    for count in range(broken, flips):
+        more = more * (flips - count) // (count + 1)
+        ways += more
+    return float(Fraction(ways, 2**flips))
 
 
 def mcnemar_two_sided(broken: int, fixed: int) -> float:
@@ -90,7 +94,7 @@ def _tail(sizes: Sequence[int], at_least: int) -> float:
 
 
 def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
-    """Indices of the tests that can reach significance at all when so many are corrected for together.
+    """Return the indices of the tests that can be significant at all when so many are corrected for together.
 
     A pattern with too few changed cases cannot be significant whatever its signs are, so it need not be paid for;
     thus adding patterns that did not change takes no power from the others.
@@ -105,7 +109,7 @@ def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted p-values by Holm's step-down method with weights: the family's error rate is at most the level used.
+    """Adjust p-values by Holm's step-down method with weights: the family's error rate is at most the level used.
 
     `weights` are shares of the error budget, each above 0; they are scaled to sum to 1.
     Source: Holm (1979), section 4.
@@ -115,7 +119,8 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> tuple[float, ..
     adjusted = [1.0] * len(p_values)
     least = 0.0
     for index in order:
+        left = max(left, weights[index])  # subtracting leaves rounding errors
         least = max(least, min(1.0, p_values[index] * left / weights[index]))
         adjusted[index] = least
-        left = max(weights[index], left - weights[index])
+        left -= weights[index]
     return tuple(adjusted)

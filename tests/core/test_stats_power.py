@@ -1,0 +1,61 @@
+"""What would decide: numbers that, followed, do decide."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.core.stats_interval import bounds
+from pytest_extract.core.stats_power import Sample, needs
+
+
+def ask(changes, *, repeats=1, noise=None, price=None):
+    sample = Sample(changes=changes, repeats=repeats, noise=noise)
+    return needs(sample, margin=0.05, alpha=0.025, unseen_loss=0.5, cost_per_call=price)
+
+
+def test_nothing_to_learn_from():
+    assert ask([]) is None
+
+
+def test_following_the_advice_on_equal_results_decides():
+    asked = ask([0.0] * 3, price=0.01)
+    assert asked.towards == "not worse"
+    assert bounds([0.0] * (3 + asked.cases), unseen_loss=0.5).worst < 0.05
+    assert bounds([0.0] * (3 + asked.cases - 8), unseen_loss=0.5).worst >= 0.05
+    assert asked.cases_calls == 2 * asked.cases
+    assert asked.cases_cost_usd == pytest.approx(0.02 * asked.cases)
+
+
+def test_repeats_do_not_stand_in_for_cases_that_were_never_seen():
+    asked = ask([0.0] * 3)
+    assert (asked.repeats, asked.repeats_calls, asked.repeats_cost_usd) == (None, None, None)
+
+
+def test_noise_is_cut_by_repeats_where_cases_suffice():
+    changes = [0.2, -0.2] * 30
+    asked = ask(changes, price=0.5)
+    assert asked.guess
+    assert asked.repeats is not None
+    assert asked.repeats_calls == 2 * asked.repeats * len(changes)
+    assert asked.repeats_cost_usd == pytest.approx(0.5 * asked.repeats_calls)
+
+
+def test_measured_noise_tells_what_repeats_cannot_mend():
+    changes = [0.2, -0.2] * 30
+    assert ask(changes, repeats=3, noise=0.0).repeats is None
+    assert ask(changes, repeats=3, noise=0.12).repeats is not None
+    assert not ask(changes, repeats=3, noise=0.12).guess
+
+
+def test_a_drop_beyond_the_margin_asks_for_what_shows_it():
+    asked = ask([-0.3, 0.0, -0.3])
+    assert asked.towards == "worse"
+    assert asked.cases > 0
+
+
+def test_a_drop_just_below_the_margin_cannot_be_shown_to_be_less():
+    assert ask([-0.05 + 1e-12] * 8).cases is None
+
+
+def test_an_unpriced_model_costs_unknown_not_nothing():
+    assert ask([0.0] * 3).cases_cost_usd is None

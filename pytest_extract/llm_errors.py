@@ -38,11 +38,14 @@ _BY_TEXT: Final = (
 
 
 def failure_kind(error: BaseException) -> FailureKind | None:
-    """Return context_length, page_limit or refusal where a provider declined the input for that; None otherwise.
+    """Return context_length, page_limit or refusal where a provider declined the input for that; else None.
 
-    Reads class names (litellm's own) and, of client errors (status 400, 413, 422), the message. An exception
-    that is no provider's error gives None, whatever its text says.
+    Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422),
+    the message. An exception that is none of these gives None, whatever its text says.
     """
+    own = getattr(error, "kind", None)
+    if isinstance(own, FailureKind):
+        return None if own is FailureKind.EXTRACTOR_ERROR else own
     for name in (cls.__name__ for cls in type(error).__mro__):
         if name in _BY_CLASS:
             return _BY_CLASS[name]

@@ -95,7 +95,13 @@ def json_part(name: str, value: Json) -> Part:
 def document_part(name: str, document: Any) -> Part:
     """Return the part of a `Document`: its own digest, and line digests of a text."""
     is_text = document.media_type.startswith("text/")
-    return Part(name=name, sha256=document.sha256, lines=_line_digests(document.text) if is_text else "")
+    lines = _line_digests(document.bytes.decode("utf-8", "replace")) if is_text else ""
+    return Part(name=name, sha256=document.sha256, lines=lines)
+
+
+def case_name(case: Any, root: Path) -> str:
+    """Return what a recording calls its case: the file, relative to `root`, and the id."""
+    return f"{_shown(case.path, root)}::{case.id}"
 
 
 def key_of(
@@ -118,7 +124,7 @@ def key_of(
     seen = getattr(extractor, "extract_schema", None)
     path = case.document.path
     return RecordingKey(
-        case=f"{_shown(case.path, root)}::{case.id}",
+        case=case_name(case, root),
         document=document_part(_shown(path, root) if path else f"text in {_shown(case.path, root)}", case.document),
         schema=json_part(_shown(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
         prompt=None if used is None else text_part(_shown(used.path, root), used.text),

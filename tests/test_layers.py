@@ -23,7 +23,7 @@ RINGS = (
     ("core",),
     ("documents", "schema_tools", "atomic", "digest", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
-    ("recording_key", "recordings", "results_file", "gating"),
+    ("recording_key", "recording_use", "recordings", "results_file", "gating"),
     ("api", "run", "verdict"),
     ("report", "testing"),
     ("cli",),

@@ -1,0 +1,111 @@
+"""`pytest-extract recordings list | prune`: what is recorded, and what no case can use any more."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.errors import ConfigError
+from pytest_extract.recording_use import CaseInputs, Inputs, inputs_of
+from pytest_extract.recordings import Recording, read_recording, recording_files
+
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the parser of `pytest-extract`."""
+    parser = subparsers.add_parser(
+        "recordings",
+        help="list recordings, or remove those that no case can use any more",
+        description=(
+            "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
+            "parameters and repeats do not count: they are options of a run. Answers of the judge are left alone."
+        ),
+    )
+    actions = parser.add_subparsers(required=True, metavar="list|prune")
+    listing = actions.add_parser("list", help="list recordings, each used or unused, and why")
+    listing.add_argument("--unused", action="store_true", help="only those that no case can use")
+    listing.set_defaults(run=run, prune=False, dry_run=False)
+    pruning = actions.add_parser("prune", help="remove the unused ones")
+    pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    pruning.set_defaults(run=run, prune=True, unused=True)
+    for action in (listing, pruning):
+        action.add_argument(
+            "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
+        )
+        action.add_argument("--recordings", type=Path, default=Path("extract-recordings"), metavar="DIR")
+        action.add_argument(
+            "--root",
+            type=Path,
+            default=Path(),
+            metavar="DIR",
+            help="pytest's rootdir: names in recordings are relative to it",
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List or prune; exit status 0. Raises ConfigError where the cases cannot be read: nothing is removed then."""
+    root = args.root.resolve()
+    known = CaseInputs(_inputs(args.paths or [args.root], root), root)
+    recordings = [read_recording(path) for path in recording_files(args.recordings)]
+    unused = 0
+    for recording in recordings:
+        why = known.why_unused(recording)
+        unused += why is not None
+        if why is not None or not args.unused:
+            print(_line(recording, why))  # noqa: T201  # printing is the command
+        if why is not None and args.prune and not args.dry_run:
+            _remove(recording)
+    removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
+    print(f"{len(recordings)} recordings, {unused} unused{removed}")  # noqa: T201  # as above
+    return 0
+
+
+def _inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
+    cache = SchemaCache()
+    loaded = [load_cases(file.resolve(), cache) for file in case_files(paths)]
+    errors = [str(error) for file in loaded for error in file.errors]
+    if errors:
+        raise ConfigError("\n".join(["the cases have mistakes, so what is used cannot be told:", *errors]))
+    if not loaded:
+        raise ConfigError(f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) in {_names(paths)}")
+    return [inputs_of(case, root) for file in loaded for case in file.cases]
+
+
+def case_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the case files among `paths` and below them, sorted, without those in hidden folders and environments."""
+    for path in paths:
+        if path.is_dir():
+            found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
+            yield from (file for file in found if not _skipped(file.relative_to(path)))
+        else:
+            yield path
+
+
+def _skipped(path: Path) -> bool:
+    return any(part in _SKIPPED or part.startswith(".") for part in path.parts[:-1])
+
+
+def _names(paths: Iterable[Path]) -> str:
+    return ", ".join(str(path) for path in paths)
+
+
+def _line(recording: Recording, why: str | None) -> str:
+    inputs = recording.body["inputs"]
+    details = [inputs["model"], inputs["prompt"] and inputs["prompt"]["name"], recording.body["revision"]]
+    if inputs["repeat"]:
+        details.append(f"repeat {inputs['repeat'] + 1}")
+    told = ", ".join(str(detail) for detail in details if detail)
+    case = recording.body["case"] + (f" ({told})" if told else "")
+    return f"{'used  ' if why is None else 'unused'} {recording.path.as_posix()}  {case}{f': {why}' if why else ''}"
+
+
+def _remove(recording: Recording) -> None:
+    recording.path.unlink(missing_ok=True)
+    with suppress(OSError):  # other recordings of the case keep the folder
+        recording.path.parent.rmdir()

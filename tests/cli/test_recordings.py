@@ -1,0 +1,164 @@
+"""`pytest-extract recordings list | prune` on a small project."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+import pytest
+
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cli.recordings import add_parser
+from pytest_extract.errors import ConfigError
+from pytest_extract.extractors.base import Extraction
+from pytest_extract.extractors.litellm import LitellmExtractor
+from pytest_extract.recording_key import key_of, text_part
+from pytest_extract.recordings import Recordings, recording_files
+
+CASES = """
+defaults: {schema: s.json, gold: {a: x}}
+cases:
+  - {id: one, text: "Document one", prompt: p.md}
+  - {id: two, text: "Document two", question: "Which?"}
+"""
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.fixture
+def project(tmp_path):
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "all.extract.yaml").write_text(CASES)
+    (tmp_path / "cases" / "s.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "cases" / "p.md").write_text("Read it.\n")
+    return tmp_path
+
+
+def keys(project, **more):
+    loaded = load_cases(project / "cases" / "all.extract.yaml")
+    assert loaded.errors == ()
+    return [key_of(case, extractor=len, nodeid="n", root=project, **more) for case in loaded.cases]
+
+
+def record(project, *some_keys):
+    for key in some_keys:
+        Recordings(project / "rec", "once").store(key, Extraction("{}"))
+
+
+def command(project, *arguments):
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    common = ["--recordings", str(project / "rec"), "--root", str(project)]
+    args = parser.parse_args(["recordings", *arguments, *common])
+    return args.run(args)
+
+
+def names(project):
+    return sorted({path.parent.name for path in recording_files(project / "rec")})
+
+
+def edit(path, old, new):
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_what_a_case_can_use_stays(project, capsys):
+    record(project, *keys(project), *keys(project, model="m", repeat=2))
+    assert command(project, "prune") == 0
+    assert capsys.readouterr().out == "4 recordings, 0 unused, removed\n"
+    assert len(list(recording_files(project / "rec"))) == 4
+
+
+def test_listing_names_all(project, capsys):
+    record(project, *keys(project, model="openai/x", repeat=1))
+    command(project, "list")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("used   ")
+    assert lines[0].endswith("cases/all.extract.yaml::one (openai/x, cases/p.md, repeat 2)")
+
+
+CHANGES = {
+    "prompt": ("p.md", "Read", "Take", "one", "prompt changed"),
+    "question": ("all.extract.yaml", "Which?", "Who?", "two", "question changed"),
+    "document": ("all.extract.yaml", "Document one", "Document 1", "one", "document changed"),
+    "case": ("all.extract.yaml", 'id: two, text: "Document two"', 'id: 2nd, text: "Other"', "two", "its case is gone"),
+}
+
+
+@pytest.mark.parametrize(("file", "old", "new", "case", "why"), CHANGES.values(), ids=CHANGES)
+def test_what_changed_is_said_and_removed(project, capsys, file, old, new, case, why):
+    record(project, *keys(project))
+    edit(project / "cases" / file, old, new)
+    command(project, "list", "--unused")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("unused ")
+    assert f"::{case}" in lines[0]
+    assert lines[0].endswith(f": {why}")
+    assert lines[1:] == ["2 recordings, 1 unused"]
+    command(project, "prune", "--dry-run")
+    assert "none removed" in capsys.readouterr().out
+    assert len(names(project)) == 2
+    command(project, "prune")
+    assert names(project) == [f"cases-all-{'two' if case == 'one' else 'one'}"]
+    assert not (project / "rec" / f"cases-all-{case}").exists()
+
+
+def test_a_changed_schema_makes_unused_but_not_its_annotations_for_the_built_in_extractor(project, capsys):
+    loaded = load_cases(project / "cases" / "all.extract.yaml")
+    built_in = LitellmExtractor(model="openai/x")
+    record(project, *(key_of(case, extractor=built_in, nodeid="n", root=project) for case in loaded.cases))
+    edit(project / "cases" / "s.json", '{"type": "string"}', '{"type": "string", "x-eval-compare": "exact"}')
+    command(project, "prune")
+    assert len(names(project)) == 2
+    edit(project / "cases" / "s.json", '"type": "string"', '"type": "string", "maxLength": 3')
+    command(project, "list")
+    assert capsys.readouterr().out.count("schema changed") == 2
+
+
+def test_a_renamed_case_uses_what_it_had(project):
+    record(project, *keys(project))
+    (project / "cases" / "all.extract.yaml").rename(project / "cases" / "every.extract.yaml")
+    command(project, "prune")
+    assert len(names(project)) == 2
+
+
+def test_a_prompt_from_the_command_line_counts_while_its_file_is_as_it_was(project, capsys):
+    (project / "v2.md").write_text("Read it well.")
+    (key, _) = keys(project)
+    record(project, dataclasses.replace(key, prompt=text_part("v2.md", "Read it well.")))
+    command(project, "list")
+    assert "1 recordings, 0 unused" in capsys.readouterr().out
+    (project / "v2.md").unlink()
+    command(project, "list")
+    assert "prompt changed" in capsys.readouterr().out
+
+
+def test_another_revisions_recordings_hang_on_the_document_alone(project, capsys):
+    record(project, *keys(project, revision="main"))
+    edit(project / "cases" / "p.md", "Read", "Take")
+    command(project, "list")
+    assert "2 recordings, 0 unused" in capsys.readouterr().out
+
+
+def test_cases_that_were_not_looked_at_keep_their_recordings(project):
+    (project / "other").mkdir()
+    (project / "other" / "s.json").write_text(json.dumps(SCHEMA))
+    (project / "other" / "x.extract.yaml").write_text("{text: x, schema: s.json, gold: {a: x}}")
+    record(project, *keys(project))
+    command(project, "prune", str(project / "other"))
+    assert len(names(project)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("cases: 3", "cannot be told"), (None, "no case file")], ids=["mistake", "no cases"]
+)
+def test_nothing_is_removed_when_the_cases_cannot_be_read(project, text, message):
+    record(project, *keys(project))
+    path = project / "cases" / "all.extract.yaml"
+    if text is None:
+        path.rename(project / "cases" / "all.yaml")
+    else:
+        path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        command(project, "prune")
+    assert len(names(project)) == 2

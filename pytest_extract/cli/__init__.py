@@ -14,6 +14,8 @@ USAGE_ERROR: Final = 2
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+        "judge-audit": ("judge_audit", "compare recorded verdicts of the judge with those of people"),
+        "recordings": ("recordings", "list recordings, or remove those that no case can use any more"),
         "merge": ("merge", "join the results files of a run that was cut into shards"),
     }
 )

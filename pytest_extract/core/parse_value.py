@@ -7,7 +7,8 @@ from typing import Final
 from pytest_extract.core.parse_reader import MAX_DEPTH
 from pytest_extract.core.values import FieldPath, Json, Step
 
-_LEAVES: Final = frozenset({str, int, bool, type(None)})
+_LEAVES: Final = frozenset({str, bool, type(None)})
+_LONG_BITS: Final = 14_284  # 4,300 digits: more are refused in a text, too
 
 
 class NotJson(ValueError):
@@ -24,8 +25,6 @@ def plain_json(value: object) -> Json:
     JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep.
     Subclasses (an enum that is a str, a numpy float) are taken as their base, where JSON has one.
     """
-    if type(value) in _LEAVES:
-        return value
     try:
         return _Walk().checked(value, ())
     except RecursionError:  # the caller's own stack was deep already
@@ -40,6 +39,10 @@ class _Walk:
         self._plain: dict[int, object] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
+        if type(value) is int:
+            if value.bit_length() > _LONG_BITS:
+                raise NotJson("a number of more than 4300 digits is too long to read", path)
+            return value
         if type(value) is float:
             if value - value != 0.0:
                 raise NotJson(f"{value!r} is no JSON value", path)
@@ -94,8 +97,15 @@ def _base(value: object, path: tuple[Step, ...]) -> Json:
         return str.__str__(value)
     if isinstance(value, bool) or value is None:
         return value
-    if isinstance(value, int):
+    if isinstance(value, int) and value.bit_length() <= _LONG_BITS:
         return int(value)
     if isinstance(value, float) and value - value == 0.0:
         return float(value)
-    raise NotJson(f"{str(value)[:60]!r}, a {type(value).__name__}, is no JSON value", path)
+    raise NotJson(f"{_told(value)}, a {type(value).__name__}, is no JSON value", path)
+
+
+def _told(value: object) -> str:
+    try:
+        return repr(str(value)[:60])
+    except Exception:  # noqa: BLE001 - the object is the user's, its `__str__` too
+        return "a value"

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 Json: TypeAlias = Any
 Step: TypeAlias = str | int
 
+_LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = re.compile(r"[^\W\d][\w\-]*")
 
 
@@ -93,8 +94,22 @@ def json_type(value: Json) -> str:
 
 
 def canonical_json(value: Json) -> str:
-    """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
+
+    An integer with more digits than Python writes (`sys.get_int_max_str_digits`) is written as a hexadecimal text.
+    """
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    except ValueError:
+        return json.dumps(_writable(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _writable(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _writable(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_writable(inner) for inner in value]
+    return hex(value) if type(value) is int and value.bit_length() > _LONG_BITS else value
 
 
 def iter_leaves(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:

@@ -210,6 +210,7 @@ def nested(depth):
         ({"a": {1: 2}}, "malformed_json", "a"),
         ({"a": {1, 2}}, "malformed_json", "a"),
         (object(), "malformed_json", "$"),
+        pytest.param({"a": 10**5000}, "malformed_json", "a", id="5001 digits"),
         (Model(total=float("inf")), "malformed_json", "total"),
         (cyclic(), "malformed_json", "[0]"),
     ],

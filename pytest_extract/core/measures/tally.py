@@ -37,9 +37,10 @@ class Tally:
 def tally(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
     walk = _Walk()
+    structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
-        walk.containers(gold, extracted, declared.types, 0)
-    elif isinstance(extracted, dict | list):
+        walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
+    elif structured:
         walk.only_found(extracted, declared.types, 0)
     return _by_path(gold, extracted, declared) if walk.odd else walk
 

@@ -1,0 +1,53 @@
+"""Golds of the published datasets against themselves."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.measures.leaves import leaf_map
+from pytest_extract.core.validate import Validator
+from tests.shared_data import jsonl, shared
+
+
+def extract_bench():
+    for path in sorted(shared("data/extract-bench/dataset").glob("*/*/*-schema.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        for gold in sorted((path.parent / "pdf+gold").glob("*.gold.json")):
+            yield gold.name, schema.get("schema_definition", schema), json.loads(gold.read_text(encoding="utf-8"))
+
+
+def deepjsoneval():
+    for row in jsonl("data/deepjsoneval/part.jsonl"):
+        yield row["id"], json.loads(row["schema"]), json.loads(row["json"])
+
+
+def check(golds):
+    """Count golds that satisfy and that break their schema; a copy is perfect either way."""
+    seen = {True: 0, False: 0}
+    for name, schema, gold in golds:
+        validator = Validator(schema)
+        assert validator.valid_schema, name
+        score = DocumentMeasures(validator).of(gold, gold)
+        measures = score.measures
+        valid = score.gates.schema.passed
+        seen[valid] += 1
+        assert measures["perfect"] == measures["json_parse"] == 1.0, name
+        assert measures["strict"] == measures["syntax"] == measures["json_pass"] == float(valid), name
+        assert measures["value_accuracy"] == measures["faithfulness"] == float(valid), name
+        assert score.gates.coverage.passed, name
+        if valid and None not in leaf_map(gold).values():
+            assert measures["key_match"] == 1.0, name
+    return seen[True], seen[False]
+
+
+def test_extract_bench_golds():
+    valid, invalid = check(extract_bench())
+    assert valid + invalid == 16
+    assert invalid >= 5
+
+
+def test_deepjsoneval_golds():
+    valid, invalid = check(deepjsoneval())
+    assert valid + invalid == 255
+    assert invalid < 12

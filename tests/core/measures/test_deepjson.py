@@ -1,0 +1,105 @@
+"""DeepJSONEval's criteria: the published numbers, the rule by hand, and where the published program raises."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.measures.deepjson import (
+    NO_JSON,
+    NO_MATCH,
+    NO_PATTERN,
+    SCORED,
+    deepjson_measures,
+    deepjson_text,
+    key_match,
+)
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import MISSING
+from tests.shared_data import jsonl
+from tests.strategies import json_values
+
+
+def test_published_scores():
+    for vector in jsonl("vectors/deepjson.jsonl"):
+        score = deepjson_text(vector["model_output"], json.loads(vector["answer"]), vector["schema"])
+        if "error" in vector:
+            assert 0.0 <= score.detailed <= 1.0
+            continue
+        numbers = {"format": score.format, "detailed": score.detailed, "strict": score.strict}
+        expected = vector["expected"]
+        assert score.note == expected.pop("note"), vector["id"]
+        assert numbers == pytest.approx(expected, abs=1e-9, rel=0), vector["id"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "value", "score"),
+    [
+        ({"a": "x", "b": 1}, {"a": "x", "b": 1}, 1.0),
+        ({"a": "x", "b": 1}, {"a": "x", "b": 2, "c": 3}, 1 / 3),
+        ({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 1}, "d": 3}, 0.75),
+        ({"a": None}, {"a": None}, 0.0),
+        ({"a": [None, 1]}, {"a": [1, None]}, 1.0),
+        ({"a": 1}, {"a": True}, 1.0),
+        ({}, {}, 1.0),
+        ({}, {"a": 1}, 0.0),
+        ([], [], 1.0),
+        ([], {}, 0.0),
+        ([1, 2, 2], [2, 1], 1.0),
+        ([1, 2, 3], [3, 4], 1 / 4),
+        ([{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}], 0.0),
+        ([{"a": 1}, {"a": 2}], [{"a": 1}], 0.5),
+        ([{"a": 1}], [{"a": 1}, {"a": 2}, {"a": 3}], 1 / 3),
+        ([{"a": 1}], [], 0.0),
+        ([{"a": 1}], [{"a": 1}, 2], 0.0),
+        ([[1], [2], [2]], [[2], [2], [3]], 0.5),
+        ([{"a": 1}, 2], [2, {"a": 1}], 1.0),
+        ([1, 2], [1, {"a": 2}], 1 / 3),
+        ([1], "1", 0.0),
+        (None, None, 0.0),
+    ],
+)
+def test_key_match(gold, value, score):
+    assert key_match(gold, value) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ('Yes:\n```json\n{"a": 1}\n```\nDone.', SCORED),
+        ('{"a": 1}', SCORED),
+        ('```json\n{"a": 1}', SCORED),
+        ('```json\n{"a": 2}\n```\n```json\n{"a": 1}\n```', SCORED),
+        ('```\n{"a": 1}\n```', NO_JSON),
+        ('```JSON\n{"a": 1}\n```', NO_JSON),
+        ('Here: {"a": 1}', NO_JSON),
+        ('{"a": 1,}', NO_JSON),
+        ("[" * 10_000, NO_JSON),
+        ('{"a": "x"}', NO_MATCH),
+        (None, NO_PATTERN),
+        (float("nan"), NO_PATTERN),
+    ],
+)
+def test_the_published_text_protocol(text, note):
+    score = deepjson_text(text, {"a": 1}, {"properties": {"a": {"type": "integer"}}})
+    assert score.note == note
+    assert (score.format, score.detailed, score.strict) == ((1, 1.0, 1) if note == SCORED else (0, 0.0, 0))
+
+
+@pytest.mark.parametrize("schema", [{"$ref": "#/nowhere"}, {"type": "strnig"}, None])
+def test_a_schema_that_cannot_be_used_scores_nothing(schema):
+    measures = deepjson_measures({"a": 1}, {"a": 1}, Validator(schema))
+    assert measures == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
+
+
+def test_no_output_scores_nothing():
+    assert set(deepjson_measures({}, MISSING, Validator({})).values()) == {0.0}
+
+
+@given(json_values, json_values)
+def test_measures_stay_between_0_and_1(gold, value):
+    measures = deepjson_measures(gold, value, Validator({}))
+    assert all(0.0 <= score <= 1.0 for score in measures.values())
+    assert measures["strict"] == (gold == value)

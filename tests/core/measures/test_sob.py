@@ -1,0 +1,254 @@
+"""SOB's measures: the published rows, the rule by hand, and where the published program raises."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.gates import CoverageGate
+from pytest_extract.core.measures.leaves import declare, leaf_map
+from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
+from pytest_extract.core.measures.tally import Tally, _by_path, tally
+from pytest_extract.core.measures.words import token_f1, words
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import MISSING
+from tests.shared_data import jsonl
+from tests.strategies import json_values
+
+FLAT = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "count": {"type": "integer"},
+        "price": {"type": "number"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["name", "tags"],
+}
+GOLD = {"name": "The Red Fox", "count": 3, "price": 2.5, "tags": ["x", "y"]}
+ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
+
+
+def measure(extracted, gold=GOLD, schema=FLAT, modality="text", **more):
+    return sob_measures(gold, extracted, Validator(schema), modality, **more)
+
+
+def agrees(row, expected):
+    return row.keys() == expected.keys() and all(
+        abs(row[name] - value) <= 1e-9 if isinstance(value, float) else row[name] == value
+        for name, value in expected.items()
+    )
+
+
+def test_published_rows():
+    """Every vector of the published program; those that it refuses get the value that its rule implies."""
+    for vector in jsonl("vectors/sob.jsonl"):
+        record = vector["record"]
+        output = record["output"]
+        validator = Validator(record["input"].get("json_schema"))
+        sides = Sides(output.get("ground_truth"), output.get("candidate_response", MISSING), validator)
+        row = published_row(sides, record["metadata"], vector["modality"])
+        if "error" in vector:
+            assert all(0.0 <= value <= 3.0 for value in row.values() if isinstance(value, float))
+            continue
+        assert agrees(row, vector["expected"]), vector["id"]
+        assert sorted(sides.lacking()) == vector["missing_gt_paths"], vector["id"]
+        assert sides.missing_required == vector["missing_required_paths"], vector["id"]
+
+
+@pytest.mark.parametrize(
+    ("extracted", "expected"),
+    [
+        (GOLD, {}),
+        ({**GOLD, "name": "red fox"}, {"value_accuracy": 0.8, "perfect": 0.0}),
+        ({**GOLD, "name": "red cat"}, {"value_accuracy": 0.8, "faithfulness": 0.9, "perfect": 0.0}),
+        ({**GOLD, "count": 3.0}, {"faithfulness": (4 + 2 / 3) / 5, "type_safety": 0.8, "perfect": 0.0}),
+        ({**GOLD, "tags": ["y", "x"]}, {"value_accuracy": 0.6, "faithfulness": 0.6, "perfect": 0.0}),
+        (
+            {**GOLD, "tags": ["x"]},  # coverage 8/9 is below 0.95
+            {
+                "value_accuracy": 0.0,
+                "faithfulness": 0.0,
+                "path_recall": 0.8,
+                "structure_coverage": 8 / 9,
+                "perfect": 0.0,
+            },
+        ),
+        (
+            {"name": "The Red Fox", "count": 3, "price": 2.5},  # breaks the schema: everything hardened away
+            {**dict.fromkeys(PUBLISHED_NAMES, 0.0), "json_parse": 1.0, "required_key_recall": 0.5},
+        ),
+        ('{"name": "The Red Fox"}', dict.fromkeys(PUBLISHED_NAMES, 0.0)),
+        (MISSING, dict.fromkeys(PUBLISHED_NAMES, 0.0)),
+        (None, dict.fromkeys(PUBLISHED_NAMES, 0.0)),
+    ],
+)
+def test_by_hand(extracted, expected):
+    assert measure(extracted) == pytest.approx({**ALL_ONE, **expected}, abs=1e-12)
+
+
+@pytest.mark.parametrize("modality", ["image", "audio"])
+def test_other_modalities_gate_softly(modality):
+    measures = measure({**GOLD, "tags": ["x"]}, modality=modality)
+    assert measures["value_accuracy"] == pytest.approx(0.8 * (8 / 9 / 0.9) ** 2)
+    assert measures["faithfulness"] == pytest.approx(0.8 * (8 / 9 / 0.9) ** 2)
+
+
+def test_the_case_may_choose_its_coverage_gate():
+    lenient = CoverageGate(mode="hard", floor=0.8)
+    assert measure({**GOLD, "tags": ["x"]}, coverage=lenient)["value_accuracy"] == pytest.approx(0.8)
+    off = CoverageGate(mode="off", floor=0.95)
+    assert measure({"name": "The Red Fox", "tags": []}, coverage=off)["value_accuracy"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "typed"),
+    [
+        ({"properties": {"a": {"type": "string"}}}, {"a": "x"}, 0),  # no `type: object` on the way
+        ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": None}, 0),
+        ({"type": "object", "properties": {"a": {"type": ["string", "null"]}}}, {"a": "x"}, 1),
+        ({"type": "object", "properties": {"a": {"type": ["string", "integer"]}}}, {"a": 2}, 1),
+        ({"type": "object", "properties": {"a": {"type": ["string", "integer", "null"]}}}, {"a": None}, 1),
+        ({"type": "object", "properties": {"a": {"type": ["null"]}}}, {"a": None}, 1),
+        ({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}}, {"a": "x"}, 0),
+        ({"type": "object", "properties": {"a": {"type": "number"}}}, {"a": 1}, 1),
+        ({"type": "object", "properties": {"a": {"type": "number"}}}, {"a": True}, 0),
+        ({"type": "object", "properties": {"a.b": {"type": "string"}}}, {"a.b": "x"}, 0),
+        ({"type": "object", "properties": {"a[x]": {"type": "string"}}}, {"a[x]": "x"}, 1),
+        ({"type": "object", "properties": {"a[": {"type": "string"}}}, {"a[": "x"}, 1),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, [[1, 2], [3.0]], 2),
+        ({"type": "array", "items": [{"type": "string"}]}, ["x"], 0),
+    ],
+)
+def test_declared_types(schema, value, typed):
+    assert tally(value, value, declare(schema)).typed == typed
+    assert _by_path(value, value, declare(schema)).typed == typed
+
+
+@pytest.mark.parametrize(
+    ("gold", "value", "score"),
+    [
+        ("a", "the", 1.0),
+        ("", "an", 1.0),
+        ("the", "the cat", 0.0),
+        ("null", None, 1.0),
+        (None, "null", 1.0),
+        (True, "TRUE", 1.0),
+        (True, 1, 0.0),
+        (2.5, "5 2", 1.0),
+        (3, 3.0, 2 / 3),
+        (-3, 3, 1.0),
+        ("1,000", 1000, 0.0),
+        ("don't", "dont", 0.0),
+        ("snake_case", "snake case", 0.0),
+        ("北京 市", "北京市", 0.0),
+        ("x x y", "x y y", 2 / 3),
+        ("one two three " * 10, "three two one " * 10, 1.0),
+        pytest.param(10**5000, 10**5000, 1.0, id="5001 digits"),
+    ],
+)
+def test_token_f1(gold, value, score):
+    assert token_f1(gold, value) == pytest.approx(score)
+
+
+def test_words_of_a_long_text_lose_articles_and_punctuation():
+    assert words("The U.S. Navy, a fleet; an e-mail") == ["u", "s", "navy", "fleet", "e", "mail"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "perfect"),
+    [
+        ({"a": 1}, {"a": 1.0}, 0.0),
+        ({"a": 1}, {"a": True}, 0.0),
+        ({"a": 0.0}, {"a": -0.0}, 0.0),
+        ({"a": 1, "b": []}, {"b": [], "a": 1}, 1.0),
+        ({"a": {}}, {"a": []}, 0.0),
+        ({"a": {}}, {}, 0.0),
+        ({"x.y": 1, "x": {"y": 1}}, {"x": {"y": 1}, "x.y": 1.0}, 0.0),
+        (None, MISSING, 1.0),
+        (None, None, 1.0),
+        ("x", "x", 1.0),
+        (1, 1.0, 0.0),
+        ([], MISSING, 0.0),
+    ],
+)
+def test_perfect_compares_the_json_text(gold, extracted, perfect):
+    assert measure(extracted, gold=gold, schema={})["perfect"] == perfect
+
+
+def nested(depth):
+    value: object = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_values_too_deep_to_walk_measure_nothing():
+    deep = nested(10_000)
+    assert set(measure(deep, gold=deep, schema={}).values()) == {0.0}
+    assert measure([1], gold=deep, schema={})["value_accuracy"] == 0.0
+    assert measure(nested(150), gold=nested(150), schema={})["perfect"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("metadata", "difficulty", "weight", "basis"),
+    [
+        ({"schema_complexity": "hard", "difficulty": "easy"}, "hard", 3.0, "schema_complexity"),
+        ({"schema_complexity": "", "difficulty": "easy"}, "easy", 1.0, "difficulty"),
+        ({"schema_complexity": "huge", "difficulty": "medium"}, "medium", 2.0, "difficulty"),
+        ({}, "unknown", 0.0, "unknown"),
+    ],
+)
+def test_difficulty(metadata, difficulty, weight, basis):
+    columns = difficulty_columns(metadata)
+    assert (columns["difficulty"], columns["difficulty_weight"], columns["weighting_basis"]) == (
+        difficulty,
+        weight,
+        basis,
+    )
+
+
+plain_names = st.text("abc", min_size=1, max_size=2)
+leaves = st.sampled_from(["x", "the x", "", 1, 1.0, True, 0.0, -0.0, 2.5, None, "null"])
+plain = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(plain_names, inner, max_size=3), max_leaves=12
+)
+schemas = st.recursive(
+    st.fixed_dictionaries({"type": st.sampled_from(["string", "integer", "number", "boolean", ["null", "string"]])}),
+    lambda inner: (
+        st.builds(lambda items: {"type": "array", "items": items}, inner)
+        | st.builds(
+            lambda properties: {"type": "object", "properties": properties},
+            st.dictionaries(plain_names, inner, max_size=3),
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def counts(tallied: Tally) -> dict[str, float]:
+    names = ("expected", "found", "shared", "equal", "typed", "tokens")
+    return {name: getattr(tallied, name) for name in names}
+
+
+@given(plain, plain, schemas)
+def test_the_fast_walk_counts_what_path_maps_count(gold, extracted, schema):
+    declared = declare(schema)
+    assert counts(tally(gold, extracted, declared)) == pytest.approx(counts(_by_path(gold, extracted, declared)))
+
+
+@given(json_values, json_values, schemas | st.just({}))
+def test_measures_stay_between_0_and_1(gold, extracted, schema):
+    measures = measure(extracted, gold=gold, schema=schema)
+    assert set(measures) == set(PUBLISHED_NAMES)
+    assert all(0.0 <= value <= 1.0 for value in measures.values())
+
+
+@given(json_values)
+def test_a_copy_is_perfect(value):
+    measures = measure(value, gold=value, schema={})
+    assert measures["perfect"] == 1.0
+    if leaf_map(value):
+        assert measures["value_accuracy"] == measures["faithfulness"] == measures["structure_coverage"] == 1.0

@@ -1,0 +1,163 @@
+"""The gates, their arithmetic in words, and their configuration."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.gates import GateConfig, check_gates
+from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.parse import parse_output
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import MISSING
+from pytest_extract.errors import ConfigError
+from tests.strategies import any_json, json_values
+
+NINE = {f"k{index}": index for index in range(9)}
+ANY = Validator({})
+
+
+def gates(extracted, gold=NINE, validator=ANY, failure=None, **more):
+    return check_gates(extracted, failure, gold, validator, **more)
+
+
+def test_a_copy_passes_every_gate():
+    checked = gates(NINE)
+    assert checked.structural
+    assert checked.coverage.passed
+    assert [gate.factor for gate in (checked.parse, checked.root, checked.schema, checked.coverage)] == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("extracted", "why"),
+    [
+        ({**NINE, "x": 1}, "structure coverage 0.947 < 0.95: 1 unexpected leaf `$.x` against 9 expected"),
+        (
+            {f"k{index}": index for index in range(8)},
+            "structure coverage 0.941 < 0.95: 1 missing leaf `$.k8` against 9 expected",
+        ),
+        (
+            {**{f"k{index}": index for index in range(5)}, "x": {"y": [1, 2]}},
+            "structure coverage 0.625 < 0.95: 2 unexpected leaves `$.x.y[0]`, `$.x.y[1]` and "
+            "4 missing leaves `$.k5`, `$.k6`, `$.k7` and 1 more against 9 expected",
+        ),
+        ([1], "structure coverage 0.000 < 0.95: 1 unexpected leaf `$[0]` and 9 missing leaves"),
+        ({}, "structure coverage 0.000 < 0.95: 9 missing leaves"),
+    ],
+)
+def test_the_coverage_gate_says_its_arithmetic(extracted, why):
+    gate = gates(extracted).coverage
+    assert (gate.passed, gate.factor) == (False, 0.0)
+    assert gate.why.startswith(why)
+
+
+def test_a_coverage_just_below_the_floor_is_shown_below_it():
+    gold = {f"k{index}": index for index in range(2000)}
+    extracted = {**gold, **{f"x{index}": 0 for index in range(211)}}
+    gate = gates(extracted, gold=gold).coverage
+    assert gate.why.startswith("structure coverage 0.9499")
+
+
+def test_the_soft_gate_is_quadratic():
+    gate = gates({f"k{index}": index for index in range(6)}, modality="image").coverage
+    assert gate.factor == pytest.approx((0.8 / 0.9) ** 2)
+    assert "factor (0.800 / 0.9)² = 0.790" in gate.why
+    assert gates({f"k{index}": index for index in range(8)}, modality="audio").coverage.passed
+
+
+@pytest.mark.parametrize(
+    ("given_gates", "modality", "mode", "floor"),
+    [
+        ({}, "text", "hard", 0.95),
+        ({}, "image", "soft", 0.90),
+        ({}, "audio", "soft", 0.90),
+        ({"coverage": {"mode": "soft"}}, "text", "soft", 0.90),
+        ({"coverage": {"mode": "hard"}}, "image", "hard", 0.95),
+        ({"coverage": {"floor": 0.5}}, "text", "hard", 0.5),
+        ({"coverage": {"mode": "hard", "floor": 1}}, "audio", "hard", 1.0),
+    ],
+)
+def test_the_modality_fills_what_the_case_leaves_open(given_gates, modality, mode, floor):
+    gate = GateConfig.from_json(given_gates).coverage(modality)
+    assert (gate.mode, gate.floor) == (mode, floor)
+
+
+@pytest.mark.parametrize("switched_off", [False, {"mode": "off"}])
+def test_the_coverage_gate_can_be_switched_off(switched_off):
+    gate = gates({}, config=GateConfig.from_json({"coverage": switched_off})).coverage
+    assert (gate.passed, gate.factor) == (True, 1.0)
+    assert "switched off" in gate.why
+
+
+@pytest.mark.parametrize(
+    ("given_gates", "message"),
+    [
+        ({"shema": True}, "did you mean 'schema'?"),
+        ({"schema": 1}, "gates.schema must be true or false, not 1"),
+        ({"coverage": 0.9}, "gates.coverage must be a mapping"),
+        ({"coverage": {"flor": 0.9}}, "did you mean 'floor'?"),
+        ({"coverage": {"mode": "sotf"}}, "did you mean 'soft'?"),
+        ({"coverage": {"floor": 0}}, "above 0 and at most 1"),
+        ({"coverage": {"floor": True}}, "above 0 and at most 1"),
+        ([], "gates must be a mapping"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_told(given_gates, message):
+    with pytest.raises(ConfigError) as caught:
+        GateConfig.from_json(given_gates)
+    assert message in str(caught.value)
+
+
+def test_the_schema_gate_names_the_place():
+    validator = Validator({"properties": {"rows": {"items": {"type": "integer"}}}})
+    gate = gates({"rows": [1, "x"]}, gold={"rows": [1, 2]}, validator=validator).schema
+    assert not gate.passed
+    assert gate.why == 'the output breaks the schema at `rows[1]`: "x" is string, integer was expected'
+    off = gates({"rows": ["x"]}, validator=validator, config=GateConfig(schema=False)).schema
+    assert off.passed
+    assert "switched off" in off.why
+
+
+def test_an_unusable_schema_fails_the_schema_gate():
+    gate = gates(NINE, validator=Validator({"type": "strnig"})).schema
+    assert not gate.passed
+    assert "the schema itself is invalid: at /type" in gate.why
+
+
+def test_an_output_that_does_not_parse_fails_all_gates():
+    parsed = parse_output('{"a": 1,}')
+    checked = gates(parsed.value, failure=parsed.failure)
+    assert checked.parse.why == "trailing_comma at line 1, column 8: a comma stands before `}`"
+    assert not any(gate.passed for gate in (checked.parse, checked.root, checked.schema, checked.coverage))
+    assert not checked.structural
+
+
+@pytest.mark.parametrize(("gold", "passed"), [({"a": 1}, False), ([], False), ("x", True), (None, True)])
+def test_a_bare_value_passes_the_root_gate_only_where_the_gold_is_one(gold, passed):
+    parsed = parse_output("42")
+    checked = gates(parsed.value, gold=gold, failure=parsed.failure)
+    assert checked.parse.passed
+    assert checked.root.passed is passed
+
+
+def test_a_value_too_deep_fails_the_parse_gate():
+    deep: object = 1
+    for _ in range(10_000):
+        deep = [deep]
+    assert "too deeply" in gates(deep).parse.why
+
+
+@given(any_json, json_values)
+def test_no_value_crashes_gates_or_measures(extracted, gold):
+    score = DocumentMeasures(ANY).of(gold, extracted)
+    assert all(0.0 <= value <= 1.0 for value in score.measures.values())
+    assert all(0.0 <= gate.factor <= 1.0 for gate in (score.gates.parse, score.gates.root, score.gates.coverage))
+
+
+def test_all_twelve_document_measures_and_the_chosen_gate():
+    config = GateConfig.from_json({"coverage": {"floor": 0.9}})
+    score = DocumentMeasures(ANY).of(NINE, {**NINE, "x": 1}, config=config)
+    assert len(score.measures) == 12
+    assert score.measures["value_accuracy"] == 1.0
+    assert score.measures["structure_coverage"] == pytest.approx(18 / 19)
+    assert DocumentMeasures(ANY).of(NINE, MISSING).measures["syntax"] == 0.0

@@ -11,7 +11,7 @@ from pytest_extract.core.pattern import normal_pattern
 from pytest_extract.core.plan import compile_plan
 from pytest_extract.core.plan_bind import JudgeMode
 from pytest_extract.core.plan_nodes import Program
-from pytest_extract.core.results import Alignment, Answer, Failure, FieldResult, Judge, Question, Verdict
+from pytest_extract.core.results import Alignment, Answer, Failure, FailureKind, FieldResult, Judge, Question, Verdict
 from pytest_extract.core.score import Scored, score_values
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.score_run import Rules
@@ -62,6 +62,8 @@ class Scorer:
         `judge` is asked in rounds, each open question once; `answers` (by `Question.key`) are known beforehand.
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
         """
+        if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
+            failure = None  # a bare value is what this gold asks for
         config = _gates(gates)
         rules = _rules(accept, absent)
         known = dict(answers or {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ _LINES_KEPT: Final = 400
 class Part:
     """One input of an extraction: its name for people (a path), its digest (SHA-256, hex), and digests of its lines.
 
-    `lines` are 6 hex digits each, joined by spaces; empty for binaries and long texts.
+    `lines` are CRC-32 (8 hex digits) each, joined by spaces; empty for binaries and long texts.
     """
 
     name: str
@@ -187,7 +188,9 @@ def _param_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str
 
 def _line_digests(text: str) -> str:
     lines = text.splitlines()
-    return " ".join(sha256(line)[:6] for line in lines) if len(lines) <= _LINES_KEPT else ""
+    if len(lines) > _LINES_KEPT:
+        return ""
+    return " ".join(f"{zlib.crc32(line.encode('utf-8', 'surrogatepass')):08x}" for line in lines)
 
 
 def _lines_changed(old: str, new: str) -> int:

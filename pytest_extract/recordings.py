@@ -102,11 +102,12 @@ class Recordings:
             return extraction
         try:
             encoded = _encoded(extraction)
+            text = _dump(_body(key, extraction, encoded))
         except (TypeError, ValueError, RecursionError) as error:
             told = redact_text(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
             return _noted(extraction, told)
         path = self._path(key)
-        write_atomic(path, _dump(_body(key, extraction, encoded)))
+        write_atomic(path, text)
         if self._elsewhere is not None:
             self._elsewhere[path.name] = path
         if self.mode == "new":

@@ -93,7 +93,7 @@ class JudgeDesk:
             return decision
         try:
             return self._cache.put(question, key, decision, replace=self._refresh)
-        except StoreError as error:
+        except (StoreError, RecursionError) as error:
             return Undecided(f"the answer could not be kept: {error}")
 
     def _note(self, key: str, found: Decision) -> None:

@@ -18,7 +18,7 @@ def pair_key(gold: Json, extracted: Json) -> str:
 def question_key(question: Question) -> str | Undecided:
     """Return `Question.key`; `Undecided` for values that no prompt or file can hold (too deep, numbers too long)."""
     try:
-        json.dumps([[[[question.gold, question.extracted]]]], indent=1)  # as deep as a file about it will be
+        json.dumps([question.gold, question.extracted])  # as a prompt has to; the key alone could be had
     except RecursionError:
         return Undecided("the values are nested too deeply to ask a judge about them")
     except ValueError as error:

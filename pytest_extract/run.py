@@ -7,23 +7,29 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
+from pytest_extract.core.results import Answer, FailureKind, FieldResult, Judge, Question, Status
 from pytest_extract.extractors.call import failure_of
 from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
-    from pytest_extract.core.scorer import Score
+    from pytest_extract.core.score_result import Score
     from pytest_extract.extractors.base import Extraction
 
 Extract = Callable[[int], "Extraction"]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
+
+
+NO_JUDGE = (
+    "a semantic comparison needs a judge and none is configured: give --extract-judge-model=PROVIDER/NAME, write a "
+    "fixture `extract_judge`, or decide without a model by --extract-judge=exact or fuzzy"
+)
 
 
 class NotRun(Exception):
@@ -167,7 +173,7 @@ def _raised(
         if on_error is not None:
             on_error(error)
         return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
-    score = case.scorer.failed(case.gold, failure)
+    score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
     # What a declined call cost is not known; that it was declined is breach enough.
     breaches = breaches_of(Bounds.of(case, today), score, cost_usd=0.0, latency_s=latency_s)
     return Attempt(
@@ -181,7 +187,8 @@ def _raised(
 
 
 def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
-    score = score_extraction(case, extraction, judge)
+    asking = None if judge is None else _Asking(judge)
+    score = score_extraction(case, extraction, asking)
     breaches = breaches_of(Bounds.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
     usage = extraction.usage
@@ -190,7 +197,7 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
         outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
         score=score.to_dict(),
         output=extraction.output,
-        error=_undecided(undecided) if undecided else None,
+        error=_undecided(undecided, asking) if undecided else None,
         breaches=breaches,
         usage=usage if isinstance(usage, Usage) else None,
         cost_usd=extraction.cost_usd,
@@ -218,16 +225,36 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
                 gates=case.gates,
                 accept=case.accept,
                 absent=case.absent,
+                failure=failure,
             )
-    return case.scorer.failed(case.gold, failure)
+    return case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
 
 
 def _all(score: Score) -> Iterable[FieldResult]:
     return {id(result): result for result in (*score.fields, *score.leaves)}.values()
 
 
-def _undecided(results: Sequence[FieldResult]) -> str:
-    reasons: Mapping[str, None] = dict.fromkeys(result.reason or "no reason given" for result in results)
+class _Asking:
+    """Asks a judge, and keeps why it left questions undecided, if it says so (`judge.why(question)`)."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.reasons: dict[str, str] = {}
+
+    def __call__(self, questions: Sequence[Question]) -> Sequence[Answer]:
+        answers = self._judge(questions)
+        why = getattr(self._judge, "why", None)
+        if callable(why):
+            open_ones = (question for question, answer in zip(questions, answers, strict=False) if answer is None)
+            self.reasons |= {str(question.path): str(why(question)) for question in open_ones}
+        return answers
+
+
+def _undecided(results: Sequence[FieldResult], judge: _Asking | None) -> str:
+    """Say which comparisons nobody decided, and why, or that there is nobody."""
     places = ", ".join(str(result.path) for result in results[:5])
     more = f" and {len(results) - 5} more" if len(results) > 5 else ""
-    return f"the judge decided nothing for {places}{more}: {'; '.join(list(reasons)[:3])}"
+    if judge is None:
+        return f"{places}{more}: {NO_JUDGE}"
+    said = dict.fromkeys(judge.reasons.get(str(result.path)) or result.reason or "no reason" for result in results)
+    return f"the judge decided nothing for {places}{more}: {'; '.join([*said][:3])}"

@@ -13,7 +13,8 @@ from pytest_extract.report.diff import Look, score_lines
 from pytest_extract.report.lines import text_of
 
 if TYPE_CHECKING:
-    from pytest_extract.core.scorer import Score
+    from pytest_extract.cases.model import Thresholds
+    from pytest_extract.core.score_result import Score
 
 
 def assert_extraction(
@@ -74,7 +75,6 @@ class Gold:
         absent: Mapping[str, str] | None = None,
         gates: Mapping[str, Any] | None = None,
     ) -> None:
-        from pytest_extract.cases.build import thresholds_of
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.scorer import compile_schema
 
@@ -83,7 +83,7 @@ class Gold:
         self._modality = modality
         self._accept = _checked("accept", accept)
         self._absent = _checked("absent", absent)
-        self._thresholds = thresholds_of(_checked("thresholds", thresholds))
+        self._thresholds = _thresholds(_checked("thresholds", thresholds))
         self._gates = GateConfig.from_json(_checked("gates", gates))
         self._scorer = compile_schema(schema, semantics=semantics)
 
@@ -131,6 +131,19 @@ def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity:
     plain = tame(score.to_dict())
     lines = score_lines(plain, Look(verbosity=verbosity, width=110), output=output)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
+
+
+def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
+    from pytest_extract.cases.checks import LIMITS
+    from pytest_extract.cases.model import Thresholds
+    from pytest_extract.core.pattern import normal_pattern
+
+    measures = {name: bound for name, bound in clean.items() if name not in {"fields", *LIMITS}}
+    fields = {normal_pattern(place): bound for place, bound in clean.get("fields", {}).items()}
+    limits = {name: clean[name] for name in LIMITS if name in clean}
+    if measures or fields:
+        return Thresholds(measures=measures, fields=fields, **limits)
+    return Thresholds(**limits)
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -14,7 +14,7 @@ from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
 from pytest_extract.recordings import NotRecorded, Recordings
-from pytest_extract.report.summary import Forecast
+from pytest_extract.report.summary import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
@@ -29,7 +29,7 @@ class Calls:
         self._settings = settings
         self._root = root
         self._purse = purse
-        self._loop = BackgroundLoop()
+        self.loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
         self._recordings = Recordings(settings.recordings, settings.record)
         self.past = _past(settings.from_results)
@@ -107,17 +107,22 @@ class Calls:
         case = item.case
         extraction = call_extractor(
             extractor,
-            loop=self._loop,
+            loop=self.loop,
             document=case.document,
             schema=case.schema,
             question=case.question,
-            prompt=case.prompt,
+            prompt=None if case.prompt is None else case.prompt.text,
             model=item.arm.model,
             case=case,
         )
         if self._purse is not None and not extraction.recorded:
             self._purse.spend(extraction.cost_usd)
         return extraction
+
+    def pay(self, judged: JudgeSpending) -> None:
+        """Take what the judge cost out of the run's purse."""
+        if self._purse is not None and judged.calls:
+            self._purse.spend(None if judged.unpriced else judged.cost_usd)
 
     def extractor_for(self, item: ExtractItem) -> Any:
         """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
@@ -134,7 +139,7 @@ class Calls:
 
     def close(self) -> None:
         """End the thread that ran coroutines."""
-        self._loop.close()
+        self.loop.close()
 
 
 def _past(path: Path | None) -> PastRun | None:

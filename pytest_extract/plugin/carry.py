@@ -16,6 +16,7 @@ from pytest_extract.results_file import dump_result
 RESULT = "extract_result"
 SHOWN = "extract_shown"
 OUTCOME = "extract_outcome"
+JUDGED = "extract_judged"
 FORECAST = "extract_forecast"
 
 
@@ -32,6 +33,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
         result = _broken(item, call.excinfo)
     setattr(report, RESULT, dump_result(result))
     setattr(report, OUTCOME, str(result.outcome))
+    setattr(report, JUDGED, asdict(item.judged))
     if isinstance(report.longrepr, CaseRepr):
         setattr(report, SHOWN, _shown(report.longrepr))
 
@@ -52,7 +54,7 @@ def _shown(shown: CaseRepr) -> Mapping[str, Any]:
     """Return what the controller needs to show the case for its own terminal, in builtins."""
     return {
         "verbosity": shown.look.verbosity,
-        "brief": shown.look.brief,
+        "style": shown.style,
         "places": shown.places,
         "path": shown.reprcrash.path,
         "line": shown.reprcrash.lineno,

@@ -65,7 +65,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if gathered.settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
         _write_below(reporter, writer, [result for result in results if result.outcome is Outcome.FAILED])
     reporter.section("extraction")
-    lines = summary_lines(results, width=writer.fullwidth, verbosity=config.get_verbosity())
+    lines = summary_lines(results, judge=gathered.judged, width=writer.fullwidth, verbosity=config.get_verbosity())
     write_lines(writer, [*lines, *_gate_lines(gathered)])
 
 

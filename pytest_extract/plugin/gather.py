@@ -10,7 +10,7 @@ import pytest
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.diff import Look
-from pytest_extract.report.summary import Forecast
+from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.results_file import dump_result, load_result
 
 _GATHERED = pytest.StashKey["Gathered"]()
@@ -23,6 +23,7 @@ class Gathered:
     settings: Settings
     results: dict[str, CaseResult] = field(default_factory=dict)
     forecasts: list[Forecast] = field(default_factory=list)
+    judged: JudgeSpending = field(default_factory=JudgeSpending)
     out: TextIO | None = None
 
     def add(self, result: CaseResult) -> None:
@@ -68,17 +69,18 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
     if str(report.outcome) != "rerun":
         gathered_of(config).add(result)
-    _dress(report, result)
+    gathered_of(config).judged += JudgeSpending(**getattr(report, "extract_judged", {}))
+    _dress(report, result, config)
 
 
-def _dress(report: pytest.TestReport, result: CaseResult) -> None:
+def _dress(report: pytest.TestReport, result: CaseResult, config: pytest.Config) -> None:
     from _pytest._code.code import ExceptionRepr
 
     from pytest_extract.plugin.show import BrokenRepr, CaseRepr
 
     shown: dict[str, Any] | None = getattr(report, "extract_shown", None)
     if shown is not None:
-        look = Look(verbosity=shown["verbosity"], brief=shown["brief"])
-        report.longrepr = CaseRepr(result, look, shown["places"], (shown["path"], shown["line"]))
+        look = Look(verbosity=shown["verbosity"], brief=shown["style"] == "short")
+        report.longrepr = CaseRepr(result, look, shown["places"], (shown["path"], shown["line"]), shown["style"])
     elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
-        report.longrepr = BrokenRepr(report.longrepr)
+        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))

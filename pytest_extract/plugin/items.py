@@ -19,8 +19,8 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ExtractError
 from pytest_extract.plugin import arms
 from pytest_extract.plugin.session import Run, run_of
-from pytest_extract.plugin.show import CaseFailed, CaseRepr
-from pytest_extract.report.summary import Forecast
+from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
+from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.results_file import dump_result, load_result
 
 PACKAGE = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ class ExtractFile(pytest.File):
     def _items(self, case: Case, run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
         try:
             marks = _marks(case)
-        except pytest.fail.Exception as error:  # an unknown mark under --strict-markers
+        except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
         return [_item(self, case, arm, run.prompt_for(arm), marks) for arm in run.arms]
@@ -118,6 +118,7 @@ class ExtractItem(pytest.Item):
         self.result: CaseResult | None = None
         self.error: Exception | None = None
         self.forecast: Forecast | None = None
+        self.judged = JudgeSpending()
         self.funcargs: dict[str, object] = {}
 
     def getparent(self, cls: type[Any]) -> Any:
@@ -170,10 +171,10 @@ class ExtractItem(pytest.Item):
         if isinstance(excinfo.value, CaseFailed):
             # Shown from its written form, as on an xdist controller: whatever the extractor returned is tame there.
             result = load_result(dump_result(excinfo.value.result))
-            return CaseRepr(result, run.look, run.places_of(self), (self.location[0], self.case.line))
+            return CaseRepr(result, run.look, run.places_of(self), (self.location[0], self.case.line), run.style)
         if isinstance(excinfo.value, ExtractError):
-            return f"{type(excinfo.value).__name__}: {excinfo.value}"
-        return super().repr_failure(excinfo, style)
+            return TextRepr(str(excinfo.value), (self.location[0], self.case.line))
+        return super().repr_failure(excinfo, style or run.traceback_style)
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """Show the frames below ours: those of the user's extractor or fixture."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import Judge
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.errors import ConfigError
 from pytest_extract.plugin import arms
 from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
+from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast
@@ -40,6 +44,7 @@ no extractor for this case. Write one in a conftest.py beside the case file or a
         return extract
 
 or have a model called: pytest --extract-model=PROVIDER/NAME (pip install 'pytest-extract[llm]')."""
+NO_EXTRACTOR_AGAIN = "no extractor for this case; the first such error says what to write"
 
 
 def run_of(config: pytest.Config) -> Run:
@@ -77,13 +82,13 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
-        self.sources = SchemaCache()
+        self.sources = SchemaCache(partial(compile_schema, judge_mode=self.settings.judge))
         self.mistakes_beside_good_cases = False
         self.calls = Calls(self.settings, config.rootpath, purse_of(config, self.settings.budget))
         self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         if self.calls.past is not None and self.arms == (Arm(),):
             self.arms = self.calls.past.arms or self.arms
-        self._judges: dict[str, Judge | None] = {}
+        self._judges = Judges(config, self.settings, self.calls.loop)
         self._fixtures = arms.ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
@@ -125,8 +130,8 @@ class Run:
         """Fail an item that has nothing to get an output from, saying what to write (in full once a session)."""
         if self.calls.replays_only or item.arm.model or arms.visible(item, arms.EXTRACTOR):
             return
-        text = "no extractor for this case; the first such error says what to write"
-        pytest.fail(text if self._told_no_extractor else NO_EXTRACTOR, pytrace=False)
+        told, self._told_no_extractor = self._told_no_extractor, True
+        raise ConfigError(NO_EXTRACTOR_AGAIN if told else NO_EXTRACTOR)
 
     def run_item(self, item: ExtractItem) -> CaseResult:
         """Run a case; what its extractor raised is kept on the item."""
@@ -134,7 +139,8 @@ class Run:
         def keep(error: Exception) -> None:
             item.error = item.error or error
 
-        return run_case(
+        before = self._judges.spent()
+        result = run_case(
             item.case,
             lambda index: self.calls.extraction(item, index),
             nodeid=item.nodeid,
@@ -144,6 +150,9 @@ class Run:
             plan=plan_of(item.case, self.settings.repeat),
             on_error=keep,
         )
+        item.judged = self._judges.spent() - before
+        self.calls.pay(item.judged)
+        return result
 
     def forecast(self, item: ExtractItem) -> Forecast:
         """Say what running a case would take."""
@@ -151,8 +160,9 @@ class Run:
 
     def judge_for(self, item: ExtractItem) -> Judge | None:
         """Return the project's `extract_judge` fixture, or the judge that the options name."""
-        own: Judge | None = item.fixture(arms.JUDGE)
-        return own
+        if not item.case.scorer.needs_judge:
+            return None
+        return self._judges.desk_for(item.fixture(arms.JUDGE))
 
     # showing
 
@@ -162,10 +172,20 @@ class Run:
         return None if path is None else self.sources.prompt(path)
 
     @property
+    def style(self) -> str:
+        """Value of pytest's --tb."""
+        return str(self.config.getoption("tbstyle", "auto"))
+
+    @property
     def look(self) -> Look:
         """How much a failing case shows; the width is that of whoever prints it."""
         verbosity = self.config.get_verbosity()
-        return Look(verbosity=verbosity, brief=self.config.getoption("tbstyle", "auto") == "short")
+        return Look(verbosity=verbosity, brief=self.style == "short")
+
+    @property
+    def traceback_style(self) -> Any:
+        """How an exception is shown, as pytest's own test functions do."""
+        return "long" if self.style == "auto" else self.style
 
     def places_of(self, item: ExtractItem) -> Mapping[str, str]:
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""

@@ -44,14 +44,19 @@ def headline(result: CaseResult) -> str:
 class CaseRepr(TerminalRepr):
     """A failing case: width and colours are taken from the terminal that it is written to."""
 
-    def __init__(self, result: CaseResult, look: Look, places: Mapping[str, str], location: tuple[str, int]) -> None:
+    def __init__(
+        self, result: CaseResult, look: Look, places: Mapping[str, str], location: tuple[str, int], style: str = "auto"
+    ) -> None:
         self.result = result
         self.look = look
         self.places = dict(places)
+        self.style = style
         self.reprcrash = ReprFileLocation(location[0], location[1], headline(result))
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the case's lines, then its place as `path:line`."""
+        if self.style == "line":  # pytest writes the crash line itself
+            return
         if self.result.outcome is Outcome.BROKEN:
             tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
         look = replace(self.look, width=max(tw.fullwidth - 1, 40))
@@ -60,16 +65,31 @@ class CaseRepr(TerminalRepr):
         tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {self.reprcrash.message}")
 
 
+class TextRepr(TerminalRepr):
+    """A mistake told in a few lines; the first stands in short summaries."""
+
+    def __init__(self, text: str, location: tuple[str, int]) -> None:
+        self.text = text
+        self.reprcrash = ReprFileLocation(location[0], location[1], text.partition("\n")[0])
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the text."""
+        for each in self.text.split("\n"):
+            tw.line(safe_prose(each))
+
+
 class BrokenRepr(TerminalRepr):
     """An exception of the extractor, under a heading that says that it is no verdict."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, style: str) -> None:
         self.inner = inner
+        self.style = style
         self.reprcrash = getattr(inner, "reprcrash", None)
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the heading and the traceback."""
-        tw.line("BROKEN: the extractor raised; this case says nothing about the extraction", yellow=True, bold=True)
+        if self.style != "line":
+            tw.line("BROKEN: the extractor raised; this case says nothing about the extraction", yellow=True, bold=True)
         self.inner.toterminal(tw)
 
 

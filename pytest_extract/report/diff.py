@@ -210,7 +210,7 @@ def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
 
 def _counts(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> list[Line]:
     tally = Counter(item.status for item in fresh)
-    told = [plural(tally["match"], "field matches", "fields match")]
+    told = [plural(tally["match"], "value matches", "values match")]
     if excused:
         bad = sum(item.status in FAILING for item in excused)
         told.append(plural(bad, "known failure") if bad else "known failures pass now: take them out of the case")

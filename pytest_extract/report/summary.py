@@ -25,7 +25,9 @@ _STYLE: Final[Mapping[Outcome, Style]] = {
 }
 
 
-def summary_lines(results: Sequence[CaseResult], *, width: int = 100, verbosity: int = 0) -> list[Line]:
+def summary_lines(
+    results: Sequence[CaseResult], *, judge: JudgeSpending | None = None, width: int = 100, verbosity: int = 0
+) -> list[Line]:
     """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure."""
     lines = [_cases_line(results)]
     arms = sorted({result.arm.label for result in results})
@@ -34,6 +36,7 @@ def summary_lines(results: Sequence[CaseResult], *, width: int = 100, verbosity:
     lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += _failure_lines(results)
     lines += _money_lines(results)
+    lines += _judge_lines(judge or JudgeSpending())
     return lines + _slowest_lines(results)
 
 
@@ -189,6 +192,39 @@ class Spending:
         if self.calls and self.unpriced == self.calls:
             return "unknown"
         return f"${self.cost_usd:,.4f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpending:
+    """What the judge's model has used; `unpriced` calls are those without a known price."""
+
+    calls: int = 0
+    unpriced: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: JudgeSpending) -> JudgeSpending:
+        return JudgeSpending(
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+            cost_usd=self.cost_usd + other.cost_usd,
+            tokens=self.tokens + other.tokens,
+        )
+
+    def __sub__(self, other: JudgeSpending) -> JudgeSpending:
+        return JudgeSpending(
+            calls=self.calls - other.calls,
+            unpriced=self.unpriced - other.unpriced,
+            cost_usd=self.cost_usd - other.cost_usd,
+            tokens=self.tokens - other.tokens,
+        )
+
+
+def _judge_lines(judge: JudgeSpending) -> list[Line]:
+    if not judge.calls:
+        return []
+    cost = "unknown" if judge.unpriced == judge.calls else f"${judge.cost_usd:,.4f}"
+    return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {cost}")]
 
 
 def _money_lines(results: Sequence[CaseResult]) -> list[Line]:

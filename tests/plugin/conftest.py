@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml  # noqa: F401  # in the inner runs a second import of its C part would give classes of the first
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -30,6 +31,7 @@ GOLD: dict[str, Any] = {
 }
 ECHO = """
 import pytest
+import yaml  # noqa: F401  # in the inner runs a second import of its C part would give classes of the first
 
 @pytest.fixture(scope="session")
 def extractor():
@@ -40,8 +42,8 @@ def extractor():
 
 
 @pytest.fixture(autouse=True)
-def quiet_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the plugins of the outer run out of the inner ones; a test that wants one names it."""
+def quiet_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep noisy plugins out of the inner runs (pytester itself has thrown PYTEST_ADDOPTS away by now)."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:asyncio")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("NO_COLOR", raising=False)

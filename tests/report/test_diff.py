@@ -38,7 +38,7 @@ def test_one_line_per_failing_field_says_all_about_it() -> None:
     one = score(leaf("total", 12.5, 12.05, metric="number", params={"rel": 0.01, "abs": None}), leaf("a", 1, 1))
     assert squeezed(told(one)) == [
         "total number(rel=0.01) mismatch gold 12.5 extracted 12.05 off by -3.60%",
-        "1 field matches",
+        "1 value matches",
     ]
 
 
@@ -98,7 +98,7 @@ def test_swapped_rows_are_one_line() -> None:
     assert squeezed(told(one)) == [
         "items order mismatch rows 3 and 4 swapped",
         "items[5].p text mismatch gold 7 extracted 8 off by +14.29%",
-        "0 fields match",
+        "0 values match",
     ]
 
 
@@ -156,12 +156,12 @@ def test_known_failures_and_passes_are_only_counted() -> None:
         leaf("b", 1, 2, status="skipped"),
         vacuous=3,
     )
-    assert told(one, known=["items[].tax"]) == ["  1 field matches, 1 known failure, 1 skipped, 3 absent on both sides"]
+    assert told(one, known=["items[].tax"]) == ["  1 value matches, 1 known failure, 1 skipped, 3 absent on both sides"]
 
 
 def test_known_failures_that_pass_are_told() -> None:
     lines = told(score(leaf("a", 1, 1), leaf("b", 1, 1)), known=["b"])
-    assert lines == ["  1 field matches, known failures pass now: take them out of the case"]
+    assert lines == ["  1 value matches, known failures pass now: take them out of the case"]
 
 
 def test_a_failed_gate_tells_its_arithmetic() -> None:

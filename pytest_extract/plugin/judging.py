@@ -1,0 +1,79 @@
+"""Who decides semantic comparisons: the project's `extract_judge`, or the judge that the options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_extract.errors import CaseFileErrors
+from pytest_extract.extractors.loop import BackgroundLoop
+from pytest_extract.plugin.options import Settings
+from pytest_extract.recordings import JUDGE_FOLDER
+from pytest_extract.report.summary import JudgeSpending
+
+if TYPE_CHECKING:
+    from pytest_extract.judge.desk import JudgeDesk
+
+VERDICTS = "verdicts.yaml"
+
+
+class Judges:
+    """One desk for the session, and one for each judge that a project's fixtures give."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, loop: BackgroundLoop) -> None:
+        self._settings = settings
+        self._loop = loop
+        self._folder = answers_folder(config, settings)
+        self._desks: dict[int, tuple[object, JudgeDesk]] = {}
+
+    def desk_for(self, user: object) -> JudgeDesk | None:
+        """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.
+
+        Under `exact` and `fuzzy` the scorer itself decides.
+        """
+        settings = self._settings
+        if settings.judge != "llm" or (user is None and settings.judge_model is None):
+            return None
+        if id(user) not in self._desks:
+            self._desks[id(user)] = (user, self._new_desk(user))
+        return self._desks[id(user)][1]
+
+    def _new_desk(self, user: object) -> JudgeDesk:
+        from pytest_extract.judge import build_judge
+
+        settings = self._settings
+        verdicts = settings.recordings / VERDICTS
+        try:
+            return build_judge(
+                settings.judge,
+                model=settings.judge_model,
+                user=user,
+                folder=self._folder,
+                overrides=verdicts if verdicts.is_file() else None,
+                concurrency=settings.concurrency,
+                replay_only=settings.record == "none",
+                refresh=settings.record == "all",
+                loop=self._loop,
+            )
+        except CaseFileErrors as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def spent(self) -> JudgeSpending:
+        """Return what the judges' models have used so far in this process."""
+        spent = [desk.spent for _, desk in self._desks.values()]
+        return JudgeSpending(
+            calls=sum(one.calls for one in spent),
+            unpriced=sum(one.unpriced for one in spent),
+            cost_usd=sum(one.cost_usd for one in spent),
+            tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
+        )
+
+
+def answers_folder(config: pytest.Config, settings: Settings) -> Path | None:
+    """Where answers are kept: beside the recordings when the run records or replays, else in pytest's own cache."""
+    if settings.record != "off":
+        return settings.recordings / JUDGE_FOLDER
+    cache = getattr(config, "cache", None)
+    return None if cache is None else Path(cache.mkdir("extract-judge"))

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.core.results import Verdict
+from pytest_extract.errors import ConfigError, SchemaError
+from pytest_extract.extractors.base import Extraction
+from pytest_extract.testing import Gold, assert_extraction
+from tests.plugin.conftest import GOLD, SCHEMA
+
+BAD = {**GOLD, "vendor": "ACME Gmbh"}
+FENCED = '```json\n{"vendor": "ACME GmbH", "total": 12.5, "items": []}\n```'
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param(GOLD, id="value"),
+        pytest.param(Extraction(GOLD, cost_usd=0.01), id="extraction"),
+        pytest.param({**GOLD, "items": GOLD["items"][::-1]}, id="rows-in-another-order"),
+    ],
+)
+def test_a_good_output_passes_and_gives_its_score(output: object) -> None:
+    assert assert_extraction(output, gold=GOLD, schema=SCHEMA).measures["pass_rate"] == 1.0
+    assert output == Gold(GOLD, schema=SCHEMA)
+
+
+def test_a_bad_output_fails_with_the_diff() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_extraction(BAD, gold=GOLD, schema=SCHEMA)
+    text = str(caught.value)
+    assert "pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed" in text
+    assert 'gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb[H→h]' in text
+    assert Gold(GOLD, schema=SCHEMA) != BAD
+
+
+@pytest.mark.parametrize(
+    ("how", "good"),
+    [
+        pytest.param({"thresholds": {"pass_rate": 0.6}}, True, id="lower-threshold"),
+        pytest.param({"thresholds": {"fields": {"total": 1.0}}}, True, id="other-field"),
+        pytest.param({"thresholds": {"fields": {"vendor": 0.5}}}, False, id="field"),
+        pytest.param({"accept": {"vendor": ["ACME Gmbh"]}}, True, id="accepted-reading"),
+    ],
+)
+def test_keywords_mean_what_they_mean_in_a_case(how: dict[str, object], good: bool) -> None:
+    assert (Gold(GOLD, schema=SCHEMA, **how) == BAD) is good  # type: ignore[arg-type]
+
+
+def test_what_must_stay_empty() -> None:
+    gold = {"vendor": "ACME GmbH", "total": 12.5}
+    wanted = Gold(gold, schema=SCHEMA, absent={"items": "must"}, thresholds={"pass_rate": 0.0})
+    assert gold == wanted
+    score, breaches = wanted.check(GOLD)
+    assert [breach.what for breach in breaches] == ["absent.items"]
+
+
+def test_text_is_parsed() -> None:
+    assert_extraction(FENCED, gold={"vendor": "ACME GmbH", "total": 12.5}, schema=SCHEMA)
+    with pytest.raises(AssertionError, match="trailing_comma at line 1, column 15"):
+        assert_extraction('{"vendor": "x",}', gold=GOLD, schema=SCHEMA)
+
+
+def test_a_judge_may_be_given() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
+    judge = lambda questions: [Verdict(1.0) for _ in questions]  # noqa: E731
+    assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema, judge=judge)
+    with pytest.raises(AssertionError, match="the judge decided nothing for a"):
+        assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema)
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        pytest.param({"thresholds": {"pass_rat": 1}}, ConfigError, "did you mean 'pass_rate'", id="measure"),
+        pytest.param({"thresholds": {"pass_rate": 2}}, ConfigError, "thresholds.pass_rate", id="bound"),
+        pytest.param({"absent": {"items": "never"}}, ConfigError, "must", id="absent"),
+        pytest.param(
+            {"schema": {"type": "string", "evaluation_config": "string_exakt"}},
+            SchemaError,
+            "string_exact",
+            id="schema",
+        ),
+    ],
+)
+def test_mistakes_in_the_arguments_are_told(how: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        assert_extraction(GOLD, **{"gold": GOLD, "schema": SCHEMA, **how})  # type: ignore[arg-type]
+
+
+def test_an_assert_shows_the_diff(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        f"""
+        from pytest_extract.testing import Gold
+
+        def test_it():
+            assert {BAD!r} == Gold({GOLD!r}, schema={SCHEMA!r})
+
+        def test_other():
+            assert Gold(1, schema={{}}) is None
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "E *the extraction is not equal to gold",
+            "E *pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed",
+            'E *vendor  text  mismatch  gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*',
+            "E *assert Gold(1) is None",
+        ]
+    )

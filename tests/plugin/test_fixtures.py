@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+Write = Callable[..., None]
+CONFTEST = """
+import pytest
+
+@pytest.fixture{scope}
+def extractor({asks}):
+    {extract}
+    return extract
+"""
+
+
+def conftest(pytester: pytest.Pytester, extract: str, *, scope: str = "", asks: str = "", below: str = ".") -> None:
+    folder = pytester.path / below
+    folder.mkdir(parents=True, exist_ok=True)
+    text = CONFTEST.format(scope=scope and f"(scope={scope!r})", asks=asks, extract=extract.replace("\n", "\n    "))
+    (folder / "conftest.py").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("scope", ["function", "class", "module", "package", "session"])
+def test_any_scope_works_and_is_set_up_as_often_as_it_says(
+    pytester: pytest.Pytester, write_case: Write, scope: str
+) -> None:
+    pytester.makeconftest(
+        f"""
+        import pytest
+
+        @pytest.fixture(scope={scope!r})
+        def extractor():
+            print("\\nset up")
+            yield lambda document: document.text
+            print("\\ntorn down")
+        """
+    )
+    for name in ("a", "b", "below/c"):
+        write_case(name)
+    result = pytester.runpytest("-s")
+    result.assert_outcomes(passed=3)
+    times = 1 if scope in {"session", "package"} else 3
+    assert result.outlines.count("set up") == result.outlines.count("torn down") == times
+
+
+def test_a_module_scoped_fixture_lives_as_long_as_its_file(pytester: pytest.Pytester) -> None:
+    conftest(pytester, "print('\\nset up')\nextract = lambda document: document.text", scope="module")
+    cases = [{"id": f"c{i}", "text": "{}"} for i in range(3)]
+    whole = {"defaults": {"schema": {"type": "object"}, "gold": {}}, "cases": cases}
+    (pytester.path / "many.extract.yaml").write_text(json.dumps(whole), encoding="utf-8")
+    result = pytester.runpytest("-s")
+    result.assert_outcomes(passed=3)
+    assert result.outlines.count("set up") == 1
+
+
+def test_the_nearest_conftest_wins(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "extract = lambda document: '{}'")
+    conftest(pytester, "extract = lambda document: document.text", below="near")
+    write_case("near/acme")
+    write_case("far/acme")
+    result = pytester.runpytest("-v")
+    result.stdout.fnmatch_lines(["far/acme.extract.yaml::acme FAILED*", "near/acme.extract.yaml::acme PASSED*"])
+
+
+def test_an_overriding_extractor_may_use_the_one_above(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "extract = lambda document: document.text[::-1]")
+    conftest(pytester, "extract = lambda document: extractor(document)[::-1]", asks="extractor", below="near")
+    write_case("near/acme")
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_autouse_fixtures_run_around_a_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def around(request):
+            print("before", request.node.name)
+            yield
+            print("after", request.node.name)
+
+        @pytest.fixture
+        def extractor(tmp_path, request):
+            return lambda document: document.text
+        """
+    )
+    write_case("acme")
+    result = pytester.runpytest("-s")
+    result.stdout.fnmatch_lines(["*before acme*", "*after acme*"])
+
+
+@pytest.mark.parametrize(
+    "extract",
+    [
+        pytest.param("extract = lambda document: document.text", id="document"),
+        pytest.param("extract = lambda case, document: case.document.text", id="case"),
+        pytest.param("extract = lambda *, document, **rest: document.text if sorted(rest) else ''", id="keywords"),
+        pytest.param(
+            "def extract(document, schema, question, prompt, model, case, other=1):\n"
+            "    assert (schema['type'], question, model) == ('object', 'What?', None)\n"
+            "    return document.text",
+            id="all",
+        ),
+        pytest.param("async def extract(document):\n    return document.text", id="async"),
+        pytest.param("import json\nextract = lambda document: json.loads(document.text)", id="dict"),
+        pytest.param(
+            "from pytest_extract.extractors.base import Extraction\n"
+            "extract = lambda document: Extraction(document.text, cost_usd=0.01, usage={'prompt_tokens': 5})",
+            id="extraction",
+        ),
+    ],
+)
+def test_an_extractor_gets_what_its_signature_names(pytester: pytest.Pytester, write_case: Write, extract: str) -> None:
+    conftest(pytester, extract)
+    write_case("acme", question="What?")
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_an_unknown_argument_is_told_with_the_nearest(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "extract = lambda documnet: '{}'")
+    write_case("acme")
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["*the extractor asks for 'documnet'; did you mean 'document'?*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_without_an_extractor_one_error_says_what_to_write(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    write_case("b")
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=2)
+    assert result.stdout.str().count("def extractor():") == 1
+    result.stdout.fnmatch_lines(["*no extractor for this case*conftest.py*", "*--extract-model=PROVIDER/NAME*"])
+
+
+def test_collecting_needs_no_extractor(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    assert pytester.runpytest("--collect-only").ret == pytest.ExitCode.OK
+
+
+def test_a_failing_fixture_is_an_error_of_its_cases(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "raise RuntimeError('no key')")
+    write_case("acme")
+    result = pytester.runpytest("--extract-results=r.jsonl")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*raise RuntimeError('no key')*", "1 case: 1 broken"])
+    assert json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))["outcome"] == "broken"
+
+
+def test_a_raising_extractor_breaks_its_case_only(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(
+        pytester,
+        "def helper(document):\n"
+        "    return {'vendor': 1}['total']\n"
+        "def extract(document):\n"
+        "    return helper(document) if 'boom' in document.text else document.text",
+    )
+    write_case("bad", "boom")
+    write_case("good")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "BROKEN: the extractor raised; this case says nothing about the extraction",
+            "*return helper(document) if*",
+            "conftest.py:*",
+            "*return {'vendor': 1}?'total'?*",
+            "E *KeyError: 'total'",
+            "2 cases: 1 passed, 1 broken*",
+            "broken: 1 case: KeyError: 'total'",
+            "BROKEN bad.extract.yaml::bad - KeyError: 'total'",
+        ]
+    )
+    assert "call_extractor" not in result.stdout.str()
+
+
+def test_a_raising_coroutine_shows_the_user_s_frames_only(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "async def extract(document):\n    raise ValueError('late')")
+    write_case("acme")
+    text = pytester.runpytest().stdout.str()
+    assert "raise ValueError('late')" in text
+    assert "futures" not in text
+    assert "pytest_extract/" not in text
+
+
+@pytest.mark.parametrize("style", ["short", "line", "no", "native"])
+def test_a_broken_case_obeys_tb(pytester: pytest.Pytester, write_case: Write, style: str) -> None:
+    conftest(pytester, "def extract(document):\n    raise ValueError('late')")
+    write_case("acme")
+    result = pytester.runpytest(f"--tb={style}")
+    text = result.stdout.str()
+    assert ("raise ValueError" in text) == (style in {"short", "native"})
+    assert "BROKEN acme.extract.yaml::acme - ValueError: late" in text

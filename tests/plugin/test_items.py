@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import GOLD, SCHEMA
+
+pytestmark = pytest.mark.usefixtures("echo")
+Write = Callable[..., None]
+BAD = {**GOLD, "vendor": "ACME Gmbh"}
+
+
+def nodeids(pytester: pytest.Pytester, *args: str) -> list[str]:
+    result = pytester.runpytest("--collect-only", "-q", *args)
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_one_file_is_one_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("invoices/acme")
+    write_case("other", id="own id")
+    assert nodeids(pytester) == ["invoices/acme.extract.yaml::acme", "other.extract.yaml::own id"]
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_the_short_suffix_counts_too(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme")
+    (pytester.path / "acme.extract.yaml").rename(pytester.path / "acme.extract.yml")
+    assert nodeids(pytester) == ["acme.extract.yml::acme"]
+
+
+def test_many_cases_in_a_file_share_defaults(pytester: pytest.Pytester) -> None:
+    cases = [{"id": "good", "text": json.dumps(GOLD)}, {"id": "bad", "text": json.dumps(BAD)}]
+    whole = {"defaults": {"schema": SCHEMA, "gold": GOLD}, "cases": cases}
+    (pytester.path / "many.extract.yaml").write_text(json.dumps(whole), encoding="utf-8")
+    assert nodeids(pytester) == ["many.extract.yaml::good", "many.extract.yaml::bad"]
+    pytester.runpytest().assert_outcomes(passed=1, failed=1)
+
+
+def test_a_dataset_is_one_case_a_line(pytester: pytest.Pytester) -> None:
+    lines = [json.dumps({"id": f"c{i}", "text": json.dumps(GOLD), "gold": GOLD}) for i in range(3)]
+    (pytester.path / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    whole = {"dataset": "records.jsonl", "defaults": {"schema": SCHEMA}}
+    (pytester.path / "set.extract.yaml").write_text(json.dumps(whole), encoding="utf-8")
+    assert nodeids(pytester) == [f"set.extract.yaml::c{i}" for i in range(3)]
+    pytester.runpytest().assert_outcomes(passed=3)
+
+
+def test_no_item_has_a_callspec(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme")
+    items, _ = pytester.inline_genitems("--extract-model=m")
+    assert [item.nodeid for item in items] == ["acme.extract.yaml::acme[m]"]
+    assert not hasattr(items[0], "callspec")
+    assert items[0].location == ("acme.extract.yaml", 0, "acme[m]")
+
+
+def test_collect_only_reads_no_document(pytester: pytest.Pytester) -> None:
+    case = {"document": "fifo.pdf", "schema": SCHEMA, "gold": GOLD}
+    (pytester.path / "acme.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    document = pytester.path / "fifo.pdf"
+    document.write_bytes(b"not a PDF")
+    document.chmod(0)
+    assert nodeids(pytester) == ["acme.extract.yaml::acme"]
+
+
+@pytest.mark.parametrize(
+    ("args", "selected"),
+    [
+        pytest.param(["-k", "acme"], ["acme"], id="k"),
+        pytest.param(["-m", "slow"], ["beta"], id="m"),
+        pytest.param(["-m", "not slow"], ["acme"], id="not-m"),
+        pytest.param(["--deselect", "acme.extract.yaml::acme"], ["beta"], id="deselect"),
+        pytest.param(["acme.extract.yaml::acme"], ["acme"], id="node-id"),
+        pytest.param(["--ignore", "acme.extract.yaml"], ["beta"], id="ignore"),
+    ],
+)
+def test_selection(pytester: pytest.Pytester, write_case: Write, args: list[str], selected: list[str]) -> None:
+    pytester.makeini("[pytest]\nmarkers =\n    slow: takes long\naddopts = --strict-markers\n")
+    write_case("acme")
+    write_case("beta", marks=["slow"])
+    assert nodeids(pytester, *args) == [f"{name}.extract.yaml::{name}" for name in selected]
+
+
+def test_marks_act_as_on_any_item(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", BAD, marks=["xfail(reason='scanned upside down')"])
+    write_case("b", BAD, marks=["skip(reason='no')"])
+    write_case("c", marks=["xfail(strict=True)"])
+    result = pytester.runpytest("-rxs")
+    result.assert_outcomes(xfailed=1, skipped=1, failed=1)
+    result.stdout.fnmatch_lines(["XFAIL a.extract.yaml::a - scanned upside down*"])
+
+
+def test_an_unknown_mark_is_a_collection_error_under_strict_markers(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    pytester.makeini("[pytest]\naddopts = --strict-markers\n")
+    write_case("acme", marks=["slwo"])
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*acme.extract.yaml:1: *'slwo' not found in `markers`*"])
+
+
+def test_an_unknown_mark_warns_with_the_case_file_otherwise(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme", marks=["slwo"])
+    result = pytester.runpytest("-Wdefault")
+    result.stdout.fnmatch_lines(["*acme.extract.yaml:1: PytestUnknownMarkWarning: *slwo*"])
+
+
+def test_usefixtures_as_a_mark(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def noisy(request):
+            print("noisy for", request.node.name)
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: document.text
+        """
+    )
+    write_case("acme", marks=["usefixtures('noisy')"])
+    pytester.runpytest("-s").stdout.fnmatch_lines(["*noisy for acme*"])
+
+
+def test_last_failed(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", BAD)
+    write_case("b")
+    write_case("c", BAD)
+    pytester.runpytest().assert_outcomes(passed=1, failed=2)
+    assert nodeids(pytester, "--lf") == ["a.extract.yaml::a", "c.extract.yaml::c"]
+
+
+def test_stop_at_the_first_failure(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", BAD)
+    write_case("b", BAD)
+    pytester.runpytest("-x").assert_outcomes(failed=1)
+
+
+def test_junit_xml_holds_the_diff(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme", {**GOLD, "vendor": "ACME\x1b[31m"})
+    pytester.runpytest("--junitxml=out.xml").assert_outcomes(failed=1)
+    text = (pytester.path / "out.xml").read_text(encoding="utf-8")
+    assert re.search(r'<testcase classname="acme\.extract\.yaml" name="acme"', text)
+    assert "vendor" in text
+    assert "ACME GmbH" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("args", [[], ["-n0"], ["-n2"]], ids=["plain", "n0", "n2"])
+def test_the_whole_way(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    write_case("good")
+    write_case("bad", BAD)
+    write_case("cut", '{"vendor": ')
+    result = pytester.runpytest(*args)
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            '*vendor * mismatch *gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*',
+            "  truncated_json at line 1, column *",
+            "3 cases: 1 passed, 2 failed; *",
+            "unusable outputs: 1 truncated_json",
+        ]
+    )
+
+
+def test_random_order(pytester: pytest.Pytester, write_case: Write) -> None:
+    for name in "abcdef":
+        write_case(name)
+    first = nodeids(pytester)
+    assert len(first) == 6
+
+
+def test_reruns_call_the_extractor_again(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def extractor(request, pytestconfig):
+            def extract(document):
+                pytestconfig.calls = getattr(pytestconfig, "calls", 0) + 1
+                return document.text if pytestconfig.calls > 2 else "{}"
+            return extract
+        """
+    )
+    write_case("acme")
+    result = pytester.runpytest("--reruns=3", "--extract-results=r.jsonl")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
+    lines = Path("r.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["outcome"] for line in lines] == ["passed"]
+
+
+def test_a_time_out_breaks_the_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest, time
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: time.sleep(30)
+        """
+    )
+    write_case("slow", marks=["timeout(0.3, method='signal')"])
+    write_case("slow2", marks=["timeout(0.3, method='signal')"])
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])
+
+
+def test_an_extractor_that_skips_skips_the_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: pytest.skip("no key here")
+        """
+    )
+    write_case("acme")
+    result = pytester.runpytest("-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.no_fnmatch_line("*= extraction =*")
+
+
+def test_python_tests_run_beside_cases(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme")
+    pytester.makepyfile("def test_it(extract_model): assert extract_model is None")
+    pytester.runpytest().assert_outcomes(passed=2)

@@ -41,6 +41,7 @@ class BoundMetric:
 
     `threshold`: a comparison passes when score >= threshold.
     `reflexive`: two values equal as JSON (same type, same content) score 1 without calling `compare`.
+    `sure`: types whose equal values score 1 although not all equal values do (numbers, where the text "nan" does not).
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
     `explain`: the reason for a score below 1, computed only when somebody reads it.
     `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
@@ -56,6 +57,7 @@ class BoundMetric:
     params: Mapping[str, Json] = field(default_factory=dict)
     threshold: float = 1.0
     reflexive: bool = True
+    sure: frozenset[type] = frozenset()
     judged: bool = False
     aligns: bool = False
     instructions: str = ""

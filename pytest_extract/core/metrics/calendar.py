@@ -17,7 +17,7 @@ LONGEST: Final = 100
 
 
 class PartialDate(NamedTuple):
-    """A date known to the year, the month, the day or the second (UTC where the text names an offset)."""
+    """A date known to the year, the month, the day or the second (with an offset where the text names one)."""
 
     year: int
     month: int | None = None
@@ -81,19 +81,18 @@ def _with_time(found: PartialDate | None, hour: str | None, minute: str, second:
         moment = datetime(  # noqa: DTZ001 - the zone is read below
             found.year, found.month or 1, found.day, int(hour), int(minute or 0), int(second or 0)
         )
-        return found._replace(time=_in_utc(moment, zone))
-    except (ValueError, OverflowError):
+        return found._replace(time=_in_zone(moment, zone))
+    except ValueError:
         return None
 
 
-def _in_utc(moment: datetime, zone: str) -> datetime:
+def _in_zone(moment: datetime, zone: str) -> datetime:
     if not zone:
         return moment
     if zone in "Zz":
         return moment.replace(tzinfo=UTC)
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-    offset = timedelta(minutes=minutes if zone[0] == "+" else -minutes)
-    return moment.replace(tzinfo=timezone(offset)).astimezone(UTC)
+    return moment.replace(tzinfo=timezone(timedelta(minutes=minutes if zone[0] == "+" else -minutes)))
 
 
 def read_iso(text: str) -> PartialDate | None:

@@ -225,7 +225,7 @@ class LinearRegex:
                 return True
             reached = [self.steps[s].after[0] for s in current if (test := self.steps[s].test) and test(letter)]
             current = self._closure([*reached, self.start] if anywhere else reached, text, place + 1)
-            if not current:
+            if not current and not anywhere:
                 return False
         return 0 in current
 

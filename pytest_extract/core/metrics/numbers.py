@@ -75,6 +75,9 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
     )
 
 
+_NUMBERS = frozenset({int, float, bool})
+
+
 # --- ExtractBench
 
 
@@ -95,6 +98,7 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
         compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
         params=params,
         reflexive=not published,
+        sure=_NUMBERS,
         explain=explain_with(read_text),
         matrix=key_matrix(key),
         key=key,
@@ -134,6 +138,7 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         compare=compare,
         params=params,
         reflexive=not published,
+        sure=_NUMBERS,
         explain=explain_with(read_text),
         matrix=number_matrix(float_of(read_text), kernel, compare),
         near=number_near(rough(read_text), reach, compare, odd_key(read_text)),
@@ -230,6 +235,7 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         compare=compare,
         params=params,
         reflexive=not published,
+        sure=_NUMBERS if all(bound is None or bound >= 0 for bound in (rel, tolerance)) else frozenset(),
         explain=explain_with(read),
         matrix=number_matrix(float_of(read), kernel, compare),
     )

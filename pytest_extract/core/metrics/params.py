@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection
 
 from pytest_extract.core.metrics.base import Param
 from pytest_extract.core.values import Json
-from pytest_extract.errors import nearest
 
 Check = Callable[[Json], str | None]
 
@@ -82,9 +81,7 @@ def choice(names: Collection[str]) -> Check:
     def check(value: Json) -> str | None:
         if isinstance(value, str) and value in names:
             return None
-        return f"must be one of {', '.join(map(repr, names))}" + (
-            nearest(value, names) if isinstance(value, str) and "did you mean" in nearest(value, names) else ""
-        )
+        return f"must be one of {', '.join(map(repr, names))}"
 
     return check
 

@@ -130,13 +130,10 @@ _BINARY: Mapping[str, Fraction] = {
     name: Fraction(2**power) for name, power in {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}.items()
 }
 _TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
-    "°c": (Fraction(1), Fraction("273.15")),
-    "celsius": (Fraction(1), Fraction("273.15")),
-    "degc": (Fraction(1), Fraction("273.15")),
-    "°f": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
-    "fahrenheit": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
-    "degf": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
+    "c": (Fraction(1), Fraction("273.15")),
+    "f": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
 }
+_DEGREES = re.compile(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(celsius|fahrenheit)")
 
 
 @cache
@@ -157,7 +154,9 @@ def _caseless() -> Mapping[str, Unit]:
     names: dict[str, set[str]] = {}
     for name in _table():
         names.setdefault(name.casefold(), set()).add(name)
-    return {folded: _table()[next(iter(exact))] for folded, exact in names.items() if len(exact) == 1}
+    return {
+        folded: _table()[next(iter(exact))] for folded, exact in names.items() if len(exact) == 1 and len(folded) > 1
+    }
 
 
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -168,9 +167,10 @@ _STEP = re.compile(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
 def read_unit(text: str) -> Unit | None:
     """Read a unit expression; "" is the number one; None if a part of it is no known unit."""
     words = text.strip().translate(_POWERS)
-    alone = _TEMPERATURES.get(words.casefold().replace(" ", "").replace("degrees", "°").replace("º", "°"))
-    if alone is not None:
-        return Unit(alone[0], _BASES["temperature"], alone[1])
+    degrees = _DEGREES.fullmatch(words.casefold())
+    if degrees is not None:
+        factor, zero = _TEMPERATURES[(degrees[1] or degrees[2])[0]]
+        return Unit(factor, _BASES["temperature"], zero)
     factor, over, place = Fraction(1), False, 0
     dimensions: Dimensions = _NONE
     while place < len(words):

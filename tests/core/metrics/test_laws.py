@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.metrics import METRICS, PRESETS
-from pytest_extract.core.metrics.base import check_params, with_defaults
 from pytest_extract.core.semantics import SEMANTICS
+from tests.core.metrics.helpers import bound
 from tests.strategies import any_json
 
 SETTINGS = {
@@ -18,12 +18,6 @@ SETTINGS = {
 EXAMPLES = [(name, example) for name, spec in METRICS.items() for example in spec.examples]
 EXAMPLE_VALUES = st.sampled_from([value for _, e in EXAMPLES for value in (e.gold, e.extracted)])
 VALUES = any_json | EXAMPLE_VALUES | st.lists(EXAMPLE_VALUES, max_size=3)
-
-
-def bound(name, params, semantics):
-    spec = METRICS[name]
-    assert check_params(params, spec.params, name) == []
-    return spec.make(with_defaults(params, spec.params), semantics)
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[f"{n}-{i}" for i, (n, _) in enumerate(EXAMPLES)])

@@ -11,6 +11,7 @@ from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params, with_defaults
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import MISSING
+from tests.core.metrics.helpers import bound
 from tests.shared_data import jsonl
 
 DEFAULTS = {
@@ -19,12 +20,6 @@ DEFAULTS = {
     "number": "number_tolerance",
     "boolean": "boolean_exact",
 }
-
-
-def bound(name, params, semantics):
-    spec = METRICS[name]
-    assert check_params(params, spec.params, name) == []
-    return spec.make(with_defaults(params, spec.params), semantics)
 
 
 def configured(config, kind):

@@ -1,0 +1,14 @@
+"""Making a metric as scoring does: parameters checked, defaults filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.metrics.base import BoundMetric, check_params, with_defaults
+
+
+def bound(name: str, params: dict[str, Any] | None = None, semantics: Any = "ours") -> BoundMetric:
+    spec = METRICS[name]
+    assert check_params(params or {}, spec.params, name) == []
+    return spec.make(with_defaults(params or {}, spec.params), semantics)

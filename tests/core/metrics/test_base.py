@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.core.metrics import METRICS, params
+from pytest_extract.core.metrics.base import Param, check_params, with_defaults
+
+
+@pytest.mark.parametrize(
+    ("metric", "given", "problem"),
+    [
+        ("string_fuzzy", {"treshold": 0.8}, "string_fuzzy has no parameter 'treshold'; did you mean 'threshold'?"),
+        ("string_fuzzy", {"threshold": "high"}, "parameter 'threshold' must be a number from 0 to 1, not 'high'"),
+        ("string_fuzzy", {"case_sensitive": 1}, "parameter 'case_sensitive' must be true or false, not 1"),
+        ("number_tolerance", {"tolerance": -1}, "parameter 'tolerance' must be a number of 0 or more, not -1"),
+        ("number_tolerance", {"tolerance": "wide"}, "must be a number of 0 or more, not 'wide'"),
+        ("number_tolerance", {"tolerance": "nan"}, "must be a number of 0 or more, not 'nan'"),
+        ("number_tolerance", {"tolerance": True}, "must be a number of 0 or more, not True"),
+        ("number", {"rel": float("inf")}, "must be a number of 0 or more, not inf"),
+        ("numeric", {"tolerance": 1}, "must be a mapping with the numbers `rel`, `abs` or both, not 1"),
+        ("numeric", {"tolerance": {"abs": "1"}}, "must be a mapping with the numbers"),
+        ("numeric", {"tolerance": {"absolute": 1}}, "must be a mapping with the numbers"),
+        ("oneof", {}, "oneof needs the parameter 'values': the list of right values"),
+        ("oneof", {"values": None}, "oneof: parameter 'values' must be a list, not None"),
+        ("limited_text", {"max_length": 2.5}, "must be a whole number of 1 or more, not 2.5"),
+        ("date", {"order": "DYM"}, "must be one of 'DMY', 'MDY', 'YMD', not 'DYM'"),
+        ("date", {"formats": "%d.%m"}, "needs a year (%Y or %y)"),
+        ("date", {"formats": ["%Y", "%Q %Y"]}, "item 1 has the unknown directive %Q"),
+        ("date", {"formats": []}, "must be a list with at least one item"),
+        ("money", {"locale": "xx"}, "must be a locale such as 'en' or 'de-CH'"),
+        ("money", {"currency": "euro"}, "must be an ISO 4217 code such as 'EUR'"),
+        ("quantity", {"unit": "kgg"}, "must be a known unit such as 'kg' or 'm/s'"),
+        ("regex", {"pattern": "("}, "is no regular expression: missing ), unterminated subpattern"),
+        ("regex", {"pattern": r"(a)\1"}, "has a back reference, which cannot be matched in linear time"),
+        ("string_llm", {"model": "gpt"}, "belongs to the judge, which answers all fields alike"),
+        ("string_llm", {"prompt_template": "equal?"}, "must be a text that holds {gold}, {predicted}"),
+    ],
+)
+def test_a_bad_parameter_is_told(metric, given, problem):
+    problems = check_params(given, METRICS[metric].params, metric)
+    assert len(problems) == 1
+    assert problem in problems[0]
+
+
+def test_several_bad_parameters_are_told_at_once():
+    assert len(check_params({"threshold": 2, "case": 1}, METRICS["fuzzy"].params, "fuzzy")) == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "given"),
+    [
+        ("number_tolerance", {"tolerance": "0.5"}),
+        ("number_tolerance", {"tolerance": None}),
+        ("numeric", {"tolerance": {"abs": -1}}),
+        ("numeric", {"tolerance": {"rel": None}}),
+        ("money", {"locale": ["de_CH", "en"]}),
+        ("string_semantic", {"pass_threshold": 0.3, "additional_instructions": "ignore titles"}),
+    ],
+)
+def test_what_the_published_systems_take_is_taken(metric, given):
+    assert check_params(given, METRICS[metric].params, metric) == []
+
+
+def test_null_is_the_default():
+    known = [Param(name="a", check=params.boolean, default=True, doc="x")]
+    assert with_defaults({"a": None}, known) == {"a": True}
+    assert with_defaults({"a": False}, known) == {"a": False}
+
+
+def test_every_parameter_default_passes_its_own_check():
+    for spec in METRICS.values():
+        for param in spec.params:
+            if param.default is not None:
+                assert param.check(param.default) is None, (spec.name, param.name)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.core.metrics.helpers import bound
+
+
+@pytest.mark.parametrize(
+    ("params", "gold", "extracted", "score"),
+    [
+        ({}, "2024-03-15", "20240315", 1.0),
+        ({}, "2024-03-15", "2024-03-15T10:30:00Z", 1.0),
+        ({"time": True}, "2024-03-15", "2024-03-15T10:30:00Z", 0.0),
+        ({"time": True}, "2024-03-15T10:30", "2024-03-15T10:30:00+05:00", 1.0),
+        ({"time": True}, "2024-01-01T00:30+01:00", "2023-12-31T23:30Z", 1.0),
+        ({"time": True}, "0001-01-01T00:00+23:00", "9999-12-31T23:59-23:00", 0.0),
+        ({}, "2024-02-30", "2024-02-30", 1.0),
+        ({}, "2024-02-30", "2024-03-01", 0.0),
+        ({}, 2024, "2024", 1.0),
+        ({"order": "DMY"}, "2024-04-03", "03/04/2024", 1.0),
+        ({"order": "MDY"}, "2024-03-04", "03/04/2024", 1.0),
+        ({"order": "YMD"}, "2024-03-04", "2024. 3. 4.", 1.0),
+        ({"order": "YMD"}, "2024-03-04", "03/04/2024", 0.0),
+        ({"order": "DMY"}, "2024-03-15", "Freitag, 15. März 2024", 1.0),
+        ({"order": "DMY"}, "2024-03-15", "le 15 mars 2024", 1.0),
+        ({"order": "DMY"}, "2024-03-15", "15 de marzo de 2024", 1.0),
+        ({"order": "MDY"}, "2024-03-15", "Mar. 15th, 2024", 1.0),
+        ({"order": "DMY"}, "2024-03-15", "15.03.2024 10:30", 1.0),
+        ({"order": "DMY"}, "2024-03-15", "15.03.24", 0.0),
+        ({"formats": "%d.%m.%y"}, "15.03.24", "15.3.24", 1.0),
+        ({"formats": ["%d.%m.%y", "%B %Y"]}, "01.01.69", "1.1.70", 0.0),
+        ({"formats": ["%Y", "%y"]}, "1969", "69", 1.0),
+        ({"formats": ["%Y", "%y"]}, "2068", "68", 1.0),
+        ({"formats": "%d/%m/%Y %H:%M", "time": True}, "15/03/2024 9:30", "15/03/2024 09:30", 1.0),
+        ({"formats": "%d/%m/%Y"}, "2024-03-15", "15/03/2024", 0.0),
+        ({"formats": "100%% %Y"}, "100% 2024", "100%  2024", 1.0),
+        ({"partial": "either", "order": "DMY"}, "15.03.2024", "March 2024", 1.0),
+        ({"partial": "gold", "order": "DMY"}, "15.03.2024", "March 2024", 0.0),
+        ({"partial": "gold"}, "2024", "2024-12", 1.0),
+        ({"partial": "either"}, "2024-03", "2024-04-01", 0.0),
+        ({"tolerance_days": 1}, "2024-03-01", "2024-02-29", 1.0),
+        ({"tolerance_days": 1}, "2024-03", "2024-04", 0.0),
+        ({"order": "DMY"}, "unknown", "unknown", 1.0),
+        ({"order": "DMY"}, "1" * 200, "2024", 0.0),
+    ],
+)
+def test_dates(params, gold, extracted, score):
+    assert bound("date", params).compare(gold, extracted) == score
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "reason"),
+    [
+        ("2024-03-15", "2024-03-14", "2024-03-15 expected, got 2024-03-14, 1 day earlier"),
+        ("2024-03", "2024-05", "2024-03 expected, got 2024-05"),
+        ("2024-03-15", "2024-03", "known to the month, expected to the day"),
+        ("2024-03-15", "soon", 'not a date in the declared forms: "soon"'),
+    ],
+)
+def test_reasons(gold, extracted, reason):
+    assert bound("date").explain(gold, extracted) == reason
+
+
+def test_times_that_differ_are_told():
+    metric = bound("date", {"time": True})
+    assert metric.explain("2024-03-15T10:00", "2024-03-15T11:00") == "times differ"

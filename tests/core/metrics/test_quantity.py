@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from pytest_extract.core.metrics.units import read_unit
+from tests.core.metrics.helpers import bound
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("kWh", "3600000 J"),
+        ("m²", "10000 cm^2"),
+        ("N·m", "J"),
+        ("kg per m3", "0.001 g/cm³"),
+        ("kg m s-2", "N"),
+        ("MiB", "1048576 bytes"),
+        ("Mbit/s", "0.125 MB/s"),
+        ("µm", "0.001 mm"),
+        ("KG", "1000 g"),
+        ("lbs.", "453.59237 g"),
+        ("h", "60 min"),
+        ("bar", "100 kPa"),
+        ("%", "10000 ppm"),
+        ("nmi/h", "kn"),
+    ],
+)
+def test_equal_units(one, other):
+    metric = bound("quantity")
+    second = other if other[0].isdigit() else f"1 {other}"
+    assert metric.compare(f"1 {one}", second) == 1.0
+
+
+@pytest.mark.parametrize("text", ["kgg", "l/100 km", "k", "m//s x", "10"])
+def test_no_unit(text):
+    assert read_unit(text) is None
+
+
+def test_the_table_tells_apart_what_case_tells_apart():
+    milli, mega = read_unit("mW"), read_unit("MW")
+    assert milli is not None
+    assert mega is not None
+    assert mega.factor / milli.factor == Fraction(10**9)
+
+
+@pytest.mark.parametrize(
+    ("params", "gold", "extracted", "score"),
+    [
+        ({}, "-40 °C", "-40 °F", 1.0),
+        ({}, "0 °C", "273.15 K", 1.0),
+        ({}, "20 degrees Celsius", "20 °C", 1.0),
+        ({"unit": "kg"}, 5, "5000 g", 1.0),
+        ({"unit": "kg"}, "5", "5 kg", 1.0),
+        ({}, "5", 5, 1.0),
+        ({}, "5 kg", 5, 0.0),
+        ({"locale": "de"}, "1.234,5 m", "1,2345 km", 1.0),
+        ({}, "5 widgets", "5 widgets", 1.0),
+        ({}, "about 5 kg", "5 kg", 0.0),
+    ],
+)
+def test_quantities(params, gold, extracted, score):
+    assert bound("quantity", params).compare(gold, extracted) == score
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "reason"),
+    [
+        ("5 kg", "5 m", "units of different kinds"),
+        ("5 kg", "6 kg", "5 expected, got 6 (both in SI base units)"),
+        ("5 kg", "5 kgg", 'not a quantity: "5 kgg"'),
+    ],
+)
+def test_reasons(gold, extracted, reason):
+    assert bound("quantity").explain(gold, extracted) == reason

@@ -1,0 +1,129 @@
+"""Metrics of texts, lists and choices: equal, fuzzy, tokens, choices, sets, judged."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.core.metrics.helpers import bound
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "gold", "extracted", "score"),
+    [
+        ("text", {}, "e\u0301 a", "\u00e9\u00a0a", 1.0),
+        ("text", {}, ["a "], ["a"], 0.0),
+        ("exact", {}, "e\u0301", "\u00e9", 0.0),
+        ("exact", {}, {"a": [1, None]}, {"a": [1.0, None]}, 1.0),
+        ("boolean", {}, "yes", "yes", 1.0),
+        ("string_exact", {}, True, "True", 1.0),
+        ("string_exact", {}, {"a": 1, "b": 2}, {"b": 2, "a": 1}, 0.0),
+        ("string_case_insensitive", {}, "\ufb01ne", "FINE", 1.0),
+        ("boolean_exact", {}, 42, 42.0, 1.0),
+        ("boolean_exact", {}, 0, False, 0.0),
+        ("fuzzy", {}, "", "", 1.0),
+        ("fuzzy", {"case_sensitive": True}, "AB", "ab", 0.0),
+        ("fuzzy", {}, 5, 5.0, 1.0),
+        ("string_fuzzy", {}, 42, "42", 1.0),
+        ("string_fuzzy", {"case_sensitive": "false"}, "A", "a", 0.0),
+        ("token_f1", {}, None, "null", 1.0),
+        ("token_f1", {}, "A", "the", 1.0),
+        ("token_f1", {}, "A", "b", 0.0),
+        ("token_f1", {"drop_articles": False}, "A", "the", 0.0),
+        ("token_f1", {}, True, "true", 1.0),
+        ("token_f1", {}, 2.5, "2 5", 1.0),
+        ("contains", {}, "", "", 1.0),
+        ("contains", {"case_sensitive": True}, "Acme", "ACME", 0.0),
+        ("contains", {}, 5, 5, 1.0),
+        ("limited_text", {"max_length": 4, "min_length": 2}, "abcd", "a", 0.5),
+        ("limited_text", {"max_length": 4}, "abcdefgh", "abcdefgh", 1.0),
+        ("limited_text", {"max_length": 4}, "abcd", "abcdefgh", 0.5),
+        ("limited_text", {"max_length": 4}, "abcd", None, 0.0),
+        ("oneof", {"values": [None]}, "x", None, 1.0),
+        ("oneof_with_gold", {"values": [5]}, "five", 5.0, 1.0),
+        ("oneof_with_gold", {"values": [], "case_sensitive": True}, "a", "A", 0.0),
+        ("set", {"measure": "recall"}, ["a", "b"], ["a", "b", "c"], 1.0),
+        ("set", {"measure": "precision"}, ["a", "b"], ["a", "b", "c", "d"], 0.5),
+        ("set", {}, [], [], 1.0),
+        ("set", {}, [], ["a"], 0.0),
+        ("set", {"measure": "recall"}, [], ["a"], 0.0),
+        ("set", {"measure": "precision"}, ["a"], [], 0.0),
+        ("set", {"case_sensitive": False}, ["A"], ["a"], 1.0),
+        ("set", {}, ["a"], "a", 1.0),
+        ("set", {}, [1, True], [1.0, True], 1.0),
+        ("multiset", {"measure": "jaccard"}, ["a", "a"], ["a"], 0.5),
+        ("multiset", {}, None, [], 1.0),
+        ("string_semantic", {}, "e\u0301", "\u00c9", 1.0),
+        ("array_llm", {}, [1, 2], [2, 1], 0.0),
+    ],
+)
+def test_scores(metric, params, gold, extracted, score):
+    assert bound(metric, params).compare(gold, extracted) == pytest.approx(score, abs=1e-12)
+
+
+def test_the_judge_is_asked_about_unicode_forms_under_extract_bench():
+    assert bound("string_semantic", semantics="extract-bench").compare("e\u0301 x", "\u00e9 X") == 0.0
+    assert bound("string_semantic", semantics="extract-bench").compare("E  x", "e X") == 1.0
+
+
+@given(gold=st.text("ab c", max_size=300), extracted=st.text("ab c", max_size=300))
+def test_string_fuzzy_is_difflib_under_extract_bench(gold, extracted):
+    expected = difflib.SequenceMatcher(None, gold, extracted).ratio()
+    metric = bound("string_fuzzy", semantics="extract-bench")
+    assert metric.compare(gold, extracted) == expected
+    assert metric.matrix is not None
+    assert metric.matrix([gold, gold], [extracted, gold]).tolist() == [[expected, 1.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "gold", "extracted", "reason"),
+    [
+        ("text", {}, "Acme", "ACME", "texts differ only in case"),
+        ("text", {}, "Acme", "Acmo", "texts differ from character 4 on"),
+        ("text", {}, "Acme", "Acme Inc", "texts differ from character 5 on"),
+        ("exact", {}, "a b", "a  b", "texts differ only in white space or Unicode form"),
+        ("text", {}, "42", 42, "a string expected, got an integer"),
+        ("exact", {}, 1, 2, "values differ"),
+        ("fuzzy", {}, "kitten", "sitting", "similarity 0.571"),
+        ("fuzzy", {}, "7", 7, "a string expected, got an integer"),
+        ("token_f1", {}, "red old house", "red new house", "2 of 3 tokens found, 1 lost, 1 added"),
+        ("contains", {}, "a", "b", "the extracted text does not contain the gold text"),
+        ("contains", {}, "a", 1, "a string expected, got an integer"),
+        ("limited_text", {"max_length": 4}, "a", "abcde", "5 characters, allowed are 1 to 4"),
+        ("limited_text", {"max_length": 4}, "a", 5, "a string expected, got an integer"),
+        ("oneof", {"values": ["a"]}, "a", "b", '"b" is none of the 1 values'),
+        ("oneof_with_gold", {"values": ["a"]}, "x", "b", '"b" is neither the gold value nor one of the 1 others'),
+        ("set", {}, ["a", "b"], ["a", "c", "d"], "1 of 2 items missing, 2 added"),
+    ],
+)
+def test_reasons(metric, params, gold, extracted, reason):
+    explain = bound(metric, params).explain
+    assert explain is not None
+    assert explain(gold, extracted) == reason
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "threshold"),
+    [
+        ("string_fuzzy", {}, 0.8),
+        ("string_fuzzy", {"threshold": 0.95}, 0.95),
+        ("string_semantic", {}, 0.7),
+        ("semantic", {}, 1.0),
+        ("array_llm", {"pass_threshold": 1.0}, 1.0),
+        ("text", {}, 1.0),
+        ("set", {"threshold": 0.5}, 0.5),
+    ],
+)
+def test_thresholds(metric, params, threshold):
+    assert bound(metric, params).threshold == threshold
+
+
+def test_instructions_reach_the_judge():
+    template = "Is {gold} {predicted}? Answer as {structured_output_schema}."
+    metric = bound("string_llm", {"prompt_template": template, "additional_instructions": "Ignore titles."})
+    assert metric.judged
+    assert metric.instructions == "Is the gold value the extracted value? Answer as the answer.\nIgnore titles."
+    assert bound("array_llm").aligns

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -19,6 +21,7 @@ from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.llm_errors import failure_kind, is_final, retry_after, summary
 
 T = TypeVar("T")
+_IMPORT: Final = threading.Lock()
 _CLIENTS: Final = r"(?:litellm|openai|anthropic|pydantic|httpx|httpcore|aiohttp|tiktoken|tokenizers)(?:\.|$)"
 Message = Mapping[str, Json]
 
@@ -61,8 +64,7 @@ def load_litellm() -> Any:
     """Import litellm without its look-ups on the network at start; ConfigError, saying what to install, without it."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
-        with warnings.catch_warnings():  # its own deprecations are no business of a suite that turns warnings to errors
-            warnings.simplefilter("ignore")
+        with _IMPORT, _no_warnings_unless("litellm" in sys.modules):
             import litellm
     except ImportError as error:
         raise ConfigError(
@@ -71,6 +73,17 @@ def load_litellm() -> Any:
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     return litellm
+
+
+@contextmanager
+def _no_warnings_unless(imported: bool) -> Iterator[None]:  # noqa: FBT001
+    """Silence the import of litellm: its own deprecations would fail it in a suite that turns warnings to errors."""
+    if imported:  # the filters are the whole process's: not to be touched without need
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def complete(

@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         print(line)  # noqa: T201  # printing is the command
     if not agreements:
         print(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.verdicts}")  # noqa: T201
+        print("answers are kept there by a run with --extract-record=once")  # noqa: T201
         return 2
     return 1 if any(_misses(agreement, args) for agreement in agreements) else 0
 

@@ -21,7 +21,7 @@ from typing import Final
 from pytest_extract.cases.sources import Mistake, Source, errors_of, parse_source, read_text
 from pytest_extract.core.results import Question, Verdict
 from pytest_extract.core.values import Json, Step
-from pytest_extract.errors import CaseFileErrors, nearest
+from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
 from pytest_extract.judge.keys import pair_key
 
 KEYS: Final = ("gold", "extracted", "equal", "score", "instructions", "reason", "by")
@@ -65,8 +65,11 @@ class Overrides:
 
 
 def load_overrides(path: Path) -> Overrides:
-    """Read `verdicts.yaml`. Raises CaseFileErrors with every mistake and its place, CaseFileError if it is no YAML."""
-    source = parse_source(path, read_text(path), "yaml")
+    """Read `verdicts.yaml`. Raises CaseFileErrors with every mistake and its place."""
+    try:
+        source = parse_source(path, read_text(path), "yaml")
+    except CaseFileError as error:
+        raise CaseFileErrors([error]) from None
     mistakes = [Mistake(source, item.steps, item.message, place=item.place) for item in source.parsed.problems]
     found: dict[tuple[str, str | None], int] = {}
     overrides: list[Override] = []

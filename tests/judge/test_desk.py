@@ -259,6 +259,7 @@ def test_peoples_verdicts_win_over_kept_answers(tmp_path):
 
 
 MISTAKES = {
+    "no yaml": ("- {gold: [", "verdicts.yaml:"),
     "no list": ("gold: a", "verdicts.yaml:1:1: must be a list of verdicts"),
     "no mapping": ("- a", "a verdict is a mapping"),
     "unknown key": ("- {gold: a, extracted: b, equals: true}", "did you mean 'equal'?"),

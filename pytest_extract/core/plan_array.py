@@ -50,6 +50,7 @@ def array_plan(
     places, items = builder.items(listed, pattern, inside=inside)
     judging = aligning[0] if aligning else _default_judge(builder, said)
     align = _align(builder, said, items, judging, tuple_like=bool(places))
+    plain = is_plain(items) and all(map(is_plain, places))
     return Array(
         pattern=pattern,
         items=items,
@@ -60,8 +61,19 @@ def array_plan(
         field=not inside,
         empty_absent=builder.semantics.nulls == "absent" and not (builder.published and node.via_union),
         wrap=builder.published and node.via_union and bool(aligning),
-        plain=is_plain(items) and all(map(is_plain, places)),
+        plain=plain,
+        equal_first=plain and _equal_first(builder, align),
     )
+
+
+def _equal_first(builder: Builder, align: Align) -> bool:
+    """Whether lists that look equal are paired row by row.
+
+    Not where a judge or a project's aligner pairs (a look tells 0 and 0.0 not apart), nor by key under
+    struct-extract-eval, which leaves rows with unusable keys unpaired.
+    """
+    by_key = align.mode == "key" and builder.semantics.name == "struct-extract-eval"
+    return align.mode not in ("custom", "judge") and not by_key
 
 
 def _listed(builder: Builder, node: SchemaNode) -> SchemaNode:

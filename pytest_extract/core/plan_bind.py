@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, check_params, with_defaults
-from pytest_extract.core.plan_nodes import NOTHING, SCALARS, Align, Check, Transform
+from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.transforms import TRANSFORMS
@@ -76,7 +76,7 @@ class Binder:
             name, params = PRESETS[name]
         spec = self._metrics.get(name)
         if spec is None:
-            known = {*self._metrics, *self._extensions.batches, "skip"}
+            known = {*self._metrics, *self._extensions.batches, *(("skip",) if use.preset else ())}
             report(f"no metric {name!r}{nearest(name, known)}", use.where)
             return None
         problems = check_params(params, spec.params, f"metric {name!r}")
@@ -103,7 +103,7 @@ class Binder:
             if self._judge_mode != "llm":
                 compare = likeness.compare if self._judge_mode == "fuzzy" else metric.compare
                 metric, likeness = replace(metric, compare=compare, judged=False), None
-        fast = SCALARS if metric.reflexive else NOTHING
+        fast = SCALARS if metric.reflexive else metric.sure
         return Check(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
 
     def _likeness(self, metric: BoundMetric) -> BoundMetric:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from typing import Final
 
 from pytest_extract.core.pattern import (
@@ -15,7 +16,20 @@ from pytest_extract.core.pattern import (
 )
 from pytest_extract.core.plan_array import array_plan
 from pytest_extract.core.plan_bind import Binder
-from pytest_extract.core.plan_nodes import Check, Choice, Entry, Lazy, Leaf, NOTHING, Object, Plan, Skip
+from pytest_extract.core.plan_nodes import (
+    NOTHING,
+    SCALARS,
+    Bulk,
+    Check,
+    Choice,
+    Entry,
+    Lazy,
+    Leaf,
+    Object,
+    Places,
+    Plan,
+    Skip,
+)
 from pytest_extract.core.schema import Schema, SchemaNode
 from pytest_extract.core.schema_config import Annotation, Report
 from pytest_extract.core.schema_source import Key
@@ -92,8 +106,9 @@ class Builder:
 
     def _node(self, node: SchemaNode, pattern: str, *, inside: bool) -> Plan:
         said = self.said(node, pattern)
-        metrics = said.metrics if said is not None else None
-        if self.published and ((node.bare_union and not metrics) or "anyOf[" in pattern):
+        override = self._overrides.get(pattern)
+        bare = node.bare_union and (override is None or override.metrics is None)
+        if self.published and (bare or "anyOf[" in pattern):
             # the published program never scores these; here they are leaf results
             inside = True
         if said is not None and said.skip:
@@ -182,6 +197,7 @@ class Builder:
         structure: Plan | None = None,
     ) -> Plan:
         """Compile a value that is compared as one."""
+        listed = self.semantics.nulls == "absent" and node.types == ("array",) and not (self.published and node.via_union)
         typed = self.published and node.types and not node.via_union
         if not checks:
             return Skip(pattern=pattern, field=not inside, never=True)
@@ -191,6 +207,7 @@ class Builder:
             field=not inside,
             types=frozenset(node.types) if typed else None,
             structure=structure if self.semantics.name == "struct-extract-eval" else None,
+            empty_absent=listed,
         )
 
     def default_leaf(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
@@ -243,7 +260,7 @@ class Builder:
 
     def _object(self, node: SchemaNode, checks: tuple[Check, ...], pattern: str, *, inside: bool) -> Object:
         entries = [
-            _entry(name, _unscored(self.build(key, property_pattern(pattern, name), inside=inside)))
+            _entry(name, _unscored(self.build(key, property_pattern(pattern, name), inside=inside)), field=not inside)
             for name, key in node.properties.items()
         ]
         further = any_property_pattern(pattern)
@@ -260,6 +277,8 @@ class Builder:
             pattern=pattern,
             entries=tuple(entries),
             names=frozenset(node.properties),
+            places=Places(tuple(node.properties)),
+            bulk=None if checks else bulk(entries),
             patterns=patterns,
             other=other,
             extra=extra,  # type: ignore[arg-type]  # one of its three words
@@ -280,6 +299,15 @@ class Builder:
         return places, self.build(node.items, items_pattern(pattern), inside=inside)
 
 
+def bulk(entries: list[Entry]) -> Bulk | None:
+    """Lay out an object's properties to be compared all at once; None unless they are plain leaves."""
+    if len(entries) < 2 or not all(entry.fast for entry in entries):
+        return None
+    names, _, patterns, metrics, params, weights, fast = zip(*entries, strict=True)
+    odd = tuple((index, kinds) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
+    return Bulk(itemgetter(*names), patterns, metrics, params, weights, odd)
+
+
 def _batches(plan: Plan) -> tuple[Check, ...]:
     return plan.checks if isinstance(plan, Leaf) else ()
 
@@ -291,10 +319,9 @@ def _unscored(plan: Plan) -> Plan:
     return plan
 
 
-def _entry(name: str, plan: Plan) -> Entry:
+def _entry(name: str, plan: Plan, *, field: bool) -> Entry:
     """Lay out a property for the walk; a leaf with one plain check can be compared without a call."""
-    usual = isinstance(plan, Leaf) and len(plan.checks) == 1 and plan.by_type is None and not plan.skipped
-    if isinstance(plan, Leaf) and usual:
+    if isinstance(plan, Leaf) and len(plan.checks) == 1 and plan.by_type is None and plan.field is field:
         check = plan.checks[0]
         return Entry(name, plan, plan.pattern, check.metric.name, check.metric.params, check.weight, check.fast)
     return Entry(name, plan, plan.pattern, "", {}, 1.0, NOTHING)

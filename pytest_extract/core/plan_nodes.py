@@ -14,7 +14,7 @@ from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.schema import SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import FieldPath, Json, Step
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
@@ -47,6 +47,7 @@ class Leaf:
     types: JSON types that the schema declares, where another type is a mismatch whatever the metric says.
     by_type: checks by the gold value's JSON type, where the schema does not say one; then `checks` is for the rest.
     structure: what stands below, for a container that is missing on one side (struct-extract-eval).
+    empty_absent: it is an array, of which `[]` counts as absent.
     """
 
     pattern: str
@@ -55,6 +56,7 @@ class Leaf:
     types: frozenset[str] | None = None
     by_type: Mapping[str, tuple[Check, ...]] | None = None
     structure: Plan | None = None
+    empty_absent: bool = False
     skipped: bool = False
 
 
@@ -81,6 +83,42 @@ class Entry(NamedTuple):
     fast: frozenset[type]
 
 
+class Bulk(NamedTuple):
+    """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
+
+    `values`: takes them out of an object in order. `odd`: places whose values are sure of fewer types than scalars.
+    """
+
+    values: Callable[[Any], tuple[Json, ...]]
+    patterns: tuple[str, ...]
+    metrics: tuple[str, ...]
+    params: tuple[Mapping[str, Json], ...]
+    weights: tuple[float, ...]
+    odd: tuple[tuple[int, frozenset[type]], ...]
+
+
+MOST_PLACES: Final = 1_024
+
+
+class Places:
+    """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
+
+    __slots__ = ("_kept", "_names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
+
+    def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
+        """Return the paths below `path`."""
+        found = self._kept.get(path)
+        if found is None:
+            found = tuple([FieldPath((*path, name)) for name in self._names])
+            if len(self._kept) < MOST_PLACES:
+                self._kept[path] = found
+        return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Object:
     """An object scored property by property.
@@ -88,11 +126,14 @@ class Object:
     checks: metrics on the object itself; `descend`: its properties are scored as well.
     extra: what keys that nothing declares are: compared with gold's, hallucinations, or ignored.
     other: the plan for such keys where the schema or the semantics have one.
+    places, bulk: what makes the walk fast.
     """
 
     pattern: str
     entries: tuple[Entry, ...]
     names: frozenset[str]
+    places: Places
+    bulk: Bulk | None = None
     patterns: tuple[tuple[re.Pattern[str], Plan], ...] = ()
     other: Plan | None = None
     extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
@@ -138,6 +179,7 @@ class Array:
     checks: further metrics that compare the two lists as one value.
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
     plain: every check below gives 1.0 for equal values, so equal rows fit each other best.
+    equal_first: whether lists that look equal are paired row by row without more ado.
     """
 
     pattern: str
@@ -150,6 +192,7 @@ class Array:
     empty_absent: bool = True
     wrap: bool = False
     plain: bool = True
+    equal_first: bool = True
     skipped: bool = False
 
 
@@ -206,7 +249,7 @@ def is_plain(plan: Plan) -> bool:
     match plan:
         case Leaf():
             every = plan.checks if plan.by_type is None else sum(plan.by_type.values(), plan.checks)
-            return all(check.fast or (check.metric.reflexive and check.batch is None) for check in every)
+            return all(check.fast and check.batch is None for check in every)
         case Skip():
             return True
         case Object():

@@ -32,8 +32,7 @@ def reclassify_nulls(
 
     found = []
     for result in results:
-        undecided = result.status is Status.JUDGE_ERROR and result.metric != STRUCTURE
-        if result.status not in SCORED and not undecided:
+        if result.status not in SCORED:
             found.append(result)
             continue
         sides = transformed(result)

@@ -35,6 +35,8 @@ def walk_leaf(
             values, problem = transformed(check, ours, extracted)
         no_gold = values[0] is MISSING or (run.absent and values[0] is None)
         none = values[1] is MISSING or (run.absent and values[1] is None)
+        if leaf.empty_absent:
+            no_gold, none = no_gold or values[0] == [], none or values[1] == []
         if no_gold and none:
             _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
         elif no_gold or none:

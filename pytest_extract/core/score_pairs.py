@@ -8,8 +8,9 @@ from typing import NamedTuple
 from pytest_extract.core.columns import Column, PairScore
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.plan_nodes import Check, Entry, Leaf, Object, Plan, Skip
+from pytest_extract.core.plan_nodes import Check, Entry, Leaf, Object, Places, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_leaf import transformed
 from pytest_extract.core.score_run import SCORED, Run, equal, there
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -41,15 +42,21 @@ def rows_of(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Jso
 
 def _whole(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
     """Return rows as one column: by their metric where they are plain values."""
-    if isinstance(items, Leaf) and (check := single_check(items)) is not None:
+    if isinstance(items, Leaf) and (check := single_check(items)) is not None and _typed(items, [*gold, *extracted]):
         return leaf_column(run, check, gold, extracted)
     return Column(gold=gold, extracted=extracted, pair=pair_score(run, items))
 
 
 def single_check(leaf: Leaf) -> Check | None:
     """Return a leaf's one check, where the leaf is scored by nothing else."""
-    plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and leaf.types is None
+    plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and not leaf.empty_absent
     return leaf.checks[0] if plain_leaf and leaf.checks[0].batch is None else None
+
+
+def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
+    """Whether no value is of a type that the schema rules out."""
+    types = leaf.types
+    return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
 
 
 def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
@@ -57,7 +64,7 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
     if isinstance(plan, Skip):
         return []
     ours, theirs = _values(gold, name), _values(extracted, name)
-    if isinstance(plan, Leaf) and (check := single_check(plan)) is not None:
+    if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
         return [leaf_column(run, check, ours, theirs)]
     return [Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))]
 
@@ -97,7 +104,7 @@ def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequen
     if all(rest is MISSING for side in sides for rest in side):
         return []
     rest = Object(
-        pattern=items.pattern, entries=(), names=frozenset(), patterns=items.patterns,
+        pattern=items.pattern, entries=(), names=frozenset(), places=Places(()), patterns=items.patterns,
         other=items.other, extra="compare", field=False,
     )  # fmt: skip
     return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]

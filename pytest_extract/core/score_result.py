@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +31,7 @@ class Score:
     def __init__(
         self,
         scored: Scored,
-        document: DocumentScore,
+        document: Callable[[], DocumentScore],
         semantics: Semantics,
         *,
         failure: Failure | None = None,
@@ -43,11 +44,15 @@ class Score:
         self.failure = failure
         self.semantics: str = semantics.name
         self.questions_asked = questions_asked
-        self._document = document
+        self._document_of = document
         self._empty = semantics.empty_rate
 
     def __repr__(self) -> str:
         return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
+
+    @cached_property
+    def _document(self) -> DocumentScore:
+        return self._document_of()
 
     @cached_property
     def gates(self) -> Gates:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import repeat
 from typing import Final
 
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.plan_nodes import SCALARS, Array, Choice, Lazy, Leaf, Object, Plan, Skip
+from pytest_extract.core.plan_nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema_fit import type_fits
+from pytest_extract.core.score_equal import keep_equal
 from pytest_extract.core.score_leaf import one_sided, readings, walk_leaf, walk_skip
-from pytest_extract.core.score_run import DEEPEST, NO_PARAMS, Path, Run, equal, there
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.score_run import DEEPEST, Path, Run, equal, there
+from pytest_extract.core.values import MISSING, Json, Missing
 
 EMPTY: Final[dict[str, Json]] = {}
-_new = tuple.__new__
+_new: Final = tuple.__new__
+_NONES: Final = repeat(None)
 
 
 def walk_object(
     run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an object on both sides, whatever stands in its place."""
+    if obj.bulk is not None and type(gold) is dict and type(extracted) is dict:
+        where = None if at is None else obj.places.of(at)
+        if keep_equal(run, obj, (gold,), (extracted,), obj.places.of(path), where):
+            return
     if run.accept:
         gold = accepted(run, obj, gold, extracted, path)
     if type(gold) is dict and type(extracted) is dict:
@@ -47,26 +53,25 @@ def _properties(
     """Score the declared properties, then what is not declared. The loop is the engine's hottest: no calls in it."""
     keep, keep_field = run.leaves.append, run.fields.append
     is_field, walkers, free = obj.field, run.walkers, run.free
+    quiet = run.absent and not (run.both_passed and is_field)
     match, no = Status.MATCH, MISSING
-    for name, plan, pattern, metric, params, weight, fast in obj.entries:
+    wheres = _NONES if at is None else obj.places.of(at)
+    rows = zip(obj.entries, obj.places.of(path), wheres, strict=False)  # the Nones never end
+    for (name, plan, pattern, metric, params, weight, fast), place, where in rows:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs:
-            where = None if at is None else _new(FieldPath, (*at, name))
-            result = _new(
-                FieldResult,
-                (
-                    _new(FieldPath, (*path, name)), pattern, metric, params, match, 1.0, True,
-                    ours, theirs, None, weight, where,
-                ),
-            )  # fmt: skip
+            values = (place, pattern, metric, params, match, 1.0, True, ours, theirs, None, weight, where)
+            result = _new(FieldResult, values)
             keep(result)
             if is_field:
                 keep_field(result)
+        elif quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
+            run.vacuous += 1
         elif free and (ours is no or theirs is no):
-            _half(run, plan, ours, theirs, (*path, name), None if at is None else (*at, name))
+            _half(run, plan, ours, theirs, place, where)
         else:
-            walkers[type(plan)](run, plan, ours, theirs, (*path, name), None if at is None else (*at, name))
+            walkers[type(plan)](run, plan, ours, theirs, place, where)
     if obj.groups:
         from pytest_extract.core.score_batch import score_groups
 
@@ -75,6 +80,8 @@ def _properties(
         names = obj.names
         if not extracted.keys() <= names or not (free or gold.keys() <= names):
             _undeclared(run, obj, gold, extracted, path, at)
+        elif run.both_passed and obj.other is not None and not isinstance(obj.other, Lazy):
+            run.walk(obj.other, no, no, (*path, "*"), None)
 
 
 def _half(
@@ -176,7 +183,7 @@ def _absent_properties(run: Run, obj: Object, path: Path, at: Path | None) -> No
     for entry in obj.entries:
         if not isinstance(entry.plan, Lazy):
             run.walk(entry.plan, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
-    if obj.other is not None and not isinstance(obj.other, Lazy | Object):
+    if obj.other is not None and not isinstance(obj.other, Lazy):
         run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
 
 

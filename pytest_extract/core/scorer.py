@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_extract.core.extensions import Extensions
@@ -75,7 +76,7 @@ class Scorer:
             asked += len(scored.questions)
             known |= ask(judge, scored.questions)
             scored = self._walk(gold, extracted, known, rules, UNDECIDED)
-        document = self._document.of(gold, extracted, failure=failure, modality=modality, config=config)
+        document = partial(self._document.of, gold, extracted, failure=failure, modality=modality, config=config)
         return Score(scored, document, self.program.semantics, failure=failure, questions_asked=asked)
 
     def score_text(
@@ -113,7 +114,9 @@ class Scorer:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
         scored = scored._replace(fields=_all_failed(scored.fields), leaves=_all_failed(scored.leaves))
-        document = self._document.of(gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
+        document = partial(
+            self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates)
+        )
         return Score(scored, document, self.program.semantics, failure=failure)
 
     def _walk(

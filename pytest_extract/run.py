@@ -44,6 +44,11 @@ class Plan:
     needed: int = 1
     to_the_end: bool = False
 
+    @property
+    def sure(self) -> int:
+        """Repeats that run however the others end; the rest hangs on whether the verdict is settled."""
+        return self.of if self.to_the_end else min(self.needed, self.of - self.needed + 1)
+
 
 def plan_of(case: Case, repeat: int | None = None) -> Plan:
     """Take the case's own `repeat`, or `repeat` from the command line.

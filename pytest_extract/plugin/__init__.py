@@ -98,6 +98,7 @@ class SessionHooks:
         self.config = config
         self.key = key
         self.mistaken_files = 0
+        self.run_uid: str | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:  # noqa: D102
@@ -109,6 +110,7 @@ class SessionHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: D102
+        self.run_uid = node.workerinput["testrunuid"]
         if self.config.stash[self.key].budget is not None:
             from pytest_extract.plugin.start import share_purse
 
@@ -120,7 +122,7 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Run the good cases although others have mistakes; a broken Python file still stops the run."""
-        if self.mistaken_files and self.mistaken_files == session.testsfailed:
+        if self.mistaken_files and self.mistaken_files == session.testsfailed and not session.shouldfail:
             session.config.option.continue_on_collection_errors = True
 
     @pytest.hookimpl(tryfirst=True)
@@ -143,7 +145,7 @@ class SessionHooks:
         if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.gather" in sys.modules:
             from pytest_extract.plugin.finish import finish
 
-            finish(session)
+            finish(session, self.run_uid)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.gather" in sys.modules:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 class Calls:
     """The one place where outputs come from. `extraction` is what a scheduler that calls ahead stands in for."""
 
-    def __init__(self, settings: Settings, root: Path, purse: Purse | None) -> None:
+    def __init__(
+        self, settings: Settings, root: Path, purse: Purse | None, slots: AbstractContextManager[object]
+    ) -> None:
         self._settings = settings
         self._root = root
         self._purse = purse
+        self._slots = slots
         self.loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
         self._recordings = Recordings(settings.recordings, settings.record)
@@ -46,15 +50,21 @@ class Calls:
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
+        if self.past is not None or self._settings.record == "off":
+            return self.extraction_with(item, index, None if self.past else self.extractor_for(item))
+        extractor, error = self._extractor_or_error(item)
+        return self._recorded(item, index, extractor, error)
+
+    def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
+        """Return the output of repeat `index` by an extractor that is there already; safe in any thread."""
         if self.past is not None:
             return self.past.extraction(item, index)
         if self._settings.record == "off":
-            return self._call(item, self.extractor_for(item))
-        return self._recorded(item, index)
+            return self._call(item, extractor)
+        return self._recorded(item, index, extractor, None)
 
-    def _recorded(self, item: ExtractItem, index: int) -> Extraction:
+    def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
         """Look for a recording first: it may stand in also for an extractor that cannot be made here (no key in CI)."""
-        extractor, error = self._extractor_or_error(item)
         key = self._key(item, extractor, index)
         try:
             found = self._recordings.lookup(key)
@@ -102,21 +112,22 @@ class Calls:
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
-        if self._purse is not None:
-            self._purse.check()
         case = item.case
-        extraction = call_extractor(
-            extractor,
-            loop=self.loop,
-            document=case.document,
-            schema=case.schema,
-            question=case.question,
-            prompt=None if case.prompt is None else case.prompt.text,
-            model=item.arm.model,
-            case=case,
-        )
-        if self._purse is not None and not extraction.recorded:
-            self._purse.spend(extraction.cost_usd)
+        with self._slots:
+            if self._purse is not None:
+                self._purse.check()
+            extraction = call_extractor(
+                extractor,
+                loop=self.loop,
+                document=case.document,
+                schema=case.schema,
+                question=case.question,
+                prompt=None if case.prompt is None else case.prompt.text,
+                model=item.arm.model,
+                case=case,
+            )
+            if self._purse is not None and not extraction.recorded:
+                self._purse.spend(extraction.cost_usd)
         return extraction
 
     def pay(self, judged: JudgeSpending) -> None:

@@ -12,6 +12,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.plugin.gather import Gathered, gathered_of
 from pytest_extract.plugin.session import started_run
 from pytest_extract.plugin.show import write_lines
+from pytest_extract.plugin.slots import remove_slots
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, number, safe_prose
 from pytest_extract.report.summary import forecast_lines, measure_means, summary_lines
@@ -20,13 +21,18 @@ NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
-def finish(session: pytest.Session) -> None:
-    """Close what is open; turn a green exit status red where cases were left out or the suite gate fails."""
+def finish(session: pytest.Session, run_uid: str | None) -> None:
+    """Close what is open; turn a green exit status red where cases were left out or the suite gate fails.
+
+    `run_uid` is what xdist calls the run, None without it.
+    """
     gathered = gathered_of(session.config)
     gathered.close()
     run = started_run(session.config)
     if run is not None:
-        run.calls.close()
+        run.close()
+    if run_uid is not None:
+        remove_slots(run_uid)
     if session.exitstatus != pytest.ExitCode.OK or hasattr(session.config, "workerinput"):
         return
     if any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):

@@ -163,6 +163,7 @@ class ExtractItem(pytest.Item):
 
     def teardown(self) -> None:
         """Let go of the document, so that ten thousand need not fit in memory."""
+        run_of(self.config).finish_item(self)
         self.case.document.release()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:

@@ -19,12 +19,14 @@ from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
 from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.slots import slot_folder, slots_of
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast
 from pytest_extract.run import plan_of, run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Prompt
+    from pytest_extract.plugin.ahead import Ahead
     from pytest_extract.plugin.items import ExtractItem
 
 _RUN = pytest.StashKey["Run"]()
@@ -76,6 +78,12 @@ def purse_file(config: pytest.Config) -> Path:
     return config.stash[_PURSE_FILE]
 
 
+def shared_slots(config: pytest.Config) -> Path | None:
+    """Return the folder of the slots that all xdist workers share; None where there is one process."""
+    shared: dict[str, str] = getattr(config, "workerinput", {})
+    return slot_folder(shared["testrunuid"]) if "testrunuid" in shared else None
+
+
 class Run:
     """Settings, arms, shared inputs and callers of one session in one process."""
 
@@ -84,7 +92,13 @@ class Run:
         self.settings: Settings = config.stash[SETTINGS]
         self.sources = SchemaCache(partial(compile_schema, judge_mode=self.settings.judge))
         self.mistakes_beside_good_cases = False
-        self.calls = Calls(self.settings, config.rootpath, purse_of(config, self.settings.budget))
+        self.calls = Calls(
+            self.settings,
+            config.rootpath,
+            purse_of(config, self.settings.budget),
+            slots_of(shared_slots(config), self.settings.concurrency),
+        )
+        self._ahead: Ahead | None = None
         self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         if self.calls.past is not None and self.arms == (Arm(),):
             self.arms = self.calls.past.arms or self.arms
@@ -140,19 +154,39 @@ class Run:
             item.error = item.error or error
 
         before = self._judges.spent()
+        plan, judge, ahead = plan_of(item.case, self.settings.repeat), self.judge_for(item), self._ahead_of(item)
+        ahead.begin(item, plan, judge)
         result = run_case(
             item.case,
-            lambda index: self.calls.extraction(item, index),
+            lambda index: ahead.extraction(item, index),
             nodeid=item.nodeid,
             file=item.nodeid.partition("::")[0],
             arm=item.arm,
-            judge=self.judge_for(item),
-            plan=plan_of(item.case, self.settings.repeat),
+            judge=judge,
+            plan=plan,
             on_error=keep,
         )
         item.judged = self._judges.spent() - before
         self.calls.pay(item.judged)
         return result
+
+    def _ahead_of(self, item: ExtractItem) -> Ahead:
+        if self._ahead is None:
+            from pytest_extract.plugin.ahead import Ahead
+
+            self._ahead = Ahead(item.session, self)
+        return self._ahead
+
+    def finish_item(self, item: ExtractItem) -> None:
+        """Let go of what was called ahead for an item that did not come to use it."""
+        if self._ahead is not None:
+            self._ahead.forget(item)
+
+    def close(self) -> None:
+        """End the calls; what is under way is given up."""
+        if self._ahead is not None:
+            self._ahead.close()
+        self.calls.close()
 
     def forecast(self, item: ExtractItem) -> Forecast:
         """Say what running a case would take."""
@@ -163,6 +197,15 @@ class Run:
         if not item.case.scorer.needs_judge:
             return None
         return self._judges.desk_for(item.fixture(arms.JUDGE))
+
+    def judge_ahead(self, item: ExtractItem) -> Judge | None:
+        """Return the judge of an item whose turn has not come, where it can be known."""
+        if not item.case.scorer.needs_judge:
+            return None
+        from pytest_extract.plugin.upcoming import made
+
+        known, user = made(item, arms.JUDGE)
+        return self._judges.desk_for(user) if known else None
 
     # showing
 

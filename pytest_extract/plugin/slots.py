@@ -1,0 +1,86 @@
+"""At most N calls in flight: in this process, or over all xdist workers of a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+_POLL_S = 0.01
+
+
+class SharedSlots:
+    """N lock files in a folder that all workers know; the system frees the lock of a worker that dies."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._paths = [folder / f"slot-{number}" for number in range(count)]
+        self._held = threading.local()
+
+    def __enter__(self) -> None:
+        held = _held(self._paths)
+        held.__enter__()
+        self._held.stack = [*getattr(self._held, "stack", ()), held]
+
+    def __exit__(self, *failure: object) -> None:
+        self._held.stack.pop().__exit__(None, None, None)
+
+
+def slots_of(folder: Path | None, count: int) -> AbstractContextManager[object]:
+    """Return the slots of a run; `folder` (from `slot_folder`) where it has several processes."""
+    return threading.BoundedSemaphore(count) if folder is None else SharedSlots(folder, count)
+
+
+def slot_folder(run_uid: str) -> Path:
+    """Return the folder of the run that xdist calls `run_uid`: every worker knows it without being told."""
+    return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
+
+
+def remove_slots(run_uid: str) -> None:
+    """Remove the folder, if the run ever made one."""
+    shutil.rmtree(slot_folder(run_uid), ignore_errors=True)
+
+
+@contextmanager
+def _held(paths: list[Path]) -> Iterator[None]:
+    file = _wait_for_one(paths)
+    try:
+        yield
+    finally:
+        os.close(file)  # and with it the lock
+
+
+def _wait_for_one(paths: list[Path]) -> int:
+    while True:
+        for path in paths:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            if _lock(file):
+                return file
+            os.close(file)
+        time.sleep(_POLL_S)
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _lock(file: int) -> bool:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

@@ -89,8 +89,8 @@ _HOMES = {
 
 __all__ = [
     "MISSING",
-    "Alignment",
     "AlignerSpec",
+    "Alignment",
     "BatchMetric",
     "BoundMetric",
     "CaseFileError",

@@ -39,9 +39,7 @@ def score(
     scorer = compile_schema(
         schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions, post_process=post_process
     )
-    return scorer.score(
-        gold, extracted, judge=judge, modality=modality, gates=gates, accept=accept, absent=absent
-    )
+    return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, accept=accept, absent=absent)
 
 
 def score_text(

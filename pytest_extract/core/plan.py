@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -127,7 +127,7 @@ def _check_patterns(said: Mapping[str, Annotation], builder: Builder, problems: 
             problems.add(SchemaError(f"the schema has no field {pattern!r}{hint}", override=pattern))
 
 
-def _post(value: Json, problems: _Problems) -> Sequence[NamedUse]:
+def _post(value: Json, problems: _Problems) -> tuple[NamedUse, ...]:
     if value is None:
         return ()
     return parse_post(value, lambda message, path: problems.add(SchemaError(f"{message} (post-processor {path})")))

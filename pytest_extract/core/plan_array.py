@@ -91,9 +91,7 @@ def _default_judge(builder: Builder, said: Annotation | None) -> Check | None:
     return builder.adjusted((builder.binder.array_default(),), said)[0]
 
 
-def _align(
-    builder: Builder, said: Annotation | None, items: Plan, judging: Check | None, *, tuple_like: bool
-) -> Align:
+def _align(builder: Builder, said: Annotation | None, items: Plan, judging: Check | None, *, tuple_like: bool) -> Align:
     if said is not None and said.align is not None:
         found = builder.binder.align(said.align, builder.report)
         if found is not None and found.mode != "judge":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
 from typing import Final
@@ -146,8 +146,8 @@ class Builder:
     def has_children(self, node: SchemaNode) -> bool:
         """Whether a container is scored by what is in it."""
         if node.types == ("object",):
-            further = self.semantics.name != "struct-extract-eval" and (node.patterns or isinstance(node.additional, tuple))
-            return bool(node.properties or further)
+            further = node.patterns or isinstance(node.additional, tuple)
+            return bool(node.properties or (further and self.semantics.name != "struct-extract-eval"))
         return node.types == ("array",) and (node.items is not None and self.schema.node(node.items).said)
 
     def structure(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
@@ -197,7 +197,7 @@ class Builder:
         structure: Plan | None = None,
     ) -> Plan:
         """Compile a value that is compared as one."""
-        listed = self.semantics.nulls == "absent" and node.types == ("array",) and not (self.published and node.via_union)
+        listed = self.semantics.nulls == "absent" and node.types == ("array",)
         typed = self.published and node.types and not node.via_union
         if not checks:
             return Skip(pattern=pattern, field=not inside, never=True)
@@ -207,13 +207,14 @@ class Builder:
             field=not inside,
             types=frozenset(node.types) if typed else None,
             structure=structure if self.semantics.name == "struct-extract-eval" else None,
-            empty_absent=listed,
+            empty_absent=listed and not (self.published and node.via_union),
         )
 
     def default_leaf(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
         """Compile a leaf without a metric of its own."""
         if not self.semantics.defaults and node.dangling is None:
-            self.report("a leaf needs `x-eval-compare` (or `x-eval-skip: true`) under struct-extract-eval", node.pointer)
+            wanted = "`x-eval-compare`, or `x-eval-skip: true`"
+            self.report(f"a leaf needs {wanted} under the semantics struct-extract-eval", node.pointer)
             return Skip(pattern=pattern, field=not inside, never=True)
         one = node.types[0] if node.types else "null" if node.nullable else None
         if one in _SCALAR_TYPES and one is not None:
@@ -325,5 +326,3 @@ def _entry(name: str, plan: Plan, *, field: bool) -> Entry:
         check = plan.checks[0]
         return Entry(name, plan, plan.pattern, check.metric.name, check.metric.params, check.weight, check.fast)
     return Entry(name, plan, plan.pattern, "", {}, 1.0, NOTHING)
-
-

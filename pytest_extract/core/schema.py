@@ -298,5 +298,3 @@ def _items(layers: tuple[Layer, ...]) -> tuple[tuple[Key, ...], Key | None]:
         if isinstance(schema.get(rest), dict | bool):
             items.append(Ref(f"{layer.pointer}/{rest}"))
     return tuple(tuple(refs) for refs in prefix), tuple(items) or None
-
-

@@ -88,7 +88,7 @@ class Annotation:
 def parse_annotation(schema: Mapping[str, Json], report: Report) -> Annotation | None:
     """Read either dialect's keys of one schema object; None without any."""
     config = schema.get("evaluation_config")
-    x_keys = [key for key in schema if isinstance(key, str) and key.startswith("x-eval-")]
+    x_keys = [key for key in schema if str(key).startswith("x-eval-")]
     if config is not None and any(key != "x-eval-nulls" for key in x_keys):
         report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", "/evaluation_config")
         return None
@@ -353,5 +353,7 @@ def _number(value: Json, name: str, where: str, report: Report, *, most: float =
 
 
 def _kind(value: Json) -> str:
-    text = repr(value) if not isinstance(value, dict | list) else f"a {'mapping' if isinstance(value, dict) else 'list'}"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = repr(value)
     return text if len(text) < 60 else f"{text[:57]}..."

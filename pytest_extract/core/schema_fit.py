@@ -71,8 +71,10 @@ def type_fits(types: tuple[str, ...] | frozenset[str], value: Json) -> bool:
 
 
 def _value_fits(values: tuple[Json, ...] | None, value: Json) -> bool:
-    return values is None or any(type(value) is type(one) and value == one for one in values if _is_scalar(one)) or any(
-        not _is_scalar(one) and json_type(one) == json_type(value) for one in values
+    return (
+        values is None
+        or any(type(value) is type(one) and value == one for one in values if _is_scalar(one))
+        or any(not _is_scalar(one) and json_type(one) == json_type(value) for one in values)
     )
 
 

@@ -1,4 +1,4 @@
-"""Scoring: compiled plan, gold, extracted and answers -> results, and the questions that are still open. Pure and total."""
+"""Plan, gold, extracted and answers -> results, and the questions that are still open. Pure and total."""
 
 from __future__ import annotations
 

@@ -44,15 +44,12 @@ def walk_array(
     run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
-    if array.equal_first and type(gold) is list and type(extracted) is list and gold and len(path) <= DEEPEST:
-        if len(gold) == len(extracted) and alike(gold, extracted) and _equal_rows(run, array, gold, extracted, path, at):
-            return
+    if _look_equal(array, gold, extracted, path) and _equal_rows(run, array, gold, extracted, path, at):
+        return
     if run.accept:
         gold = accepted(run, array, gold, extracted, path)
     if array.checks:
-        whole = Leaf(
-            pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent
-        )
+        whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
         walk_leaf(run, whole, gold, extracted, path, at)
     if array.wrap and there(gold) and there(extracted):
         _rows(run, array, _listed(gold), _listed(extracted), path, at)
@@ -67,6 +64,12 @@ def walk_array(
         _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
     else:
         _rows(run, array, gold, extracted, path, at)
+
+
+def _look_equal(array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path) -> bool:
+    if not array.equal_first or type(gold) is not list or type(extracted) is not list or len(path) > DEEPEST:
+        return False
+    return len(gold) == len(extracted) > 0 and alike(gold, extracted)
 
 
 def _listed(value: Json) -> list[Json]:
@@ -125,7 +128,13 @@ def _wrong(run: Run, array: Array, gold: Json, extracted: Json, path: Path, at: 
 
 
 def _both_results(
-    run: Run, array: Array, same: bool, values: tuple[Json, Json], path: Path, at: Path | None, reason: str  # noqa: FBT001
+    run: Run,
+    array: Array,
+    same: bool,
+    values: tuple[Json, Json],
+    path: Path,
+    at: Path | None,
+    reason: str,  # noqa: FBT001
 ) -> None:
     """Keep the array's result and one leaf result for an array that is compared as one value."""
     status = Status.MATCH if same else Status.MISMATCH
@@ -133,9 +142,7 @@ def _both_results(
     run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
 
 
-def _equal_rows(
-    run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path, at: Path | None
-) -> bool:
+def _equal_rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path, at: Path | None) -> bool:
     """Score two lists that look equal as they stand; False, with nothing kept, where some 1 stands against a true."""
     mark = _mark(run)
     _walk_equal(run, array, (gold, extracted), path, at)
@@ -188,9 +195,7 @@ def _row_plan(array: Array, index: int) -> Plan:
     return array.prefix[index] if index < len(array.prefix) else array.items
 
 
-def _walk_equal(
-    run: Run, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None
-) -> None:
+def _walk_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None) -> None:
     """Score two lists that seem equal, row by row."""
     items, walkers = array.items, run.walkers
     if isinstance(items, Object) and items.bulk is not None and not array.prefix:

@@ -49,7 +49,7 @@ def keep_equal(
     _, patterns, metrics, params, weights, _ = bulk
     values = zip(
         places, patterns * size, metrics * size, params * size, _MATCHES, _ONES, _TRUES,
-        ours, theirs, _NONES, weights * size, _NONES if wheres is None else wheres,
+        ours, theirs, _NONES, weights * size, _NONES if wheres is None else wheres, strict=False,  # Nones never end
     )  # fmt: skip
     results = [*map(_new, _RESULTS, values)]
     run.leaves += results

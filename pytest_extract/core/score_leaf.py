@@ -61,9 +61,19 @@ def walk_skip(
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
     result = FieldResult(
-        FieldPath(path), skip.pattern, "skip", NO_PARAMS, Status.SKIPPED, 0.0, False,
-        gold, extracted, "not scored", 0.0, None if at is None else FieldPath(at),
-    )  # fmt: skip
+        path=FieldPath(path),
+        pattern=skip.pattern,
+        metric="skip",
+        params=NO_PARAMS,
+        status=Status.SKIPPED,
+        score=0.0,
+        passed=False,
+        gold=gold,
+        extracted=extracted,
+        reason="not scored",
+        weight=0.0,
+        matched=None if at is None else FieldPath(at),
+    )
     run.leaves.append(result)
     if skip.field:
         run.fields.append(result)
@@ -134,8 +144,8 @@ def _compare(
         _wait(run, leaf, check, raw, values, path, at)
         return
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
-        reason = f"expected {' or '.join(sorted(leaf.types))}, got {plain.a_type(raw[1])}"
-        _keep(run, leaf, check, Status.MISMATCH, 0.0, raw, path, at, reason)
+        wrong = f"expected {' or '.join(sorted(leaf.types))}, got {plain.a_type(raw[1])}"
+        _keep(run, leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
         return
     outcome = _decide(run, check, values[0], values[1], path)
     if run.accept and check.metric.judged and outcome.score is not None and outcome.score < check.threshold:

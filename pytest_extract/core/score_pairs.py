@@ -73,9 +73,7 @@ def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
     return [row.get(name, MISSING) if type(row) is dict else MISSING for row in rows]
 
 
-def leaf_column(
-    run: Run, check: Check, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
-) -> Column:
+def leaf_column(run: Run, check: Check, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]) -> Column:
     """Return one field of all rows as best fit wants it: transformed, by likeness where a judge would be asked."""
     metric = check.metric if check.likeness is None else check.likeness
     if check.transform is not None:

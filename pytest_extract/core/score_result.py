@@ -61,7 +61,7 @@ class Score:
 
     @cached_property
     def measures(self) -> dict[str, float]:
-        """All measures by name (contract, section 6). Those over results are 0 where parse, root or schema gate fail."""
+        """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
         own = field_measures(self.fields, self.leaves, empty=self._empty)
         if self.failure is not None or not self.gates.structural:
             own = dict.fromkeys(own, 0.0)

@@ -107,9 +107,7 @@ class Run:
 
     def sub(self) -> Run:
         """Return a run for the score of one pair."""
-        return Run(
-            self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings
-        )
+        return Run(self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings)
 
     def walk(self, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
         """Score one place."""

@@ -84,9 +84,7 @@ def _properties(
             run.walk(obj.other, no, no, (*path, "*"), None)
 
 
-def _half(
-    run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def _half(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
     """Score a property that is missing on a side, under struct-extract-eval."""
     if plan.skipped:
         skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
@@ -106,7 +104,8 @@ def _undeclared(
         place, where = (*path, name), None if at is None else (*at, name)
         if obj.extra == "hallucinate":
             leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
-            run.shape(leaf, Status.HALLUCINATION, (MISSING, extracted[name]), place, where, "the schema has no such key")
+            values = (MISSING, extracted[name])
+            run.shape(leaf, Status.HALLUCINATION, values, place, where, "the schema has no such key")
             continue
         plan = next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
@@ -167,9 +166,7 @@ def _odd_object(
         run.shape(obj, Status.MISMATCH, (gold, extracted), path, at, wrong_kind("an object", gold, extracted))
 
 
-def _null_side(
-    run: Run, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool
-) -> None:
+def _null_side(run: Run, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool) -> None:
     """Score an object's place where one side is null or missing."""
     if run.free and type(value) is not dict:
         values = (value, None) if status is Status.OMISSION else (None, value)

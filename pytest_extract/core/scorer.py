@@ -114,9 +114,7 @@ class Scorer:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
         scored = scored._replace(fields=_all_failed(scored.fields), leaves=_all_failed(scored.leaves))
-        document = partial(
-            self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates)
-        )
+        document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
         return Score(scored, document, self.program.semantics, failure=failure)
 
     def _walk(

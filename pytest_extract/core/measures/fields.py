@@ -55,18 +55,18 @@ def count(leaves: Iterable[FieldResult]) -> Counts:
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
-    """F1 over leaf results."""
+    """Return F1 over leaf results."""
     return count(leaves).f1
 
 
 def pass_rate(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
-    """Passed over evaluated field results; `empty` where none was evaluated (extract-bench: 0.0)."""
+    """Return passed over evaluated field results; `empty` where none was evaluated (extract-bench: 0.0)."""
     evaluated = [result.passed for result in fields if result.status not in _LEFT_OUT]
     return sum(evaluated) / len(evaluated) if evaluated else empty
 
 
 def mean_score(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
-    """Weighted mean score of field results; `empty` where none was evaluated or all weigh nothing."""
+    """Return the weighted mean score of field results; `empty` where none was evaluated or all weigh nothing."""
     evaluated = [result for result in fields if result.status not in _LEFT_OUT]
     weight = sum(result.weight for result in evaluated)
     return sum(result.score * result.weight for result in evaluated) / weight if weight else empty

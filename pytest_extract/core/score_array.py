@@ -44,7 +44,7 @@ def walk_array(
     run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
-    if _look_equal(array, gold, extracted, path) and _equal_rows(run, array, gold, extracted, path, at):
+    if _look_equal(array, gold, extracted, path) and _equal_rows(run, array, (gold, extracted), path, at):
         return
     if run.accept:
         gold = accepted(run, array, gold, extracted, path)
@@ -60,7 +60,7 @@ def walk_array(
     elif not gold and not extracted and run.free:
         run.shape(array, Status.MATCH, (gold, extracted), path, at)
     elif len(path) > DEEPEST:
-        same = equal(run, gold, extracted)
+        same = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
         _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
     else:
         _rows(run, array, gold, extracted, path, at)
@@ -124,34 +124,33 @@ def _absent_on_both(
 def _wrong(run: Run, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
     same = equal(run, gold, extracted)
     reason = "not an array, but equal to gold" if same else wrong_kind("an array", gold, extracted)
-    _both_results(run, array, same, (gold, extracted), path, at, reason)
+    _both_results(run, array, Status.MATCH if same else Status.MISMATCH, (gold, extracted), path, at, reason)
 
 
 def _both_results(
     run: Run,
     array: Array,
-    same: bool,
+    status: Status,
     values: tuple[Json, Json],
     path: Path,
     at: Path | None,
-    reason: str,  # noqa: FBT001
+    reason: str,
 ) -> None:
     """Keep the array's result and one leaf result for an array that is compared as one value."""
-    status = Status.MATCH if same else Status.MISMATCH
-    _array_result(run, array, status, 1.0 if same else 0.0, values, path, at, reason)
+    _array_result(run, array, status, 1.0 if status is Status.MATCH else 0.0, values, path, at, reason)
     run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
 
 
-def _equal_rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path, at: Path | None) -> bool:
+def _equal_rows(run: Run, array: Array, lists: tuple[Json, Json], path: Path, at: Path | None) -> bool:
     """Score two lists that look equal as they stand; False, with nothing kept, where some 1 stands against a true."""
     mark = _mark(run)
-    _walk_equal(run, array, (gold, extracted), path, at)
+    _walk_equal(run, array, lists, path, at)
     if run.flaws > mark.flaws:
         _take_back(run, mark)
         return False
-    every = range(len(gold))
+    every = range(len(lists[0]))
     pairing = Pairing((*zip(every, every, strict=True),), (), ())
-    _conclude(run, array, (gold, extracted), pairing, float(len(gold)), path, at)
+    _conclude(run, array, lists, pairing, float(len(every)), path, at)
     return True
 
 

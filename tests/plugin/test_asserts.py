@@ -51,7 +51,7 @@ def test_what_must_stay_empty() -> None:
     gold = {"vendor": "ACME GmbH", "total": 12.5}
     wanted = Gold(gold, schema=SCHEMA, absent={"items": "must"}, thresholds={"pass_rate": 0.0})
     assert gold == wanted
-    score, breaches = wanted.check(GOLD)
+    _, breaches = wanted.check(GOLD)
     assert [breach.what for breach in breaches] == ["absent.items"]
 
 

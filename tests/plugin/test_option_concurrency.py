@@ -1,0 +1,146 @@
+"""--extract-concurrency: calls run ahead of their items, bounded, each once, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+LOGGING = """
+import pytest, threading, time
+from pathlib import Path
+
+LOG = Path(__file__).parent / "log"
+LOCK = threading.Lock()
+
+def note(what, name):
+    with LOCK, LOG.open("a") as log:
+        log.write(f"{time.monotonic()} {what} {name} {threading.current_thread().name}\\n")
+
+@pytest.fixture(scope="SCOPE")
+def extractor():
+    def extract(document, case):
+        note("start", case.id)
+        time.sleep(0.1)
+        note("end", case.id)
+        if "raise" in document.text:
+            raise RuntimeError("boom " + case.id)
+        return document.text
+    return extract
+"""
+
+
+@pytest.fixture
+def many(pytester):
+    """Write `count` cases that log their calls; returns a function that reads the log as (start, end, id, thread)."""
+
+    def write(count, scope="session", texts=None, marks=None):
+        pytester.makeconftest(LOGGING.replace("SCOPE", scope))
+        cases = [
+            {
+                "id": f"c{index}",
+                "text": (texts or {}).get(index, json.dumps({"n": index})),
+                "gold": {"n": index},
+                "marks": (marks or {}).get(index, []),
+            }
+            for index in range(count)
+        ]
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+        (pytester.path / "all.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}))
+
+        def calls():
+            started, found = {}, []
+            for line in (pytester.path / "log").read_text().splitlines():
+                moment, what, name, thread = line.split()
+                if what == "start":
+                    started[name] = float(moment)
+                else:
+                    found.append((started[name], float(moment), name, thread))
+            return found
+
+        return calls
+
+    return write
+
+
+def most_at_once(calls):
+    edges = sorted([(start, 1) for start, *_ in calls] + [(end, -1) for _, end, *_ in calls])
+    most = now = 0
+    for _, step in edges:
+        now += step
+        most = max(most, now)
+    return most
+
+
+def names(calls):
+    return sorted(name for *_, name, _ in calls)
+
+
+@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+def test_calls_overlap_up_to_the_bound_and_each_is_made_once(pytester, many, xdist):
+    calls = many(16)
+    result = pytester.runpytest_subprocess("--extract-concurrency=3", *xdist)
+    result.assert_outcomes(passed=16)
+    assert names(calls()) == sorted(f"c{index}" for index in range(16))
+    assert most_at_once(calls()) == 3
+
+
+def test_one_at_a_time_calls_in_pytests_own_thread(pytester, many):
+    calls = many(4)
+    pytester.runpytest_subprocess("--extract-concurrency=1").assert_outcomes(passed=4)
+    assert most_at_once(calls()) == 1
+    assert {thread for *_, thread in calls()} == {"MainThread"}
+
+
+def test_an_extractor_made_for_each_case_is_not_called_ahead(pytester, many):
+    calls = many(4, scope="function")
+    pytester.runpytest_subprocess("--extract-concurrency=4").assert_outcomes(passed=4)
+    assert most_at_once(calls()) == 1
+
+
+def test_order_of_results_is_that_of_the_items(pytester, many):
+    many(9)
+    pytester.runpytest_subprocess("--extract-concurrency=4", "--extract-results=r.jsonl").assert_outcomes(passed=9)
+    lines = [json.loads(line) for line in (pytester.path / "r.jsonl").read_text().splitlines()]
+    assert [line["case"] for line in lines if "case" in line] == [f"c{index}" for index in range(9)]
+
+
+def test_an_exception_in_a_call_ahead_is_shown_with_its_own_case(pytester, many):
+    calls = many(5, texts={3: "raise"})
+    result = pytester.runpytest_subprocess("--extract-concurrency=4")
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["*_ c3 _*", "*raise RuntimeError(*boom*", "BROKEN*::c3 - RuntimeError: boom c3"])
+    assert len(calls()) == 5
+
+
+def test_after_a_failure_under_x_nothing_more_is_started(pytester, many):
+    calls = many(40, texts={1: '{"n": 99}'})
+    pytester.runpytest_subprocess("--extract-concurrency=4", "-x").assert_outcomes(passed=1, failed=1)
+    assert len(calls()) <= 2 + 4 + 4  # what ran, what was under way, and what took its place meanwhile
+
+
+def test_what_is_deselected_or_skipped_is_never_called(pytester, many):
+    calls = many(6, marks={2: ["skip(reason='no')"], 3: ["skipif(True, reason='no')"], 4: ["xfail(run=False)"]})
+    result = pytester.runpytest_subprocess("--extract-concurrency=4", "--deselect=all.extract.yaml::c5")
+    result.assert_outcomes(passed=2, skipped=2, xfailed=1, deselected=1)
+    assert names(calls()) == ["c0", "c1"]
+
+
+def test_a_rerun_calls_again(pytester, many):
+    calls = many(3, texts={1: '{"n": 99}'})
+    result = pytester.runpytest_subprocess("--extract-concurrency=4", "--reruns=1", "-p", "rerunfailures")
+    result.stdout.fnmatch_lines(["*1 failed, 2 passed, 1 rerun*"])
+    assert names(calls()) == ["c0", "c1", "c1", "c2"]
+
+
+def test_repeats_of_one_case_overlap(pytester, many):
+    calls = many(1)
+    pytester.runpytest_subprocess("--extract-concurrency=3", "--extract-repeat=6").assert_outcomes(passed=1)
+    assert len(calls()) == 6
+
+
+def test_slots_leave_nothing_behind(pytester, many, monkeypatch, tmp_path):
+    many(4)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    pytester.runpytest_subprocess("--extract-concurrency=2", "-n2", f"--basetemp={tmp_path / 'base'}")
+    assert not list(tmp_path.glob("pytest-extract-*"))

@@ -119,10 +119,10 @@ class Recordings:
         nearest_one = min(
             (differences(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
         )
-        why = "; ".join(nearest_one) if nearest_one else "nothing is recorded for this case"
+        why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
         model = f" --extract-model={key.model}" if key.model else ""
         return (
-            f"no fresh recording of {key.nodeid or key.case} in {self.folder}: {why}\n"
+            f"no fresh recording of {key.nodeid or key.case}: {why}; "
             f'renew it with: pytest "{key.nodeid or key.case}"{model} --extract-record=new'
         )
 

@@ -122,7 +122,7 @@ WHY = {
     "no prompt": (changed(prompt=None), r"recorded with prompt prompts/invoice\.md, now without a prompt"),
     "document": (
         changed(document=Part(name="acme.pdf", sha256="e" * 64)),
-        r"recorded for document dddddddd, now eeeeeeee: acme\.pdf changed\n",
+        r"recorded for document dddddddd, now eeeeeeee: acme\.pdf changed; renew",
     ),
     "schema": (
         changed(schema=json_part("invoice.schema.json", {"type": "array"})),
@@ -155,7 +155,7 @@ def test_the_nearest_recording_explains(tmp_path):
     recordings = Recordings(tmp_path, "once")
     recordings.obtain(changed(model="openai/y", prompt=None), Calls())
     recordings.obtain(changed(question="Who?"), Calls())
-    assert ": the question changed\n" in recordings.explain(KEY)
+    assert ": the question changed; renew" in recordings.explain(KEY)
 
 
 def test_a_renamed_case_keeps_its_recordings(tmp_path):

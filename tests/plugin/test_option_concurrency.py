@@ -102,7 +102,7 @@ def test_order_of_results_is_that_of_the_items(pytester, many):
     many(9)
     pytester.runpytest_subprocess("--extract-concurrency=4", "--extract-results=r.jsonl").assert_outcomes(passed=9)
     lines = [json.loads(line) for line in (pytester.path / "r.jsonl").read_text().splitlines()]
-    assert [line["case"] for line in lines if "case" in line] == [f"c{index}" for index in range(9)]
+    assert [line["case_id"] for line in lines if "case_id" in line] == [f"c{index}" for index in range(9)]
 
 
 def test_an_exception_in_a_call_ahead_is_shown_with_its_own_case(pytester, many):

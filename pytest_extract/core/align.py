@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
+from pytest_extract.core.align_codes import encode_problem
 from pytest_extract.core.align_fit import fit
 from pytest_extract.core.assignment import best_assignment
-from pytest_extract.core.columns import Column, Objective, Problem, encode, strict_key
+from pytest_extract.core.columns import Column, Items, Objective, strict_key
 from pytest_extract.core.values import Json
 
 
@@ -126,7 +127,7 @@ def _typed(key: Hashable) -> Hashable:
 
 
 def best_fit(
-    columns: Sequence[Column],
+    columns: Sequence[Column | Items],
     height: int,
     width: int,
     *,
@@ -140,15 +141,9 @@ def best_fit(
     Pairs of score 0 are undone. `omitted[i]` and `hallucinated[j]` are weights that a row adds to each of its pairs,
     for leaves that no column holds. Equal assignments are decided as scipy does, after equal rows were paired in order
     where the sum stays highest. There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
+    Lists inside rows (`Items`) are paired the same way, but only in pairs of rows that may be worth it.
     """
     if not height or not width:
         return _pairing([], height, width)
-    problem = Problem(
-        columns=[encode(column) for column in columns],
-        height=height,
-        width=width,
-        objective=objective,
-        omitted=omitted or [0.0] * height,
-        hallucinated=hallucinated or [0.0] * width,
-    )
-    return _pairing(fit(problem), height, width)
+    problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    return _pairing(fit(problem, range(height), range(width)), height, width)

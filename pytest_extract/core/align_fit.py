@@ -11,12 +11,14 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_extract.core.align_codes import ABSENT, CodedColumn, CodedItems, Pairs, Problem, perfect, row_keys
 from pytest_extract.core.align_proof import proved
-from pytest_extract.core.align_solve import Pairs, solve
-from pytest_extract.core.columns import CodedColumn, Problem
+from pytest_extract.core.align_solve import solve
+from pytest_extract.core.columns import PairScore, objective_score
 
 PUBLISHED_LIMIT = 2_500
 """Cells up to which struct-extract-eval's program aligns, so that its choice among equals can be told."""
+_NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +30,20 @@ class _Split:
     columns: list[int]
 
 
-def fit(problem: Problem) -> Pairs:
-    """Return the pairs of a best fit with a score above 0, by gold index."""
-    split = _split(problem) if _may_split(problem) else None
+def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
+    """Return the pairs of a best fit of these gold rows and these extracted rows, without those of score 0."""
+    if not rows or not columns:
+        return []
+    may_split = problem.objective == "mean" or len(rows) * len(columns) > PUBLISHED_LIMIT
+    split = _split(problem, rows, columns) if may_split else None
     if split is None or not split.same:
-        return _fit_all(problem)
+        return solve(problem, rows, columns, _score_of).pairs
     if not split.rows or not split.columns:
         return split.same
     if _is_distance(problem):
-        return sorted(split.same + solve(problem, split.rows, split.columns).pairs)
-    pairs = proved(problem, split.same, split.rows, split.columns)
-    return _fit_all(problem) if pairs is None else sorted(pairs)
-
-
-def _fit_all(problem: Problem) -> Pairs:
-    return solve(problem, range(problem.height), range(problem.width)).pairs
-
-
-def _may_split(problem: Problem) -> bool:
-    return problem.objective == "mean" or problem.height * problem.width > PUBLISHED_LIMIT
+        return sorted(split.same + solve(problem, split.rows, split.columns, _score_of).pairs)
+    pairs = proved(problem, split.same, split.rows, split.columns, _score_of)
+    return solve(problem, rows, columns, _score_of).pairs if pairs is None else sorted(pairs)
 
 
 def _is_distance(problem: Problem) -> bool:
@@ -55,33 +52,74 @@ def _is_distance(problem: Problem) -> bool:
     A weighted mean over the fields that either row has is one where each field's is: along a detour the numerators add
     up to no less, and a field that only the detour has adds the same to numerator and denominator.
     """
-    return problem.objective == "mean" and all(column.triangle for column in problem.columns)
+    return problem.objective == "mean" and not problem.items and all(column.triangle for column in problem.columns)
 
 
-def _split(problem: Problem) -> _Split:
+def _split(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> _Split:
     """Pair equal rows in order, as far as they score 1."""
     waiting: dict[tuple[int, ...], deque[int]] = {}
-    for index, key in enumerate(_keys(problem.columns, problem.width, gold=False)):
-        if not problem.hallucinated[index]:
-            waiting.setdefault(key, deque()).append(index)
+    for other, key in zip(columns, row_keys(problem, columns, gold=False), strict=True):
+        if not problem.hallucinated[other]:
+            waiting.setdefault(key, deque()).append(other)
     same: Pairs = []
-    rows: list[int] = []
+    left: list[int] = []
     taken: set[int] = set()
-    for index, key in enumerate(_keys(problem.columns, problem.height, gold=True)):
+    for row, key in zip(rows, row_keys(problem, rows, gold=True), strict=True):
         others = waiting.get(key)
-        if others and not problem.omitted[index] and _perfect(problem.columns, key):
-            same.append((index, others[0]))
+        if others and not problem.omitted[row] and perfect(problem, key):
+            same.append((row, others[0]))
             taken.add(others.popleft())
         else:
-            rows.append(index)
-    return _Split(same=same, rows=rows, columns=[index for index in range(problem.width) if index not in taken])
+            left.append(row)
+    return _Split(same=same, rows=left, columns=[other for other in columns if other not in taken])
 
 
-def _keys(columns: Sequence[CodedColumn], length: int, *, gold: bool) -> list[tuple[int, ...]]:
-    if not columns:
-        return [()] * length
-    return list(zip(*(column.gold if gold else column.extracted for column in columns), strict=True))
+def _score_of(problem: Problem, row: int, other: int) -> float:
+    return objective_score(problem.objective, _pair_sums(problem, row, other))
 
 
-def _perfect(columns: Sequence[CodedColumn], key: tuple[int, ...]) -> bool:
-    return all(column.perfect(code) for column, code in zip(columns, key, strict=True))
+def _pair_sums(problem: Problem, row: int, other: int) -> PairScore:
+    """Score one pair of rows, lists inside paired by best fit."""
+    score = compared = 0.0
+    omitted, hallucinated = problem.omitted[row], problem.hallucinated[other]
+    parts = [
+        (column.weight, _column_sums(column, column.gold[row], column.extracted[other])) for column in problem.columns
+    ]
+    parts += [(1.0, _list_sums(items, row, other)) for items in problem.items]
+    for weight, part in parts:
+        score += weight * part.score
+        compared += weight * part.compared
+        omitted += weight * part.omitted
+        hallucinated += weight * part.hallucinated
+    return PairScore(score, compared, omitted, hallucinated)
+
+
+def _column_sums(column: CodedColumn, gold: int, extracted: int) -> PairScore:
+    if gold == extracted == ABSENT:
+        return _NOTHING
+    if column.pair is not None:
+        return column.pair_of(gold, extracted)
+    if gold == ABSENT:
+        return PairScore(0.0, 0.0, 0.0, 1.0)
+    if extracted == ABSENT:
+        return PairScore(0.0, 0.0, 1.0, 0.0)
+    return PairScore(column.score(gold, extracted), 1.0, 0.0, 0.0)
+
+
+def _list_sums(items: CodedItems, row: int, other: int) -> PairScore:
+    """Score two lists, once for all rows that have the same."""
+    codes = items.gold_codes[row], items.extracted_codes[other]
+    known = items.memo.get(codes)
+    if known is None:
+        known = items.memo[codes] = _fitted_sums(items, row, other)
+    return known
+
+
+def _fitted_sums(items: CodedItems, row: int, other: int) -> PairScore:
+    if items.gold_codes[row] == items.extracted_codes[other]:
+        return PairScore(items.gold_weights[row], items.gold_weights[row], 0.0, 0.0)
+    parts = [_pair_sums(items.problem, *pair) for pair in fit(items.problem, items.gold[row], items.extracted[other])]
+    score = sum((part.score for part in parts), 0.0)
+    compared = sum((part.compared for part in parts), 0.0)
+    # what is not compared is missing from the other side, whether its element has a partner or not
+    return PairScore(score, compared, items.gold_weights[row] - compared, items.extracted_weights[other] - compared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_extract.core.columns import ABSENT, CodedColumn, Problem
+from pytest_extract.core.align_codes import ABSENT, CodedColumn, CodedItems, Problem
 
 Floats = Any
 """A numpy array of float64."""
@@ -13,27 +13,39 @@ _CELLS_AT_ONCE = 2_000_000
 
 
 def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-    """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)]."""
+    """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
+
+    Where rows have lists inside, these are upper bounds.
+    """
     import numpy as np
 
     matrix = np.empty((len(rows), len(columns)))
-    step = max(1, _CELLS_AT_ONCE // max(1, len(columns)))
+    step = max(1, int(_CELLS_AT_ONCE / max(1.0, _cells_a_row(problem, rows, columns))))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         matrix[start : start + len(part)] = _score_part(problem, part, columns)
     return matrix
 
 
+def _cells_a_row(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> float:
+    """Return how many cells a gold row takes on average; lists inside count with their elements."""
+    cells = float(len(columns))
+    for items in problem.items:
+        ours = [element for row in rows for element in items.gold[row]]
+        theirs = [element for column in columns for element in items.extracted[column]]
+        cells = max(cells, len(ours) / max(1, len(rows)) * _cells_a_row(items.problem, ours, theirs))
+    return cells
+
+
 def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     import numpy as np
 
-    leaves = [column for column in problem.columns if column.metric is not None]
+    leaves = [column for column in problem.columns if column.pair is None]
     golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
     others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    sums = np.zeros((len(rows), len(columns)))
+    sums = _sums(problem, rows, columns, golds, others)
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
-        _add_column(sums, column, gold, other)
         expected += column.weight * (gold != ABSENT)
         given += column.weight * (other != ABSENT)
     expected = (expected + np.array([problem.omitted[row] for row in rows]))[:, None]
@@ -46,9 +58,62 @@ def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -
     for column in problem.columns:
         if column.pair is not None:
             part = _nested(column, rows, columns)
-            sums = sums + column.weight * part[0]
             union = union + column.weight * (part[1] + part[2] + part[3])
+    for items in problem.items:
+        union = union + np.maximum(*_item_weights(items, rows, columns))
     return _divide(sums, union)
+
+
+def _sums(problem: Problem, rows: Sequence[int], columns: Sequence[int], golds: list[Any], others: list[Any]) -> Floats:
+    """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
+    import numpy as np
+
+    sums = np.zeros((len(rows), len(columns)))
+    leaves = [column for column in problem.columns if column.pair is None]
+    for column, gold, other in zip(leaves, golds, others, strict=True):
+        _add_column(sums, column, gold, other)
+    for column in problem.columns:
+        if column.pair is not None:
+            sums = sums + column.weight * _nested(column, rows, columns)[0]
+    for items in problem.items:
+        sums = sums + _item_bounds(items, rows, columns)
+    return sums
+
+
+def _item_weights(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> tuple[Floats, Floats]:
+    import numpy as np
+
+    ours = np.array([items.gold_weights[row] for row in rows])
+    return ours[:, None], np.array([items.extracted_weights[other] for other in columns])
+
+
+def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+    """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
+    import numpy as np
+
+    tall = [place for place, row in enumerate(rows) if items.gold[row]]
+    wide = [place for place, other in enumerate(columns) if items.extracted[other]]
+    bounds = np.zeros((len(rows), len(columns)))
+    if not tall or not wide:
+        return bounds
+    ours = [element for place in tall for element in items.gold[rows[place]]]
+    theirs = [element for place in wide for element in items.extracted[columns[place]]]
+    matrix = _element_sums(items.problem, ours, theirs)
+    down = np.cumsum([0, *(len(items.gold[rows[place]]) for place in tall[:-1])])
+    across = np.cumsum([0, *(len(items.extracted[columns[place]]) for place in wide[:-1])])
+    by_rows = np.add.reduceat(np.maximum.reduceat(matrix, across, axis=1), down, axis=0)
+    by_columns = np.add.reduceat(np.maximum.reduceat(matrix, down, axis=0), across, axis=1)
+    bounds[np.ix_(tall, wide)] = np.minimum(by_rows, by_columns)
+    return np.minimum(bounds, np.minimum(*_item_weights(items, rows, columns)))
+
+
+def _element_sums(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+    import numpy as np
+
+    leaves = [column for column in problem.columns if column.pair is None]
+    golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
+    others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
+    return _sums(problem, rows, columns, golds, others)
 
 
 def _union(leaves: Sequence[CodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
@@ -66,9 +131,11 @@ def _f1(
     for column in problem.columns:
         if column.pair is not None:
             part = _nested(column, rows, columns)
-            sums = sums + column.weight * part[0]
             expected = expected + column.weight * (part[1] + part[2])
             given = given + column.weight * (part[1] + part[3])
+    for items in problem.items:
+        ours, theirs = _item_weights(items, rows, columns)
+        expected, given = expected + ours, given + theirs
     precision, recall = _divide(sums, given), _divide(sums, expected)
     total = precision + recall
     return _divide(2 * precision * recall, total, empty=0.0)

@@ -9,26 +9,27 @@ the rest of the rows. Where nothing fits, the pair is given back to the rest and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from pytest_extract.core.align_solve import Pairs, backend, solve
-from pytest_extract.core.columns import Problem
+from pytest_extract.core.align_codes import Pairs, Problem
+from pytest_extract.core.align_solve import ScoreOf, backend, solve
 
 _ROUNDS = 4
 _PAYS = 0.7  # share of all cells that the proof may look at
 _ROUNDING = 1e-12
 
 
-def proved(problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int]) -> Pairs | None:
+def proved(
+    problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
+) -> Pairs | None:
     """Return a best fit that keeps equal pairs together where that is best; None where solving in full is cheaper.
 
     `same`: pairs of equal rows, of score 1; `rows`, `columns`: all other rows.
     """
     for _ in range(_ROUNDS):
-        cells = problem.height * problem.width - len(same) ** 2
-        if cells > _PAYS * problem.height * problem.width:
+        height, width = len(same) + len(rows), len(same) + len(columns)
+        if height * width - len(same) ** 2 > _PAYS * height * width:
             return None
-        proof = _Proof(problem, same, rows, columns, backend(problem, cells))
+        proof = _Proof(problem, same, rows, columns, score_of)
         torn = proof.torn()
         if torn is None:
             return None
@@ -43,12 +44,14 @@ def proved(problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence
 class _Proof:
     """One attempt with a fixed set of equal pairs."""
 
-    def __init__(self, problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int], module: Any) -> None:
+    def __init__(
+        self, problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
+    ) -> None:
         self.problem = problem
-        self.module = module
+        self.module = module = backend(problem, len(rows) + len(columns), len(same))
         self.golds = [row for row, _ in same]
         self.others = [column for _, column in same]
-        found = solve(problem, rows, columns, module, potentials=True)
+        found = solve(problem, rows, columns, score_of, module, potentials=True)
         self.pairs = found.pairs
         to_same = module.score_matrix(problem, rows, self.others)
         from_same = module.score_matrix(problem, self.golds, columns)

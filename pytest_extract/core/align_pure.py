@@ -3,34 +3,82 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from pytest_extract.core.columns import ABSENT, CodedColumn, PairScore, Problem, f1_of
+from pytest_extract.core.align_codes import ABSENT, CodedColumn, CodedItems, Problem
+from pytest_extract.core.columns import PairScore, f1_of
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
+_NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
-    """Return the pair scores of some gold rows with some extracted rows, a list of arrays."""
-    leaves = [column for column in problem.columns if column.metric is not None]
-    nested = [column for column in problem.columns if column.pair is not None]
-    adders = [_adder(column, rows, columns) for column in leaves]
-    weigh = _mean_row if problem.objective == "mean" else _f1_row
+    """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
+
+    Where rows have lists inside, these are upper bounds.
+    """
+    sums = _sum_matrix(problem, rows, columns)
+    leaves = [column for column in problem.columns if column.pair is None]
     given = _given(problem, leaves, columns)
-    matrix: Matrix = []
+    return [
+        array("d", _row(problem, leaves, row, columns, row_sums, given))
+        for row, row_sums in zip(rows, sums, strict=True)
+    ]
+
+
+def _sum_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
+    """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
+    leaves = [column for column in problem.columns if column.pair is None]
+    adders = [_adder(column, rows, columns) for column in leaves]
+    matrix = []
     for row in rows:
         sums = [0.0] * len(columns)
         for column, add in zip(leaves, adders, strict=True):
             if column.gold[row] != ABSENT:
                 add(column.gold[row], sums)
-        expected = sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
-        if nested:
-            matrix.append(array("d", _nested_row(problem, leaves, nested, row, columns, sums, expected, given)))
-        else:
-            matrix.append(array("d", weigh(problem, leaves, row, columns, sums, expected, given)))
+        for column in problem.columns:
+            if column.pair is not None:
+                for place, other in enumerate(columns):
+                    sums[place] += column.weight * _part(column, row, other).score
+        matrix.append(sums)
+    for items in problem.items:
+        for sums, bounds in zip(matrix, _item_bounds(items, rows, columns), strict=True):
+            sums[:] = [score + bound for score, bound in zip(sums, bounds, strict=True)]
     return matrix
+
+
+def _part(column: CodedColumn, row: int, other: int) -> PairScore:
+    gold, extracted = column.gold[row], column.extracted[other]
+    return _NOTHING if gold == extracted == ABSENT else column.pair_of(gold, extracted)
+
+
+def _row(
+    problem: Problem,
+    leaves: Sequence[CodedColumn],
+    row: int,
+    columns: Sequence[int],
+    sums: list[float],
+    given: list[float],
+) -> Iterable[float]:
+    """Divide one row's sums by what could be had."""
+    expected = sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
+    if problem.objective == "mean":
+        union = _union(problem, leaves, row, columns, expected)
+        return (score / weight if weight else 1.0 for score, weight in zip(sums, union, strict=True))
+    wanted, offered = [expected] * len(columns), list(given)
+    for column in problem.columns:
+        if column.pair is not None:
+            for place, other in enumerate(columns):
+                part = _part(column, row, other)
+                wanted[place] += column.weight * (part.compared + part.omitted)
+                offered[place] += column.weight * (part.compared + part.hallucinated)
+    for items in problem.items:
+        more = items.gold_weights[row]
+        wanted = [weight + more for weight in wanted]
+        offered = [weight + items.extracted_weights[other] for weight, other in zip(offered, columns, strict=True)]
+    return map(f1_of, sums, wanted, offered)
 
 
 def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[int]) -> list[float]:
@@ -44,7 +92,7 @@ def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[in
 def _union(
     problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int], expected: float
 ) -> list[float]:
-    """Return, for each extracted row, the weight of the leaves that it or the gold row has."""
+    """Return, for each extracted row, the weight of the leaves that it or the gold row has; at least, of lists."""
     union = [expected] * len(columns)
     for column in leaves:
         if column.gold[row] == ABSENT and column.weight:
@@ -54,69 +102,41 @@ def _union(
                     union[place] += weight
     if any(problem.hallucinated):
         union = [weight + problem.hallucinated[other] for weight, other in zip(union, columns, strict=True)]
+    for column in problem.columns:
+        if column.pair is not None:
+            for place, other in enumerate(columns):
+                part = _part(column, row, other)
+                union[place] += column.weight * (part.compared + part.omitted + part.hallucinated)
+    for items in problem.items:
+        ours, theirs = items.gold_weights[row], items.extracted_weights
+        union = [weight + max(ours, theirs[other]) for weight, other in zip(union, columns, strict=True)]
     return union
 
 
-def _mean_row(
-    problem: Problem,
-    leaves: Sequence[CodedColumn],
-    row: int,
-    columns: Sequence[int],
-    sums: list[float],
-    expected: float,
-    given: list[float],
-) -> list[float]:
-    del given
-    union = _union(problem, leaves, row, columns, expected)
-    return [score / weight if weight else 1.0 for score, weight in zip(sums, union, strict=True)]
+def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
+    """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
+    ours = [element for row in rows for element in items.gold[row]]
+    theirs = [element for column in columns for element in items.extracted[column]]
+    matrix = _sum_matrix(items.problem, ours, theirs)
+    lines = iter(matrix)
+    bounds = []
+    for row in rows:
+        block = [next(lines) for _ in items.gold[row]]
+        most, start, line = items.gold_weights[row], 0, []
+        for column in columns:
+            stop = start + len(items.extracted[column])
+            cells = [scores[start:stop] for scores in block] if stop > start else []
+            line.append(min(_most(cells), most, items.extracted_weights[column]))
+            start = stop
+        bounds.append(line)
+    return bounds
 
 
-def _f1_row(
-    problem: Problem,
-    leaves: Sequence[CodedColumn],
-    row: int,
-    columns: Sequence[int],
-    sums: list[float],
-    expected: float,
-    given: list[float],
-) -> list[float]:
-    del problem, leaves, row, columns
-    return [f1_of(score, expected, weight) for score, weight in zip(sums, given, strict=True)]
-
-
-def _nested_row(
-    problem: Problem,
-    leaves: Sequence[CodedColumn],
-    nested: Sequence[CodedColumn],
-    row: int,
-    columns: Sequence[int],
-    sums: list[float],
-    expected: float,
-    given: list[float],
-) -> list[float]:
-    mean = problem.objective == "mean"
-    union = _union(problem, leaves, row, columns, expected) if mean else given
-    result = []
-    for place, other in enumerate(columns):
-        score, wanted, weight = sums[place], expected, union[place]
-        for column in nested:
-            part = _nested_part(column, row, other)
-            score += column.weight * part.score
-            if mean:
-                weight += column.weight * (part.compared + part.omitted + part.hallucinated)
-            else:
-                wanted += column.weight * (part.compared + part.omitted)
-                weight += column.weight * (part.compared + part.hallucinated)
-        result.append((score / weight if weight else 1.0) if mean else f1_of(score, wanted, weight))
-    return result
-
-
-_NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
-
-
-def _nested_part(column: CodedColumn, row: int, other: int) -> PairScore:
-    gold, extracted = column.gold[row], column.extracted[other]
-    return _NOTHING if gold == extracted == ABSENT else column.pair_of(gold, extracted)
+def _most(cells: Sequence[Sequence[float]]) -> float:
+    if not cells:
+        return 0.0
+    by_rows = sum(map(max, cells), 0.0)
+    return min(by_rows, sum(map(max, zip(*cells, strict=True)), 0.0))
 
 
 def _adder(column: CodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:

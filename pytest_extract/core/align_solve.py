@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_extract.core import align_numpy, align_pure
-from pytest_extract.core.assignment import best_assignment, installed
-from pytest_extract.core.columns import Problem
+from pytest_extract.core.align_codes import Pairs, Problem
+from pytest_extract.core.assignment import Assignment, best_assignment, installed
 
-Pairs: TypeAlias = list[tuple[int, int]]
+ScoreOf: TypeAlias = Callable[[Problem, int, int], float]
+"""Score of one pair of rows, lists inside paired."""
 _NUMPY_PAYS = 200_000  # cells times columns from which importing numpy costs less than doing without
 _NUMPY_PAYS_LOADED = 5_000
 
@@ -23,19 +24,55 @@ class Solution(NamedTuple):
     columns: list[float]
 
 
-def backend(problem: Problem, cells: int) -> Any:
-    """Choose between `align_numpy` and `align_pure` for this many pairs of rows; both give the same floats."""
-    work = cells * max(1, len(problem.columns))
+def backend(problem: Problem, rows: int, columns: int) -> Any:
+    """Choose between `align_numpy` and `align_pure` for this many rows; both give the same floats."""
+    work = rows * columns * max(1, len(problem.columns))
+    for items in problem.items:
+        density = items.problem.height * items.problem.width / (problem.height * problem.width)
+        work += int(rows * columns * density) * max(1, len(items.problem.columns))
     pays = _NUMPY_PAYS_LOADED if "numpy" in sys.modules else _NUMPY_PAYS
     return align_numpy if work >= pays and installed("numpy") else align_pure
 
 
 def solve(
-    problem: Problem, rows: Sequence[int], columns: Sequence[int], module: Any = None, *, potentials: bool = False
+    problem: Problem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    score_of: ScoreOf,
+    module: Any = None,
+    *,
+    potentials: bool = False,
 ) -> Solution:
     """Pair these gold rows with these extracted rows so that the summed score is highest."""
-    module = module or backend(problem, len(rows) * len(columns))
+    module = module or backend(problem, len(rows), len(columns))
     scores = module.score_matrix(problem, rows, columns)
     found = best_assignment(scores, potentials=potentials)
+    if problem.items:
+        found = _refine(problem, rows, columns, scores, found, score_of, potentials=potentials)
     pairs = [(rows[i], columns[j]) for i, j in found.pairs if scores[i][j] > 0]
     return Solution(pairs, found.rows, found.columns)
+
+
+def _refine(
+    problem: Problem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    scores: Any,
+    found: Assignment,
+    score_of: ScoreOf,
+    *,
+    potentials: bool,
+) -> Assignment:
+    """Replace upper bounds by scores until an assignment holds none: then none can be better.
+
+    Only pairs that are best by their bounds are scored, a small part of all.
+    """
+    scored: set[tuple[int, int]] = set()
+    while True:
+        bounds = [(i, j) for i, j in found.pairs if (i, j) not in scored and scores[i][j] > 0]
+        if not bounds:
+            return found
+        for i, j in bounds:
+            scores[i][j] = score_of(problem, rows[i], columns[j])
+        scored.update(bounds)
+        found = best_assignment(scores, potentials=potentials)

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tracemalloc
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 
 from pytest_extract.core import align_fit, align_numpy, align_pure, align_solve
 from pytest_extract.core.align import best_fit
-from pytest_extract.core.columns import Column, PairScore, Problem, encode
+from pytest_extract.core.align_codes import encode_problem
+from pytest_extract.core.columns import Column, Items, PairScore
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
@@ -143,14 +145,7 @@ def test_no_other_pairing_is_better(objective, limit, problem):
 def test_numpy_gives_the_same_floats(objective, problem):
     pytest.importorskip("numpy")
     columns, height, width, omitted, hallucinated = problem
-    coded = Problem(
-        columns=[encode(column) for column in columns],
-        height=height,
-        width=width,
-        objective=objective,
-        omitted=omitted,
-        hallucinated=hallucinated,
-    )
+    coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
     plain = align_pure.score_matrix(coded, range(height), range(width))
     assert [list(row) for row in plain] == align_numpy.score_matrix(coded, range(height), range(width)).tolist()
 
@@ -177,6 +172,102 @@ def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
 
     order = list(range(width))
     assert total(rng.sample(order, width)) == pytest.approx(total(order), abs=1e-9)
+
+
+ELEMENTS = {"text": st.sampled_from("abc"), "fuzzy": TEXTS, "tolerance": NUMBERS}
+
+
+@st.composite
+def lists_in_rows(draw, kinds=tuple(ELEMENTS)):
+    """Rows with a leaf and a list whose elements have one or two fields, and perhaps undeclared ones."""
+    fields = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2))
+    element = st.tuples(*(st.just(MISSING) | ELEMENTS[kind] for kind in fields))
+    row = st.tuples(st.sampled_from("xyz"), st.lists(element, max_size=4))
+    gold = draw(st.lists(row, min_size=1, max_size=6))
+    extracted = draw(st.lists(st.sampled_from(gold) | row, min_size=1, max_size=6))
+    ours = [values for _, elements in gold for values in elements]
+    theirs = [values for _, elements in extracted for values in draw(st.permutations(elements))]
+    inside = [
+        Column(gold=[v[at] for v in ours], extracted=[v[at] for v in theirs], metric=KINDS[kind][0])
+        for at, kind in enumerate(fields)
+    ]
+    items = Items(
+        gold=[len(elements) for _, elements in gold],
+        extracted=[len(elements) for _, elements in extracted],
+        columns=inside,
+        hallucinated=draw(st.none() | st.just([float(n % 3 == 2) for n in range(len(theirs))])),
+    )
+    return [leaf([name for name, _ in gold], [name for name, _ in extracted]), items], len(gold), len(extracted)
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.usefixtures("backend")
+@given(problem=lists_in_rows())
+def test_rows_with_lists_are_paired_best_without_scoring_every_pair(objective, problem):
+    columns, height, width = problem
+    coded = encode_problem(columns, height, width, objective)
+    scores = [[align_fit._score_of(coded, i, j) for j in range(width)] for i in range(height)]
+    bounds = align_pure.score_matrix(coded, range(height), range(width))
+    assert all(bounds[i][j] >= scores[i][j] - 1e-12 for i in range(height) for j in range(width))
+    found = best_fit(columns, height, width, objective=objective)
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
+
+
+@given(problem=lists_in_rows())
+def test_bounds_are_the_same_with_numpy(problem):
+    pytest.importorskip("numpy")
+    columns, height, width = problem
+    for objective in ("mean", "f1"):
+        coded = encode_problem(columns, height, width, objective)
+        plain = align_pure.score_matrix(coded, range(height), range(width))
+        fast = align_numpy.score_matrix(coded, range(height), range(width))
+        for ours, theirs in zip(plain, fast.tolist(), strict=True):
+            assert list(ours) == pytest.approx(theirs, abs=1e-12)
+
+
+@given(problem=lists_in_rows(kinds=("text",)))
+def test_a_list_in_a_row_is_scored_as_a_multiset_of_equal_elements(problem):
+    (_, items), height, width = problem
+    if len(items.columns) > 1 or items.hallucinated:
+        return
+    coded = encode_problem([items], height, width, "mean")
+    texts = items.columns[0]
+    for (i, ours), (j, theirs) in itertools.product(
+        enumerate(coded.items[0].gold), enumerate(coded.items[0].extracted)
+    ):
+        gold = Counter(texts.gold[n] for n in ours if texts.gold[n] is not MISSING)
+        extracted = Counter(texts.extracted[n] for n in theirs if texts.extracted[n] is not MISSING)
+        common = (gold & extracted).total()
+        total = gold.total() + extracted.total() - common
+        assert align_fit._score_of(coded, i, j) == (common / total if total else 1.0)
+
+
+def test_the_order_inside_a_list_does_not_matter():
+    texts = leaf(["a", "b", "c", "d"], ["d", "c", "b", "a"])
+    items = Items(gold=[2, 2], extracted=[2, 2], columns=[texts])
+    assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
+
+
+def test_lists_inside_lists():
+    innermost = Items(gold=[2, 1, 1], extracted=[1, 1, 2], columns=[leaf(["a", "b", "c", "d"], ["d", "c", "b", "a"])])
+    items = Items(gold=[2, 1], extracted=[1, 2], columns=[leaf(["x", "y", "z"], ["z", "y", "x"]), innermost])
+    assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
+
+
+def test_only_likely_pairs_of_lists_are_scored(monkeypatch):
+    rng = random.Random(3)
+    asked = []
+    kept = align_fit._fitted_sums
+    monkeypatch.setattr(align_fit, "_fitted_sums", lambda *a: asked.append(a) or kept(*a))
+    gold = [[f"name {rng.randint(0, 10**6)}" for _ in range(5)] for _ in range(40)]
+    extracted = [[*names[:4], f"{names[4]}!"] for names in gold]
+    items = Items(
+        gold=[5] * 40,
+        extracted=[5] * 40,
+        columns=[leaf(list(itertools.chain(*gold)), list(itertools.chain(*extracted)), "fuzzy")],
+    )
+    assert best_fit([items], 40, 40, objective="mean").pairs == tuple((i, i) for i in range(40))
+    assert len(asked) < 80
 
 
 def leaf(gold, extracted, name="text", weight=1.0):

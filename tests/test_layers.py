@@ -24,7 +24,7 @@ RINGS = (
     ("documents", "schema_tools", "atomic", "digest", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
     ("recording_key", "recording_use", "recordings", "results_file", "gating"),
-    ("api", "run", "verdict"),
+    ("api", "bridge", "docs", "run", "verdict"),
     ("report", "testing"),
     ("cli",),
     ("plugin",),

@@ -14,6 +14,7 @@ USAGE_ERROR: Final = 2
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+        "score": ("score", "score one output against its gold, as one system or as several side by side"),
         "judge-audit": ("judge_audit", "compare recorded verdicts of the judge with those of people"),
         "recordings": ("recordings", "list recordings, or remove those that no case can use any more"),
         "merge": ("merge", "join the results files of a run that was cut into shards"),

@@ -1,0 +1,160 @@
+"""`pytest-extract score SCHEMA GOLD OUTPUT`: score one output from files, as one system or as several side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.bridge import ENGINES, SYSTEMS, Bridge, Cell, compare_systems
+from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.sources import read_source, read_text
+from pytest_extract.core.parse import parse_output
+from pytest_extract.core.results import Judge
+from pytest_extract.core.score_result import Score
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.report.lines import safe, shorten
+from pytest_extract.report.values import show
+
+_MOST_ROWS: Final = 40
+_PATH_WIDTH: Final = 44
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the parser of `pytest-extract`."""
+    parser = subparsers.add_parser(
+        "score",
+        help="score one output against its gold",
+        description="Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA.",
+    )
+    parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    parser.add_argument("gold", type=Path, metavar="GOLD")
+    parser.add_argument("output", type=Path, metavar="OUTPUT")
+    parser.add_argument(
+        "--as", dest="systems", metavar="S,S", help=f"systems to put side by side: {', '.join(SYSTEMS)}, or `all`"
+    )
+    parser.add_argument("--judge", choices=("exact", "fuzzy", "llm"), default="exact", help="default: exact")
+    parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
+    parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
+    parser.add_argument("--repair", action="store_true", help="mend broken JSON, and say so")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score, print, and return 0; a wrong file or name raises ExtractError."""
+    schema, gold = _schema(args.schema), _json(args.gold)
+    judge = _judge(args)
+    text = read_text(args.output)
+    parsed = parse_output(text, repair=args.repair)
+    for note in parsed.notes:
+        print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
+    if args.systems is None:
+        scorer = compile_schema(schema, judge_mode=args.judge)
+        how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair}
+        score = scorer.score_text(gold, text, **how)
+        print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
+        return 0
+    if parsed.failure is not None:
+        print(f"{args.output}: {safe(str(parsed.failure))}; nothing is there to compare", file=sys.stderr)  # noqa: T201
+    bridge = compare_systems(
+        schema, gold, parsed.value, _systems(args), judge=judge, judge_mode=args.judge, modality=args.modality
+    )
+    print(json.dumps(_as_json(bridge), indent=1) if args.json else "\n".join(_bridge_lines(bridge, args)))  # noqa: T201
+    return 0
+
+
+def _systems(args: argparse.Namespace) -> list[str]:
+    named = [name.strip() for name in args.systems.split(",") if name.strip()]
+    return list(SYSTEMS) if named == ["all"] else named
+
+
+def _judge(args: argparse.Namespace) -> Judge | None:
+    if args.judge != "llm":
+        return None
+    if args.judge_model is None:
+        raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
+    from pytest_extract.judge import build_judge
+
+    return build_judge("llm", model=args.judge_model)
+
+
+def _json(path: Path) -> Json:
+    source = read_source(path)
+    for problem in source.parsed.problems:
+        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
+    return source.value
+
+
+def _schema(given: str) -> Json:
+    name, _, pointer = given.partition("#")
+    value = _json(Path(name))
+    steps = pointer_steps(value, pointer)
+    if steps is None:
+        raise CaseFileError(f"nothing stands at #{pointer}", path=Path(name))
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
+    lines = [f"semantics {score.semantics}"]
+    if score.failure is not None:
+        lines.append(f"failure  {safe(str(score.failure))}")
+    gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
+    lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in gates if not gate.passed]
+    lines += [f"{name:<20} {value:.6g}" for name, value in score.measures.items()]
+    wrong = [leaf for leaf in score.leaves if not leaf.passed]
+    lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")
+    for leaf in wrong if args.all else wrong[:_MOST_ROWS]:
+        values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
+        lines.append(f"  {_path(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
+    return lines
+
+
+def _bridge_lines(bridge: Bridge, args: argparse.Namespace) -> list[str]:
+    lines = []
+    for column in bridge.columns:
+        lines.append(column.system)
+        lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
+        lines += [f"  ({column.note})"] if column.note else []
+    if any(column.system in ENGINES for column in bridge.columns) and args.judge != "llm":
+        lines.append(f"semantic fields were decided without a model: --judge {args.judge}")
+    differing = list(bridge.differing.items())
+    if not differing:
+        return [*lines, "", "every leaf is judged alike"]
+    head = "  ".join(f"{column.system:<19}" for column in bridge.columns)
+    lines += ["", f"{len(differing)} leaves are judged differently", f"  {'':<{_PATH_WIDTH}}  {head}"]
+    for path, cells in differing if args.all else differing[:_MOST_ROWS]:
+        lines.append(f"  {_path(path)}  " + "  ".join(f"{_cell(cell):<19}" for cell in cells))
+    if not args.all and len(differing) > _MOST_ROWS:
+        lines.append(f"  and {len(differing) - _MOST_ROWS} more; --all lists them")
+    return [line.rstrip() for line in lines]
+
+
+def _path(path: str) -> str:
+    return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
+
+
+def _cell(cell: Cell | None) -> str:
+    return "-" if cell is None else f"{cell.status} {cell.score:.3g}"
+
+
+def _as_json(bridge: Bridge) -> Json:
+    return {
+        "systems": {
+            column.system: {"measures": dict(column.measures), "note": column.note or None} for column in bridge.columns
+        },
+        "differing": {
+            path: {
+                column.system: None if cell is None else {"status": str(cell.status), "score": cell.score}
+                for column, cell in zip(bridge.columns, cells, strict=True)
+            }
+            for path, cells in bridge.differing.items()
+        },
+    }

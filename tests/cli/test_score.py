@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_extract.cli import main
+
+SCHEMA = {"wrapped": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "gold.json").write_text('{"a": 1, "b": "x"}')
+    (tmp_path / "out.txt").write_text('Here you are:\n```json\n{"a": 2, "b": "x"}\n```\n')
+    return tmp_path
+
+
+def test_score_tells_measures_and_wrong_leaves(files, capsys):
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt"]) == 0
+    shown = capsys.readouterr().out
+    assert "pass_rate            0.5" in shown
+    assert "1 of 2 leaves are not right" in shown
+    assert any(line.split()[:3] == ["a", "integer", "mismatch"] for line in shown.splitlines())
+
+
+def test_score_as_json_is_the_whole_result(files, capsys):
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"]["pass_rate"] == 0.5
+
+
+def test_systems_side_by_side(files, capsys):
+    (files / "out.txt").write_text('{"a": 1, "b": " x "}')
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "all", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert set(shown["systems"]) == {"ours", "extract-bench", "struct-extract-eval", "sob", "deepjsoneval"}
+    assert shown["differing"]["b"]["ours"] == {"status": "match", "score": 1.0}
+    assert shown["differing"]["b"]["struct-extract-eval"] == {"status": "mismatch", "score": 0.0}
+    assert list(shown["differing"]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["s.json#/wraped", "gold.json", "out.txt"], "s.json: nothing stands at #/wraped"),
+        (["s.json", "nothere.json", "out.txt"], "nothere.json: cannot be read"),
+        (["s.json#/wrapped", "gold.json", "out.txt", "--as", "sobb"], "no system 'sobb'; did you mean 'sob'?"),
+        (["s.json#/wrapped", "gold.json", "out.txt", "--judge", "llm"], "--judge llm needs --judge-model"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(files, capsys, arguments, message):
+    assert main(["score", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_output_without_json_scores_nothing_and_says_why(files, capsys):
+    (files / "out.txt").write_text("I am sorry, there is no invoice here.")
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt"]) == 0
+    shown = capsys.readouterr().out
+    assert "failure  no_json" in shown
+    assert "pass_rate            0\n" in shown

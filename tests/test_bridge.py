@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.bridge import SYSTEMS, compare_systems
+from pytest_extract.errors import ConfigError
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "note": {"type": ["string", "null"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+    },
+}
+GOLD = {"name": "Ada", "note": None, "tags": ["x", "y"], "rows": [{"n": 1}, {"n": 2}]}
+
+
+def cells(extracted, systems=SYSTEMS):
+    bridge = compare_systems(SCHEMA, GOLD, extracted, systems)
+    names = [column.system for column in bridge.columns]
+    return {
+        path: {
+            name: None if cell is None else (str(cell.status), cell.score)
+            for name, cell in zip(names, row, strict=True)
+        }
+        for path, row in bridge.differing.items()
+    }
+
+
+def test_an_identical_output_differs_only_where_a_null_is_seen_differently():
+    found = cells(GOLD)
+    assert list(found) == ["note"]
+    assert found["note"]["deepjsoneval"] == ("mismatch", 0.0)  # a null gold never matches there
+    assert found["note"]["sob"] == found["note"]["struct-extract-eval"] == ("match", 1.0)
+    assert found["note"]["ours"] is None  # absent on both sides: no result
+
+
+def test_rows_and_tags_in_another_order_part_the_systems():
+    found = cells({**GOLD, "note": "-", "tags": ["y", "x"], "rows": [{"n": 2}, {"n": 1}]})
+    assert found["rows[0].n"] == {
+        "ours": ("match", 1.0),
+        "extract-bench": ("match", 1.0),
+        "struct-extract-eval": ("mismatch", 0.0),
+        "sob": ("mismatch", 0.0),
+        "deepjsoneval": ("mismatch", 0.0),
+    }
+    assert found["tags[0]"]["deepjsoneval"] == ("match", 1.0)
+    assert found["tags[0]"]["sob"] == ("mismatch", 0.0)
+
+
+def test_an_undeclared_key_is_seen_by_all_but_extract_bench():
+    found = cells({**GOLD, "extra": 1})
+    assert {name for name, cell in found["extra"].items() if cell == ("hallucination", 0.0)} == {
+        "ours", "struct-extract-eval", "sob", "deepjsoneval",
+    }  # fmt: skip
+    assert found["extra"]["extract-bench"] is None
+
+
+def test_each_system_shows_its_own_measures_and_what_was_assumed():
+    bridge = compare_systems(SCHEMA, GOLD, GOLD)
+    measures = {column.system: set(column.measures) for column in bridge.columns}
+    assert measures["sob"] >= {"value_accuracy", "perfect"}
+    assert measures["deepjsoneval"] == {"syntax", "key_match", "strict"}
+    notes = {column.system: column.note for column in bridge.columns}
+    assert "x-eval-compare" in notes["struct-extract-eval"]
+
+
+def test_an_unknown_system_is_told_with_the_nearest():
+    with pytest.raises(ConfigError, match="no system 'extractbench'; did you mean 'extract-bench'"):
+        compare_systems(SCHEMA, GOLD, GOLD, ["extractbench"])

@@ -1,0 +1,221 @@
+"""ExtractBench's numbers: the report of one document (`outcome_stats.py`) and the rates of a run (paper, section 4)."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.core.values import Json
+
+Row: TypeAlias = Mapping[str, Json]
+"""A field result as in a results file: `path, metric, score, passed`, `status` or `reason`, `gold`, `extracted`."""
+Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
+
+_JUDGED: Final = frozenset({"string_semantic", "string_llm", "array_llm"})
+_TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
+_BUCKETS: Final = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
+_NO_VALUE: Final = frozenset({"gold_null", "gold_missing", "extracted_null", "extracted_missing"})
+_REASON = re.compile(r"(both|gold|extracted)_(?:missing|null|empty_array|absent)")
+_ERROR = re.compile(r"error(#.*)?")
+_PROPERTIES = re.compile(r"\.?properties\.?")
+_DOTS = re.compile(r"\.{2,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """Counts of field results: agreed on a value, invented, wrong or missed, agreed on absence."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    tn: int = 0
+
+    @property
+    def precision(self) -> float:
+        """TP / (TP + FP); 1.0 on an empty denominator."""
+        return self.tp / (self.tp + self.fp) if self.tp + self.fp else 1.0
+
+    @property
+    def recall(self) -> float:
+        """TP / (TP + FN); 1.0 on an empty denominator."""
+        return self.tp / (self.tp + self.fn) if self.tp + self.fn else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0.0 when both are 0."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """How many field results passed and failed."""
+
+    passed: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedScores:
+    """Scores of the metrics that a judge decides, agreement on absence included."""
+
+    count: int
+    mean: float
+    median: float
+    buckets: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentReport:
+    """ExtractBench's report of one document; rates are 0.0 when nothing was evaluated."""
+
+    evaluated: int
+    passed: int
+    score: float
+    confusion: Confusion
+    by_metric: Mapping[str, Passed]
+    by_type: Mapping[str, Passed]
+    fail_reasons: Mapping[str, int]
+    fail_prefixes: Mapping[str, int]
+    judged: JudgedScores | None
+
+    @property
+    def failed(self) -> int:
+        """Evaluated results that did not pass."""
+        return self.evaluated - self.passed
+
+    @property
+    def pass_rate(self) -> float:
+        """Share of evaluated results that passed."""
+        return self.passed / self.evaluated if self.evaluated else 0.0
+
+
+def document_report(rows: Iterable[Row]) -> DocumentReport:
+    """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out."""
+    kept = [row for row in rows if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
+    failed = [row for row in kept if not row["passed"]]
+    cells = Counter(_cell(row) for row in kept)
+    return DocumentReport(
+        evaluated=len(kept),
+        passed=len(kept) - len(failed),
+        score=sum(row["score"] for row in kept) / len(kept) if kept else 0.0,
+        confusion=Confusion(**cells),
+        by_metric=_split((_metric(row), row) for row in kept),
+        by_type=_split((_type(_metric(row)), row) for row in kept),
+        fail_reasons=Counter(_fail_reason(row) for row in failed),
+        fail_prefixes=Counter(shown_path(str(row["path"])).split(".")[0] for row in failed),
+        judged=_judged([row["score"] for row in kept if _metric(row) in _JUDGED]),
+    )
+
+
+def absent_side(row: Row) -> Absent:
+    """Which side of a result has no value: by its published reason, else by its status and values."""
+    told = _REASON.fullmatch(str(row.get("reason") or ""))
+    if told is not None:
+        side: Absent = "both" if told[1] == "both" else "gold" if told[1] == "gold" else "extracted"
+        return side
+    status = row.get("status")
+    if status == "hallucination":
+        return "gold"
+    if status == "omission":
+        return "extracted"
+    neither = status is not None and row["passed"] and all(_nothing(row, side) for side in ("gold", "extracted"))
+    return "both" if neither else None
+
+
+def _nothing(row: Row, side: str) -> bool:
+    return row.get(side) is None or (row[side] == [] and str(row["metric"]).startswith("array_"))
+
+
+def _cell(row: Row) -> str:
+    side = absent_side(row)
+    if row["passed"]:
+        return "tn" if side == "both" else "tp"
+    return "fp" if side == "gold" else "fn"
+
+
+def _metric(row: Row) -> str:
+    metric = str(row["metric"])
+    return "error" if _ERROR.fullmatch(metric) else metric
+
+
+def _type(metric: str) -> str:
+    return next((prefix[:-1] for prefix in _TYPES if metric.startswith(prefix)), "unknown")
+
+
+def _split(rows: Iterable[tuple[str, Row]]) -> dict[str, Passed]:
+    counts: dict[str, list[int]] = {}
+    for name, row in rows:
+        counts.setdefault(name, [0, 0])[0 if row["passed"] else 1] += 1
+    return {name: Passed(passed=passed, failed=failed) for name, (passed, failed) in counts.items()}
+
+
+def _fail_reason(row: Row) -> str:
+    side, metric = absent_side(row), _metric(row)
+    empty_array = str(row.get("reason") or "").endswith("_empty_array")
+    if side in ("gold", "extracted") and not (empty_array or row.get(str(side)) == []):
+        return f"{side}_absent"
+    if metric in _JUDGED:
+        return "semantic_mismatch"
+    return "numeric_mismatch" if "number" in metric or "integer" in metric else "value_mismatch"
+
+
+def _judged(scores: Sequence[float]) -> JudgedScores | None:
+    if not scores:
+        return None
+    buckets = Counter(_BUCKETS[min(4, int(score * 5))] for score in scores)
+    return JudgedScores(
+        count=len(scores), mean=sum(scores) / len(scores), median=statistics.median(scores), buckets=buckets
+    )
+
+
+def shown_path(path: str) -> str:
+    """Path of a published result as its report shows it: `$.properties.a.properties.b` reads `a.b`; the root is `$`."""
+    bare = path.removeprefix("$").removeprefix(".")
+    return _DOTS.sub(".", _PROPERTIES.sub(".", bare)).strip(".") or "$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """A run as ExtractBench's paper reports it, each in [0, 1]; 0.0 where there is nothing to divide by.
+
+    valid_rate: documents whose output parses and satisfies its schema; pass_rate: mean over all documents, invalid
+    output counting 0; accuracy_on_valid: the same over the valid ones only.
+    """
+
+    documents: int
+    valid: int
+    valid_rate: float
+    pass_rate: float
+    accuracy_on_valid: float
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+
+def rates(scores: Iterable[Mapping[str, Json]]) -> Rates:
+    """Rate a run from scores in their plain form (`Score.to_dict()`); `failures` counts kinds of broken output."""
+    kept = list(scores)
+    valid = [score for score in kept if is_valid(score)]
+    passed = sum(score["measures"]["pass_rate"] for score in valid)
+    kinds = Counter(_kind(score) for score in kept if not is_valid(score))
+    return Rates(
+        documents=len(kept),
+        valid=len(valid),
+        valid_rate=len(valid) / len(kept) if kept else 0.0,
+        pass_rate=passed / len(kept) if kept else 0.0,
+        accuracy_on_valid=passed / len(valid) if valid else 0.0,
+        failures=kinds,
+    )
+
+
+def is_valid(score: Mapping[str, Json]) -> bool:
+    """Whether an output got through the parse, root and schema gates."""
+    return score.get("failure") is None and all(score["gates"][gate]["passed"] for gate in ("parse", "root", "schema"))
+
+
+def _kind(score: Mapping[str, Json]) -> str:
+    failure = score.get("failure")
+    return str(failure["kind"]) if failure is not None else "schema_violation"

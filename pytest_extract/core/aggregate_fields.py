@@ -1,0 +1,126 @@
+"""Tables by field: over field patterns for a run of ours, and struct-extract-eval's own run numbers (`core/record.py`).
+
+Rows are leaf results as in a results file: mappings with `path`, `pattern`, `status` and `score`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from pytest_extract.core.values import Json
+
+Row: TypeAlias = Mapping[str, Json]
+
+_COMPARED: Final = ("match", "mismatch")
+_ERRORS: Final = ("judge_error", "batch_error")
+_COUNTED: Final = (*_COMPARED, "omission", "hallucination")
+
+
+@dataclass(slots=True, kw_only=True)
+class FieldCounts:
+    """How one field did: leaf results by status, their summed score, and the records that it occurs in."""
+
+    match: int = 0
+    mismatch: int = 0
+    omission: int = 0
+    hallucination: int = 0
+    undecided: int = 0
+    score: float = 0.0
+    records: set[str] = field(default_factory=set)
+
+    def add(self, row: Row, record: str = "") -> None:
+        """Count one leaf result; skipped ones do not count."""
+        status = str(row["status"])
+        if status in _COUNTED:
+            setattr(self, status, getattr(self, status) + 1)
+            self.score += row["score"] if status in _COMPARED else 0.0
+        elif status in _ERRORS:
+            self.undecided += 1
+        else:
+            return
+        self.records.add(record)
+
+    @property
+    def compared(self) -> int:
+        """Results with a value on both sides."""
+        return self.match + self.mismatch
+
+    @property
+    def total(self) -> int:
+        """All results that count; those that a judge left undecided do not."""
+        return self.compared + self.omission + self.hallucination
+
+    @property
+    def mean_score(self) -> float:
+        """Mean score, omissions and hallucinations as 0; 0.0 where nothing counts."""
+        return self.score / self.total if self.total else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Score over what was extracted; 1.0 where that is nothing."""
+        whole = self.compared + self.hallucination
+        return self.score / whole if whole else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Score over what the gold holds; 1.0 where that is nothing."""
+        whole = self.compared + self.omission
+        return self.score / whole if whole else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0.0 where both are 0, 1.0 where nothing counts."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+def field_table(records: Iterable[tuple[str, Iterable[Row]]]) -> dict[str, FieldCounts]:
+    """Count leaf results by field pattern over records (name, rows); patterns in order of appearance."""
+    table: dict[str, FieldCounts] = {}
+    for record, rows in records:
+        for row in rows:
+            table.setdefault(str(row["pattern"]), FieldCounts()).add(row, record)
+    return {pattern: counts for pattern, counts in table.items() if counts.records}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructRun:
+    """struct-extract-eval's numbers of a run: means over records, totals, and counts by instance path."""
+
+    mean_precision: float
+    mean_recall: float
+    mean_f1: float
+    total_records: int
+    total_fields: int
+    total_omissions: int
+    total_hallucinations: int
+    total_batch_errors: int
+    per_field: Mapping[str, FieldCounts]
+
+
+def struct_run(records: Sequence[Sequence[Row]]) -> StructRun:
+    """Summarize records of leaf results; every mean is 1.0 without records."""
+    each, per_field = [], dict[str, FieldCounts]()
+    for rows in records:
+        counts = FieldCounts()
+        each.append(counts)
+        for row in rows:
+            counts.add(row)
+            per_field.setdefault(str(row["path"]), FieldCounts()).add(row)
+    return StructRun(
+        mean_precision=_mean([counts.precision for counts in each]),
+        mean_recall=_mean([counts.recall for counts in each]),
+        mean_f1=_mean([counts.f1 for counts in each]),
+        total_records=len(each),
+        total_fields=sum(counts.total for counts in each),
+        total_omissions=sum(counts.omission for counts in each),
+        total_hallucinations=sum(counts.hallucination for counts in each),
+        total_batch_errors=sum(counts.undecided for counts in each),
+        per_field={path: counts for path, counts in per_field.items() if counts.total},
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 1.0

@@ -1,0 +1,200 @@
+"""How hard a case is by its shape: what its schema declares and what its gold holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import unquote
+
+from pytest_extract.core.values import Json
+
+Complexity: TypeAlias = Literal["easy", "medium", "hard"]
+
+WEIGHTS: Final[Mapping[str, float]] = {"easy": 1.0, "medium": 2.0, "hard": 3.0}
+"""What a case weighs in complexity-weighted means (SOB); a case of unknown complexity weighs 0."""
+
+_CLASSES: Final[tuple[Complexity, ...]] = ("easy", "medium", "hard")
+_LIMITS: Final = {"depth": (2, 4), "fields": (10, 50), "array_items": (10, 100)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Shape of one case.
+
+    fields: leaves that the schema declares, array items once; breadth: most properties of one object.
+    depth: levels of nested objects down to the leaf, arrays not counted, a flat record has 2 (DeepJSONEval's
+    `true_depth`, reproduced on all its rows); the larger of schema's and gold's.
+    arrays: arrays that the schema declares; array_items: elements of all arrays of the gold.
+    leaves: scalars of the gold, nulls included; values: those that are not null.
+    """
+
+    fields: int
+    breadth: int
+    depth: int
+    arrays: int
+    array_items: int
+    leaves: int
+    values: int
+
+    @property
+    def complexity(self) -> Complexity:
+        """Class of the hardest of depth, fields and array items.
+
+        easy up to depth 2, 10 fields, 10 array items; medium up to 4 (as in DeepJSONEval), 50, 100; hard beyond.
+        """
+        sizes: dict[str, int] = asdict(self)
+        return _CLASSES[max(sum(sizes[name] > limit for limit in limits) for name, limits in _LIMITS.items())]
+
+    def to_dict(self) -> dict[str, int]:
+        """Return plain JSON, as in a line of the results file."""
+        return asdict(self)
+
+
+def depth_class(depth: int) -> Literal["medium", "hard"] | None:
+    """DeepJSONEval's split: depth 3 and 4 are medium, 5 to 7 hard (and what is deeper); None below 3."""
+    if depth < 3:
+        return None
+    return "medium" if depth <= 4 else "hard"
+
+
+def case_shape(schema: Json, gold: Json) -> Shape:
+    """Measure a case; local `$ref`s are followed, a recursive one once, and the widest branch of `anyOf` counts."""
+    declared = _Schema(schema).measure(schema)
+    counts = count_values(gold)
+    return Shape(
+        fields=declared.fields,
+        breadth=declared.breadth,
+        depth=max(declared.depth, counts.depth),
+        arrays=declared.arrays,
+        array_items=counts.array_items,
+        leaves=counts.leaves,
+        values=counts.values,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueCounts:
+    """What a gold holds.
+
+    leaves: scalars, nulls included; values: scalars that are not null; array_items: elements of all arrays;
+    empty: empty objects and arrays, which are no leaves; depth: as in `Shape`.
+    """
+
+    leaves: int
+    values: int
+    array_items: int
+    empty: int
+    depth: int
+
+
+def count_values(gold: Json) -> ValueCounts:
+    """Count a JSON value of any depth."""
+    leaves = values = items = empty = depth = 0
+    stack: list[tuple[Json, int]] = [(gold, 1)]
+    while stack:
+        node, level = stack.pop()
+        depth = max(depth, level)
+        if isinstance(node, dict):
+            empty += not node
+            stack.extend((child, level + 1) for child in node.values())
+        elif isinstance(node, list):
+            empty += not node
+            items += len(node)
+            stack.extend((child, level) for child in node)
+        else:
+            leaves += 1
+            values += node is not None
+    return ValueCounts(leaves=leaves, values=values, array_items=items, empty=empty, depth=depth)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declared:
+    fields: int = 1
+    breadth: int = 0
+    depth: int = 1
+    arrays: int = 0
+
+
+_NOTHING: Final = _Declared(fields=0)
+_DEEPEST: Final = 100
+
+
+class _Schema:
+    """Measures the nodes of one schema. Each reference is measured once; inside itself it counts as nothing."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._known: dict[str, _Declared] = {"#": _NOTHING}
+
+    def measure(self, node: Json, level: int = 0) -> _Declared:
+        if not isinstance(node, dict) or level > _DEEPEST:
+            return _Declared()
+        if isinstance(reference := node.get("$ref"), str):
+            return self._referenced(reference, level)
+        choices = [self.measure(branch, level + 1) for branch in _listed(node, "anyOf", "oneOf")]
+        parts = [self.measure(part, level + 1) for part in _listed(node, "allOf")]
+        parts.extend(self._own(node, level))
+        if choices:
+            parts.append(_widest(choices))
+        return _joined(parts) if parts else _Declared()
+
+    def _referenced(self, reference: str, level: int) -> _Declared:
+        if reference not in self._known:
+            self._known[reference] = _NOTHING
+            self._known[reference] = self.measure(_resolve(self._root, reference), level + 1)
+        return self._known[reference]
+
+    def _own(self, node: dict[str, Any], level: int) -> Iterator[_Declared]:
+        members, items = node.get("properties"), node.get("items")
+        if isinstance(members, dict) and members:
+            yield _object([self.measure(child, level + 1) for child in members.values()])
+        elif isinstance(items, dict):
+            inner = self.measure(items, level + 1)
+            yield _Declared(fields=inner.fields, breadth=inner.breadth, depth=inner.depth, arrays=inner.arrays + 1)
+
+
+def _object(children: list[_Declared]) -> _Declared:
+    return _Declared(
+        fields=sum(child.fields for child in children),
+        breadth=max(len(children), *(child.breadth for child in children)),
+        depth=1 + max(child.depth for child in children),
+        arrays=sum(child.arrays for child in children),
+    )
+
+
+def _joined(parts: list[_Declared]) -> _Declared:
+    """Shape of something that is all of the parts at once."""
+    return _Declared(
+        fields=sum(part.fields for part in parts),
+        breadth=sum(part.breadth for part in parts),
+        depth=max(part.depth for part in parts),
+        arrays=sum(part.arrays for part in parts),
+    )
+
+
+def _widest(choices: list[_Declared]) -> _Declared:
+    """Shape of something that is any one of the choices."""
+    return _Declared(
+        fields=max(choice.fields for choice in choices),
+        breadth=max(choice.breadth for choice in choices),
+        depth=max(choice.depth for choice in choices),
+        arrays=max(choice.arrays for choice in choices),
+    )
+
+
+def _listed(node: dict[str, Any], *keys: str) -> Iterator[Json]:
+    for key in keys:
+        listed = node.get(key)
+        yield from listed if isinstance(listed, list) else ()
+
+
+def _resolve(root: Json, reference: str) -> Json:
+    """Return what a local reference names; None where that is nothing here."""
+    if not reference.startswith("#"):
+        return None
+    node = root
+    for token in unquote(reference[1:]).split("/")[1:]:
+        step = token.replace("~1", "/").replace("~0", "~")
+        node = node.get(step) if isinstance(node, dict) else None
+    return node

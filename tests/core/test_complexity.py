@@ -1,0 +1,136 @@
+"""The shape of a case and the class that it gives."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.complexity import case_shape, count_values, depth_class
+from tests.shared_data import jsonl, shared
+from tests.strategies import any_json, json_values
+
+FLAT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
+ORDER = {
+    "properties": {
+        "vendor": FLAT,
+        "rows": {"type": "array", "items": {"properties": {"n": {}, "tags": {"type": "array", "items": {}}}}},
+    }
+}
+
+
+def test_shape():
+    gold = {"vendor": {"a": "x", "b": None}, "rows": [{"n": 1, "tags": ["p", "q"]}, {"n": 2, "tags": []}]}
+    shape = case_shape(ORDER, gold)
+    assert shape.to_dict() == {
+        "fields": 4,
+        "breadth": 2,
+        "depth": 3,
+        "arrays": 2,
+        "array_items": 4,
+        "leaves": 6,
+        "values": 5,
+    }
+    assert shape.complexity == "medium"
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields", "breadth", "depth"),
+    [
+        ({}, 1, 0, 1),
+        (True, 1, 0, 1),
+        (FLAT, 2, 2, 2),
+        ({"properties": {"p": FLAT, "q": FLAT}}, 4, 2, 3),
+        ({"properties": {"p": {"$ref": "#/$defs/f"}}, "$defs": {"f": FLAT}}, 2, 2, 3),
+        ({"properties": {"child": {"$ref": "#"}, "name": {}}}, 1, 2, 2),
+        ({"properties": {"p": {"$ref": "other.json"}, "name": {}}}, 2, 2, 2),
+        ({"anyOf": [FLAT, {"type": "null"}]}, 2, 2, 2),
+        ({"oneOf": [FLAT, {"properties": {"p": FLAT}}]}, 2, 2, 3),
+        ({"allOf": [FLAT, {"properties": {"c": {}}}]}, 3, 3, 2),
+        ({"properties": {"c": {}}, "allOf": [FLAT]}, 3, 3, 2),
+    ],
+)
+def test_declared_shape(schema, fields, breadth, depth):
+    shape = case_shape(schema, None)
+    assert (shape.fields, shape.breadth, shape.depth) == (fields, breadth, depth)
+
+
+@pytest.mark.parametrize(
+    ("gold", "complexity"),
+    [
+        ({"a": "x"}, "easy"),
+        ({"a": list(range(11))}, "medium"),
+        ({"a": list(range(101))}, "hard"),
+        ({"a": {"b": 1}}, "medium"),
+        ({"a": {"b": {"c": {"d": 1}}}}, "hard"),
+    ],
+)
+def test_the_hardest_dimension_decides(gold, complexity):
+    assert case_shape(FLAT, gold).complexity == complexity
+
+
+def test_many_fields_are_hard():
+    def wide(count):
+        return {"properties": {f"k{index}": {} for index in range(count)}}
+
+    assert [case_shape(wide(count), {}).complexity for count in (10, 11, 50, 51)] == [
+        "easy",
+        "medium",
+        "medium",
+        "hard",
+    ]
+
+
+@pytest.mark.parametrize(("depth", "level"), [(2, None), (3, "medium"), (4, "medium"), (5, "hard"), (9, "hard")])
+def test_the_split_by_depth(depth, level):
+    assert depth_class(depth) == level
+
+
+def test_mutual_references_are_measured_in_time():
+    names = [f"d{index}" for index in range(40)]
+    tangled = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
+    shape = case_shape({**tangled, "$defs": dict.fromkeys(names, tangled)}, {})
+    assert shape.breadth == 40
+
+
+def nested(depth):
+    value: object = {}
+    for _ in range(depth):
+        value = {"properties": {"a": value}}
+    return value
+
+
+def test_deep_schemas_do_not_crash():
+    assert case_shape(nested(10_000), nested(10_000)).complexity == "hard"
+
+
+@given(json_values, any_json)
+def test_any_json_has_a_shape(schema, gold):
+    shape = case_shape(schema, gold)
+    assert shape.complexity in ("easy", "medium", "hard")
+    assert shape.values <= shape.leaves
+
+
+def test_depth_is_deepjsonevals():
+    for row in jsonl("data/deepjsoneval/part.jsonl"):
+        assert case_shape(json.loads(row["schema"]), json.loads(row["json"])).depth == int(row["true_depth"])
+
+
+@pytest.mark.parametrize(
+    ("folder", "documents", "leaves", "values"),
+    [
+        ("sport/swimming", 3, 267, 250),
+        ("hiring/resume", 4, 583, 578),
+        ("finance/credit_agreement", 4, 117, 114),
+        ("finance/10kq", 3, 3938, 3825),
+        ("academic/research", 2, 135, 132),
+    ],
+)
+def test_gold_values_of_extract_bench(folder, documents, leaves, values):
+    """Scalars of the visible golds, with and without nulls; empty containers are no values."""
+    golds = sorted(shared(f"data/extract-bench/dataset/{folder}/pdf+gold").glob("*.gold.json"))
+    counts = [count_values(json.loads(gold.read_text(encoding="utf-8"))) for gold in golds]
+    assert len(golds) == documents
+    assert sum(count.leaves for count in counts) == leaves
+    assert sum(count.values for count in counts) == values

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
@@ -25,6 +25,8 @@ from pytest_extract.errors import CaseFileError, SchemaError
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.validate import Validator
+
+T = TypeVar("T")
 
 GOLD_ERRORS: Final = 5
 """Schema violations told of one gold; more are counted."""
@@ -54,7 +56,7 @@ class CaseBuilder:
         document = self._document()
         schema = self._schema()
         gold = self._gold()
-        prompt = self._read("prompt", self._cache.prompt) if "prompt" in self._values else None
+        prompt = self._read("prompt", self._values["prompt"], self._cache.prompt) if "prompt" in self._values else None
         scorer = self._scorer(schema) if schema is not None else None
         gates = GateConfig.from_json(self._values.get("gates", NOTHING))
         if scorer is not None:
@@ -135,19 +137,19 @@ class CaseBuilder:
         if "document" in self._values and "text" in self._values:
             self._tell("has both `document` and `text`; keep one of them", "text", on_key=True)
 
-    def _path(self, key: str) -> Path:
-        return self._settings.layer_of(key).base / str(self._values[key])
+    def _place(self, key: str, name: str) -> str:
+        return self._cache.place(self._settings.layer_of(key).source.folder, name)
 
-    def _read(self, key: str, read: Any) -> Any:
+    def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
-        path = self._path(key)
+        place = self._place(key, name)
         try:
-            return read(path)
+            return read(place)
         except CaseFileError as error:
-            if path.is_file():
+            if os.path.isfile(place):  # noqa: PTH113 - see `Source.folder`
                 self._mistakes.append(_mistake_in(error))
             else:
-                self._tell(_no_file(key, path), key)
+                self._tell(_no_file(key, Path(place)), key)
             return None
 
     def _document(self) -> Document | None:
@@ -155,32 +157,26 @@ class CaseBuilder:
             return Document(text=self._values["text"])
         if "document" not in self._values:
             return None
-        path = os.path.join(self._settings.layer_of("document").base, self._values["document"])  # noqa: PTH118
-        if not os.path.isfile(path):  # noqa: PTH113 - a third of pathlib's time, once a case
-            self._tell(_no_file("document", Path(path)), "document")
+        place = self._place("document", self._values["document"])
+        if not os.path.isfile(place):  # noqa: PTH113 - see `Source.folder`
+            self._tell(_no_file("document", Path(place)), "document")
             return None
-        return Document(path=path)
+        return Document(path=place)
 
     def _schema(self) -> SchemaPlace | None:
         value = self._values.get("schema")
         if value is None:
             return None
-        layer = self._settings.layer_of("schema")
         if not isinstance(value, str):
+            layer = self._settings.layer_of("schema")
             return self._cache.inline_schema(value, layer.source, (*layer.steps, "schema"))
         name, _, pointer = value.partition("#")
-        path = layer.base / name
-        try:
-            source = self._cache.source(path)
-        except CaseFileError as error:
-            if path.is_file():
-                self._mistakes.append(_mistake_in(error))
-            else:
-                self._tell(_no_file("schema", path), "schema")
+        source = self._read("schema", name, self._cache.source)
+        if source is None:
             return None
         place = self._cache.schema_in(source, pointer)
         if place is None:
-            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {path.name}", "schema")
+            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}", "schema")
             return None
         spoilt = spoils(source, place.steps)
         self._mistakes.extend(spoilt)
@@ -193,7 +189,7 @@ class CaseBuilder:
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
-        source = self._read("gold", self._cache.source)
+        source = self._read("gold", value, self._cache.source)
         if source is None:
             return None
         spoilt = spoils(source, ())

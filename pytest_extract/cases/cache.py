@@ -46,6 +46,7 @@ class SchemaCache:
     def __init__(self, compile_schema: Callable[..., Scorer] | None = None) -> None:
         self._compile = compile_schema or _compiler()
         self._files: dict[tuple[str, str], tuple[tuple[int, int], object]] = {}
+        self._places: dict[tuple[str, str], str] = {}
         self._schemas: dict[tuple[int, str], SchemaPlace] = {}
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
@@ -53,31 +54,36 @@ class SchemaCache:
         self._declared: set[tuple[int, str]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
-    def source(self, path: Path) -> Source:
+    def place(self, folder: str, name: str) -> str:
+        """Return the one spelling of a path that a file in `folder` names, so that each file is known once."""
+        key = (folder, name)
+        kept = self._places.get(key)
+        if kept is None:
+            kept = self._places[key] = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+        return kept
+
+    def source(self, place: str) -> Source:
         """Return a JSON or YAML file; raises CaseFileError when it cannot be read."""
-        return self._file("source", path, read_source)
+        return self.keep("source", place, read_source)
 
-    def prompt(self, path: Path) -> Prompt:
+    def prompt(self, place: str) -> Prompt:
         """Return a prompt file; raises CaseFileError when it cannot be read."""
-        return self._file("prompt", path, _read_prompt)
+        return self.keep("prompt", place, _read_prompt)
 
-    def keep(self, kind: str, path: Path, read: Callable[[Path], T]) -> T:
+    def keep(self, kind: str, place: str, read: Callable[[Path], T]) -> T:
         """Return what `read` makes of a file, called once while the file stays the same; raises its CaseFileError."""
-        return self._file(kind, path, read)
-
-    def _file(self, kind: str, path: Path, read: Callable[[Path], T]) -> T:
         try:
-            status = path.stat()
+            status = os.stat(place)  # noqa: PTH116 - see `Source.folder`
         except (OSError, ValueError):
             stamp = (0, -1)
         else:
             stamp = (status.st_mtime_ns, status.st_size)
-        key = (kind, os.path.normpath(path))
+        key = (kind, place)
         kept = self._files.get(key)
         if kept is None or kept[0] != stamp:
             content: object
             try:
-                content = read(path)
+                content = read(Path(place))
             except CaseFileError as error:
                 content = error
             kept = self._files[key] = (stamp, content)

@@ -133,6 +133,26 @@ def _walk(text: str) -> Iterator[_Token]:
                 expect_key = part == "{"
 
 
+def value_spans(text: str) -> Iterator[tuple[Steps, int, int]]:
+    """Yield (path, start, end) of every value, containers after their parts; `text` is known to be JSON."""
+    open_at: list[tuple[Steps, int]] = []
+    ends = (match.end() for match in _TOKEN.finditer(text) if match.group() in "}]")
+    closing = next(ends, None)
+    for token in _walk(text):
+        while open_at and closing is not None and closing <= token.offset:
+            yield (*open_at.pop(), closing)
+            closing = next(ends, None)
+        if token.target.on_key:
+            continue
+        if token.text in "{[":
+            open_at.append((token.target.steps, token.offset))
+        else:
+            yield token.target.steps, token.offset, token.offset + len(token.text)
+    while open_at and closing is not None:
+        yield (*open_at.pop(), closing)
+        closing = next(ends, None)
+
+
 class _Lines:
     """Offsets to lines and columns; offsets are asked for in rising order, so each is found from the one before."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
@@ -19,7 +18,7 @@ class Layer:
     """A checked mapping of case keys.
 
     `clean` holds the usable values by key, `spoilt` the keys that hold a mistake; `broken` says that the mapping itself
-    cannot be trusted (an unknown key, a duplicate key). `base` is the folder from which its paths resolve.
+    cannot be trusted (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
     """
 
     source: Source
@@ -28,7 +27,6 @@ class Layer:
     clean: Mapping[str, Any]
     spoilt: frozenset[str]
     broken: bool
-    base: Path
 
 
 def check_layer(source: Source, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> Layer:
@@ -55,7 +53,7 @@ def check_layer(source: Source, steps: Steps, raw: Mapping[str, Json], mistakes:
             spoilt.add(str(problem.steps[len(steps)]))
         elif steps[: len(problem.steps)] == problem.steps:
             broken = True
-    return Layer(source, steps, raw, clean, frozenset(spoilt), broken, source.path.parent)
+    return Layer(source, steps, raw, clean, frozenset(spoilt), broken)
 
 
 def _unknown(key: str, steps: Steps) -> str:

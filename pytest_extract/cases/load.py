@@ -99,9 +99,9 @@ class _Loader:
             return None
         steps: Steps = ("defaults",)
         if isinstance(value, str):
-            path = source.path.parent / value
+            path = Path(self._cache.place(source.folder, value))
             try:
-                named = self._cache.keep("yaml", path, _read_yaml)
+                named = self._cache.keep("yaml", str(path), _read_yaml)
             except CaseFileError as error:
                 missing = Mistake(source, steps, _no_file("defaults", path))
                 self.mistakes.append(_mistake_in(error) if path.is_file() else missing)
@@ -181,5 +181,4 @@ def _read_yaml(path: Path) -> Source:
 
 
 def _broken(source: Source, steps: Steps) -> Layer:
-    base = source.path.parent
-    return Layer(source, steps, {}, clean={}, spoilt=frozenset(), broken=True, base=base)
+    return Layer(source, steps, {}, clean={}, spoilt=frozenset(), broken=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pytest_extract.cases.json_text import find_in_json, read_json
-from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextError, find_in_yaml, read_yaml
+from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextError
+from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
 
@@ -30,6 +32,11 @@ class Source:
     def value(self) -> Json:
         """The JSON value of the text."""
         return self.parsed.value
+
+    @property
+    def folder(self) -> str:
+        """Where the paths that the text names resolve from."""
+        return os.path.dirname(self.path)  # noqa: PTH120 - a path a case, and pathlib takes five times as long
 
     @property
     def sha256(self) -> str:

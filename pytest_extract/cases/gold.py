@@ -1,0 +1,50 @@
+"""Write a value into the gold of a case, wherever that gold stands, in the style of its file."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from pytest_extract.atomic import write_atomic
+from pytest_extract.cases.edit import reached, with_value
+from pytest_extract.cases.model import Case
+from pytest_extract.cases.sources import YAML_SUFFIXES, parse_source, read_text
+from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.errors import StoreError
+
+
+def update_gold(case: Case, value: Json) -> bool:
+    """Make `value` the case's gold; whether the file had to change.
+
+    Works on a gold file (JSON, YAML), a gold inside a case or defaults file, and a line of a dataset. The file is read
+    afresh, so that several cases of one file can be updated one after the other. Raises StoreError, CaseFileError.
+    """
+    path = case.gold_path
+    text = read_text(path)
+    lines, number = [text], 0
+    if path.suffix.lower() not in YAML_SUFFIXES and case.gold_steps:  # a line of a dataset
+        lines, number = text.split("\n"), case.gold_line - 1
+    if number >= len(lines):
+        raise StoreError(f"{path}: line {case.gold_line} is gone; collect again")
+    source = parse_source(path, lines[number], "yaml" if path.suffix.lower() in YAML_SUFFIXES else "json", number + 1)
+    try:
+        old = reached(source.value, case.gold_steps)
+    except (LookupError, TypeError):
+        raise StoreError(f"{path}: the gold of {case.id} is not where it was; collect again") from None
+    if canonical_json(old) == canonical_json(value):
+        return False
+    lines[number] = with_value(source, case.gold_steps, value)
+    _write(path, "\n".join(lines))
+    return True
+
+
+def _write(path: Path, text: str) -> None:
+    """Write with the line ends, byte order mark and access rights that the file has."""
+    before = path.read_bytes()
+    mode = path.stat().st_mode
+    if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have gold written")
+    if b"\r\n" in before:
+        text = text.replace("\n", "\r\n")
+    write_atomic(path, ("\ufeff" if before.startswith(codecs.BOM_UTF8) else "") + text)
+    path.chmod(mode)

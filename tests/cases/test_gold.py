@@ -1,0 +1,206 @@
+"""Writing gold: what changed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.edit import with_value
+from pytest_extract.cases.gold import update_gold
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.sources import parse_source
+from pytest_extract.errors import StoreError
+from tests.strategies import json_values
+
+HERE = Path("gold.json")
+
+
+def _edited(text: str, value: object, language: str = "json", steps: tuple[str | int, ...] = ()) -> str:
+    return with_value(parse_source(HERE, text, language), steps, value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "after"),
+    [
+        ('{"a": 1, "b": [1,  2]}\n', {"a": 2, "b": [1, 3]}, '{"a": 2, "b": [1,  3]}\n'),
+        ('{\n  "a": 1,\n  "b": { "c": 2 }\n}', {"b": {"c": 3}, "a": 1}, '{\n  "a": 1,\n  "b": { "c": 3 }\n}'),
+        ('{"a":1,"b":[1]}', {"a": 1, "b": [1, {"c": 2}]}, '{"a":1,"b":[1,{"c":2}]}'),
+        ('{\n\t"a": [\n\t\t1\n\t]\n}\n', {"a": [1, 2]}, '{\n\t"a": [\n\t\t1,\n\t\t2\n\t]\n}\n'),
+        ('{\n "a": [1, 2],\n "b": 1\n}', {"a": [1], "b": 2}, '{\n "a": [1],\n "b": 2\n}'),
+        ('{\n    "a": null\n}', {"a": {"x": [1]}}, '{\n    "a": {\n        "x": [\n            1\n        ]\n    }\n}'),
+        ('{"n": "Z\\u00fcrich", "m": "x"}', {"n": "Zürich", "m": "Köln"}, '{"n": "Z\\u00fcrich", "m": "K\\u00f6ln"}'),
+        ('{"n": "Zürich", "m": "x"}', {"n": "Zürich", "m": "Köln"}, '{"n": "Zürich", "m": "Köln"}'),
+        ('{"b": 1, "a": 2}', {"a": 2, "c": 3, "b": 1}, '{"b": 1, "a": 2, "c": 3}'),
+        ("[true, 1.0]", [1, 1], "[1, 1]"),
+        (" 1 \n", {"a": 1}, ' {"a": 1} \n'),
+    ],
+)
+def test_json_keeps_its_style(text, value, after):
+    assert _edited(text, value) == after
+
+
+YAML = """# the case
+id: acme   # stays
+gold:
+  vendor: {name: ACME, "city": 'Bonn'}   # who
+  total: 12.50
+  paid:
+  # the rows
+  items:
+    - name: pen
+      price: 1.5
+    - name: "ink"
+      price: 2
+
+  # behind
+tags: {a: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "after"),
+    [
+        ({"total": 13}, "total: 12.50", "total: 13"),
+        (
+            {"vendor": {"name": "ACME GmbH", "city": "Köln's"}},
+            "{name: ACME, \"city\": 'Bonn'}",
+            "{name: ACME GmbH, \"city\": 'Köln''s'}",
+        ),
+        (
+            {"vendor": {"name": "no: 1", "city": "x"}},
+            "{name: ACME, \"city\": 'Bonn'}",
+            '{name: "no: 1", "city": \'x\'}',
+        ),
+        ({"vendor": {"name": "007", "city": "Bonn"}}, "name: ACME", 'name: "007"'),
+        ({"vendor": {"name": "true", "city": "Bonn"}}, "name: ACME", 'name: "true"'),
+        ({"vendor": None}, "{name: ACME, \"city\": 'Bonn'}", "null"),
+        ({"paid": True}, "paid:\n", "paid: true\n"),
+        ({"paid": {"by": "card"}}, "paid:\n", 'paid: {"by": "card"}\n'),
+        (
+            {"items": [{"name": "pen", "price": 1.5}]},
+            '- name: pen\n      price: 1.5\n    - name: "ink"\n      price: 2\n',
+            "- name: pen\n      price: 1.5\n",
+        ),
+        (
+            {"items": [{"name": "pen", "price": 1.5, "tags": ["a", "b c"]}, {"name": "ink", "price": 2}]},
+            "      price: 1.5\n",
+            "      price: 1.5\n      tags:\n        - a\n        - b c\n",
+        ),
+        ({"items": []}, '- name: pen\n      price: 1.5\n    - name: "ink"\n      price: 2\n', "[]\n"),
+    ],
+    ids=[
+        "number",
+        "quotes",
+        "colon",
+        "digits",
+        "word",
+        "null",
+        "empty",
+        "new map",
+        "row gone",
+        "row grown",
+        "rows gone",
+    ],
+)
+def test_yaml_keeps_its_style(change, before, after):
+    gold = {**parse_source(HERE, YAML, "yaml").value["gold"], **change}
+    assert _edited(YAML, gold, "yaml", ("gold",)) == YAML.replace(before, after)
+
+
+def test_a_block_mapping_that_grows_is_written_anew_where_it_stands():
+    gold = {**parse_source(HERE, YAML, "yaml").value["gold"], "notes": ["x", {"y": []}]}
+    after = _edited(YAML, gold, "yaml", ("gold",))
+    assert after.startswith("# the case\nid: acme   # stays\ngold:\n  vendor:\n    name: ACME\n    city: Bonn\n")
+    assert after.endswith("  notes:\n    - x\n    - y: []\n\n  # behind\ntags: {a: b}\n")
+
+
+@given(json_values, json_values, st.sampled_from([None, 1, "\t"]), st.booleans())
+def test_any_json_can_become_any_other(old, new, indent, plain):
+    text = json.dumps(old, indent=indent, ensure_ascii=plain)
+    assert json.dumps(json.loads(_edited(text, new)), sort_keys=True) == json.dumps(new, sort_keys=True)
+
+
+@given(json_values, json_values, st.booleans())
+@example({"a": "x"}, {"a": "\x85 \u2028 \x7f"}, False)
+@example({"": 1, "b": {"": [1]}}, {"": 2, "b": {"": [3]}}, True)
+def test_any_yaml_can_become_any_other(old, new, flow):
+    text = "a: 1\ngold: [0]  # here\nz: 2\n" if flow else "a: 1\ngold:\n  - 0  # here\nz: 2\n"
+    for value in ([old], [new], [new, old], {"k": new}):
+        text = _edited(text, value, "yaml", ("gold",))
+        read = parse_source(HERE, text, "yaml").value
+        assert json.dumps(read, sort_keys=True) == json.dumps({"a": 1, "gold": value, "z": 2}, sort_keys=True)
+
+
+def test_what_is_no_json_or_stands_behind_an_alias_is_refused():
+    with pytest.raises(StoreError, match="the value is no JSON"):
+        _edited('{"a": 1}', {"a": float("nan")})
+    with pytest.raises(StoreError, match="behind a YAML alias"):
+        _edited("x: &a {b: 1}\ngold: {c: *a}\n", 2, "yaml", ("gold", "c", "b"))
+
+
+def test_a_changed_part_behind_an_alias_is_written_out():
+    text = "x: &a {b: 1}\ngold: {c: *a, d: 1}\n"
+    assert _edited(text, {"c": {"b": 2}, "d": 1}, "yaml", ("gold",)) == 'x: &a {b: 1}\ngold: {c: {"b": 2}, d: 1}\n'
+
+
+def _cases(folder: Path, **files: str):
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_bytes(text.encode())
+    return load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+
+
+def test_a_gold_file_keeps_line_ends_mark_and_rights(tmp_path):
+    (case,) = _cases(
+        tmp_path,
+        a__extract__yaml="text: x\nschema: {}\ngold: g.json\n",
+        g__json='\ufeff{\r\n  "a": 1,\r\n  "b": [1]\r\n}\r\n',
+    )
+    path = tmp_path / "g.json"
+    path.chmod(0o640)
+    assert update_gold(case, {"a": 2, "b": [1]})
+    assert path.read_bytes().decode() == '\ufeff{\r\n  "a": 2,\r\n  "b": [1]\r\n}\r\n'
+    assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
+    assert not update_gold(case, {"b": [1], "a": 2})
+
+
+def test_cases_of_one_file_are_updated_one_after_the_other(tmp_path):
+    first, second = _cases(
+        tmp_path,
+        a__extract__yaml="defaults: {schema: {}, text: x}\ncases:\n- gold: {a: 1}  # one\n- gold:\n    a: 2\n",
+    )
+    assert update_gold(first, {"a": 1, "b": [1, 2]})
+    assert update_gold(second, {"a": 3})
+    text = (tmp_path / "a.extract.yaml").read_text(encoding="utf-8")
+    assert text == 'defaults: {schema: {}, text: x}\ncases:\n- gold: {"a": 1, "b": [1, 2]}  # one\n- gold:\n    a: 3\n'
+
+
+def test_a_line_of_a_dataset_is_changed_alone(tmp_path):
+    first, second = _cases(
+        tmp_path,
+        a__extract__yaml="dataset: d.jsonl\ndefaults: {schema: {}}\n",
+        d__jsonl='{"text": "x", "gold": {"a": 1}}\n\n{"text":"y","gold":{"a":1}}\n',
+    )
+    assert update_gold(second, {"a": [1]})
+    assert update_gold(first, None)
+    text = (tmp_path / "d.jsonl").read_text(encoding="utf-8")
+    assert text == '{"text": "x", "gold": null}\n\n{"text":"y","gold":{"a":[1]}}\n'
+
+
+def test_a_gold_that_moved_since_is_told(tmp_path):
+    (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: {a: 1}\n")
+    (tmp_path / "a.extract.yaml").write_text("text: x\n", encoding="utf-8")
+    with pytest.raises(StoreError, match="is not where it was; collect again"):
+        update_gold(case, {})
+
+
+def test_a_utf_16_gold_is_refused(tmp_path):
+    (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json="{}")
+    (tmp_path / "g.json").write_bytes('{"a": 1}'.encode("utf-16"))
+    with pytest.raises(StoreError, match="UTF-16"):
+        update_gold(case, {})

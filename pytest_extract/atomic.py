@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
 from pytest_extract.errors import StoreError
 
@@ -13,17 +14,20 @@ from pytest_extract.errors import StoreError
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, replacing what is there; a reader sees the old or the new file, never a part.
 
-    Raises StoreError when the folder cannot be written.
+    Raises StoreError when it cannot be written.
     """
     with _scratch(path, text) as scratch:
-        Path(scratch.name).replace(path)
+        scratch.replace(path)
 
 
 def write_once(path: Path, text: str) -> bool:
-    """Write `text` (UTF-8) to `path` unless it exists; whether this call wrote it. The first of many writers wins."""
+    """Write `text` (UTF-8) to `path` unless it exists; whether this call wrote it. The first of many writers wins.
+
+    Raises StoreError when it cannot be written.
+    """
     with _scratch(path, text) as scratch:
         try:
-            os.link(scratch.name, path)
+            os.link(scratch, path)
         except FileExistsError:
             return False
         except OSError:  # no hard links on this file system: exclusive creation, whole but for a crash within it
@@ -31,26 +35,22 @@ def write_once(path: Path, text: str) -> bool:
         return True
 
 
-class _scratch:  # noqa: N801
-    """A closed temporary file beside `path` that holds `text`; removed at the end where it still stands."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.name = ""
-
-    def __enter__(self) -> Self:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, self.name = tempfile.mkstemp(dir=self.path.parent, prefix=".", suffix=".tmp")
-            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-                file.write(self.text)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        Path(self.name).unlink(missing_ok=True)
+@contextmanager
+def _scratch(path: Path, text: str) -> Iterator[Path]:
+    """Give a closed temporary file beside `path` that holds `text`, and remove it where it still stands at the end."""
+    scratch: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        scratch = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            file.write(text)
+        yield scratch
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        if scratch is not None:
+            scratch.unlink(missing_ok=True)
 
 
 def _create(path: Path, text: str) -> bool:

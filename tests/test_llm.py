@@ -11,7 +11,7 @@ from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
 from pytest_extract.llm import LlmError, Retry, complete, load_litellm, price
-from pytest_extract.llm_errors import retry_after
+from pytest_extract.llm_errors import retry_after, summary
 from tests.llm_server import (
     MODEL,
     Reply,
@@ -171,3 +171,23 @@ def test_without_litellm_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ConfigError, match=r"pip install 'pytest-extract\[llm\]'"):
         load_litellm()
+
+
+def test_a_call_without_an_attempt_is_refused():
+    with pytest.raises(ConfigError, match="at least one attempt, not 0"):
+        ask(retry=Retry(attempts=0))
+
+
+def test_only_the_preference_that_the_error_names_is_left_out(llm_server):
+    ask(model="openai/o3", preferred={"temperature": 0.0, "top_p": 0.5, "seed": 7}, max_completion_tokens=3)
+    (body,) = llm_server.bodies
+    assert body["max_completion_tokens"] == 3
+    assert "temperature" not in body
+    assert body["seed"] == 7
+
+
+def test_a_long_message_is_shortened():
+    told = summary(ValueError("x" * 2000))
+    assert told.startswith("ValueError: xxx")
+    assert told.endswith("... (2,000 characters)")
+    assert len(told) < 600

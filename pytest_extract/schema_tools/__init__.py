@@ -1,1 +1,1 @@
-"""schema_tools."""
+"""Tools over schemas and golds: infer, resolve, annotate, validate; pure functions of JSON values."""

@@ -1,0 +1,207 @@
+"""Resolving the references and compositions of a JSON Schema into one plain tree.
+
+The steps are those of struct-extract-eval; what it loses on the way and resolving can keep is kept: annotations
+beside a `$ref`, `required` of all branches, and recursion, which stays a `$ref` into `$defs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_extract.core.schema_source import Source
+from pytest_extract.core.values import Json, json_type
+from pytest_extract.errors import SchemaError
+from pytest_extract.schema_tools.subschemas import map_children
+
+MOST_NODES: Final = 100_000
+"""Schema objects that resolving may make: definitions that use each other twice double with each level."""
+
+_NULLS: Final = ({"type": "null"}, {"type": None})
+_DEFINITIONS: Final = ("$defs", "definitions")
+
+
+def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[str, Json]:
+    """Return a new schema without local references, `allOf`, and `anyOf` that only lists types.
+
+    In this order:
+
+    1. null branches leave their `anyOf`; a single branch left becomes part of its parent (the branch's keys win);
+    2. each `$ref` is replaced by what it refers to; keys beside it win; a recursive one stays;
+    3. `allOf` is merged into its parent through `properties` and `items`: the first to define a key wins,
+       `properties` and `required` are united;
+    4. an `anyOf` whose branches all have types, two different ones at least, becomes `type: [...]`;
+    5. `$defs` go, but for those that a recursive reference needs.
+
+    `published`: exactly as struct-extract-eval, which drops keys beside a `$ref` and `required` of later branches.
+    Raises SchemaError with the pointer of a reference that leads nowhere, out of the document, or (published, or
+    outside `$defs`) back to itself.
+    """
+    if not isinstance(schema, dict):
+        raise SchemaError(f"a schema to resolve must be an object, not {json_type(schema)}")
+    try:
+        return _resolve(schema, keep=not published)
+    except RecursionError:
+        raise SchemaError("the schema is nested too deep to be resolved") from None
+
+
+def _resolve(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
+    plain = _without_null_branches(schema, "", keep=keep)
+    source = Source(plain)
+    expander = _Expander(source, keep=keep)
+
+    def finish(expanded: Json) -> Json:
+        return _type_lists(_merge_all_of(expanded, "", keep=keep), "", keep=keep)
+
+    resolved: dict[str, Json] = finish(expander.expand(plain, "", ("",)))
+    resolved.pop("$defs", None)
+    needed: dict[str, Json] = {}
+    waiting = list(_references(resolved))
+    while waiting:
+        target = source.target(waiting.pop()) or ""
+        name = target.removeprefix("/$defs/").replace("~1", "/").replace("~0", "~")
+        if target.startswith("/$defs/") and name not in needed:
+            needed[name] = finish(expander.expand(source.at(target), target, (target,)))
+            waiting.extend(_references(needed[name]))
+    return {**resolved, "$defs": needed} if needed else resolved
+
+
+def _references(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(ref := value.get("$ref"), str):
+            yield ref
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+
+
+# --- 1. null branches
+
+
+def _without_null_branches(schema: Json, pointer: str, *, keep: bool) -> Json:
+    if not isinstance(schema, dict):
+        return schema
+    node = map_children(schema, pointer, lambda child, at: _without_null_branches(child, at, keep=keep))
+    branches = node.get("anyOf")
+    if not isinstance(branches, list):
+        return node
+    left = [branch for branch in branches if branch not in _NULLS]
+    if len(left) != 1 or not isinstance(left[0], dict):
+        return {**node, "anyOf": left}
+    parent = {key: value for key, value in node.items() if key != "anyOf"}
+    return _over(left[0], parent) if keep else {**parent, **left[0]}
+
+
+def _over(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
+    """Return both schemas as one: keys of the first win, `properties`, `required` and `allOf` are united."""
+    merged = _first_wins(first, second)
+    if isinstance(first.get("allOf"), list) and isinstance(second.get("allOf"), list):
+        merged["allOf"] = [*first["allOf"], *second["allOf"]]
+    if isinstance(first.get("required"), list) and isinstance(second.get("required"), list):
+        merged["required"] = list(dict.fromkeys([*first["required"], *second["required"]]))
+    return merged
+
+
+def _first_wins(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
+    """Return both schemas as one, as published: `required` of the second is lost if the first has one."""
+    merged = {**first, **{key: value for key, value in second.items() if key not in first}}
+    if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
+        merged["properties"] = _first_wins(first["properties"], second["properties"])
+    return merged
+
+
+# --- 2. references
+
+
+@dataclass(slots=True)
+class _Expander:
+    """Replaces references, and counts the schema objects that it makes."""
+
+    source: Source
+    keep: bool
+    nodes: int = 0
+
+    def expand(self, schema: Json, pointer: str, inside: tuple[str, ...]) -> Json:
+        """Return the schema at `pointer` with its references replaced; those to a place that we are `inside` stay."""
+        if not isinstance(schema, dict):
+            return schema
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise SchemaError(f"resolving makes more than {MOST_NODES} schema objects", pointer=pointer)
+
+        def change(child: Json, at: str) -> Json:
+            entered = at in {f"/{place}/{at.rpartition('/')[2]}" for place in _DEFINITIONS}
+            return self.expand(child, at, (*inside, at) if entered else inside)
+
+        ref = schema.get("$ref")
+        if not isinstance(ref, str):
+            return map_children(schema, pointer, change)
+        beside = map_children({key: value for key, value in schema.items() if key != "$ref"}, pointer, change)
+        return self._replace(ref, beside, pointer, inside)
+
+    def _replace(self, ref: str, beside: dict[str, Json], pointer: str, inside: tuple[str, ...]) -> Json:
+        target = self.source.target(ref)
+        if target is None:
+            where = "leads nowhere in this document" if ref.startswith("#") else "leads out of this document"
+            raise SchemaError(f"the reference {ref!r} {where}; only local references are resolved", pointer=pointer)
+        if target in inside:
+            self._check_recursive(ref, target, pointer)
+            return {"$ref": ref, **beside}
+        found = self.expand(self.source.at(target), target, (*inside, target))
+        if not isinstance(found, dict):
+            return beside or found
+        return _over(beside, found) if self.keep else found
+
+    def _check_recursive(self, ref: str, target: str, pointer: str) -> None:
+        defined = target == "" or target in {f"/{place}/{target.rpartition('/')[2]}" for place in _DEFINITIONS}
+        if not self.keep or not defined:
+            advice = "" if not self.keep else "; move what it refers to under `$defs` and it can stay"
+            raise SchemaError(f"the reference {ref!r} leads back to itself{advice}", pointer=pointer)
+
+
+# --- 3. allOf
+
+
+def _merge_all_of(schema: Json, pointer: str, *, keep: bool) -> Json:
+    if not isinstance(schema, dict):
+        return schema
+    merged = _all_of(schema, keep=keep)
+    return map_children(
+        merged, pointer, lambda child, at: _merge_all_of(child, at, keep=keep), keywords=("properties", "items")
+    )
+
+
+def _all_of(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
+    branches = schema.get("allOf")
+    if not isinstance(branches, list):
+        return schema
+    merged = {key: value for key, value in schema.items() if key != "allOf"}
+    left: list[Json] = []
+    for branch in branches:
+        if not isinstance(branch, dict) or "$ref" in branch:
+            left.append(branch)  # a recursive reference says what it says where it stands
+            continue
+        inner = _all_of(branch, keep=keep)
+        merged = _over(merged, inner) if keep else _first_wins(merged, inner)
+    return {**merged, "allOf": left} if left else merged
+
+
+# --- 4. lists of types
+
+
+def _type_lists(schema: Json, pointer: str, *, keep: bool) -> Json:
+    if not isinstance(schema, dict):
+        return schema
+    node = map_children(schema, pointer, lambda child, at: _type_lists(child, at, keep=keep))
+    branches = node.get("anyOf")
+    if not isinstance(branches, list) or not all(isinstance(branch, dict) and "type" in branch for branch in branches):
+        return node
+    named: list[Json] = []
+    for branch in branches:
+        named.extend(branch["type"] if isinstance(branch["type"], list) else [branch["type"]])
+    types = list(dict.fromkeys(name for name in named if isinstance(name, str) and (keep or name != "null")))
+    if len([name for name in types if name != "null"]) < 2:
+        return node
+    return {key: value for key, value in node.items() if key != "anyOf"} | {"type": types}

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.errors import SchemaErrors
+from pytest_extract.schema_tools.golds import validate_golds
+from pytest_extract.schema_tools.infer import infer_schema
+from tests.strategies import any_json, json_values
+
+SCHEMA = {
+    "type": "object",
+    "required": ["a"],
+    "properties": {
+        "a": {"type": "string"},
+        "rows": {"type": "array", "items": {"$ref": "#/$defs/row"}},
+        "whole": {"type": "object", "properties": {"x": {"type": "string"}}, "x-eval-compare": "exact"},
+        "choice": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"n": {"type": "number"}}}]},
+        "open": {"type": "object", "properties": {"p": {"type": "string"}}, "additionalProperties": {"type": "number"}},
+        "wild": {"type": "object", "patternProperties": {"^x": {"type": "string"}}},
+    },
+    "$defs": {"row": {"type": "object", "properties": {"n.o": {"type": "integer"}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("gold", "options", "problems"),
+    [
+        ({"a": "x"}, {"warn_missing": False}, []),
+        ({"a": "x", "rwos": []}, {}, ["error rwos the schema declares no such field; did you mean 'rows'?"]),
+        ({"rows": [{}, {"no": 1}]}, {}, ["error rows[].no the schema declares no such field; did you mean 'n.o'?"]),
+        ({"rows": [{"n.o": 1.5}]}, {"strict_types": True}, []),
+        ({"rows": [{"n.o": True}]}, {"strict_types": True}, ['error rows[]["n.o"] integer expected, got boolean']),
+        ({"a": 5}, {}, []),
+        ({"a": 5}, {"strict_types": True}, ["error a string expected, got integer"]),
+        ({"whole": {"y": 1}}, {}, []),
+        ({"choice": {"n": 1}}, {"strict_types": True}, []),
+        ({"choice": {"m": 1}}, {}, ["error choice.m the schema declares no such field; known: n"]),
+        ({"open": {"q": 1}}, {"strict_types": True}, []),
+        ({"open": {"q": "x"}}, {"strict_types": True}, ["error open.q number expected, got string"]),
+        ({"wild": {"x1": "a", "y": 1}}, {}, ["error wild.y the schema declares no such field"]),
+        ({"id": 7, "zz": 1}, {"id_field": "id"}, ["error zz the schema declares no such field"]),
+        ({"a": "x"}, {"id_field": "id"}, ["error id the id is missing"]),
+        ({"id": 1.5}, {"id_field": "id"}, ["error id the id must be a string or an integer, not number"]),
+    ],
+)
+def test_errors(gold, options, problems):
+    found = validate_golds([gold], SCHEMA, **options)
+    errors = [f"{p.severity} {p.pattern} {p.message}" for p in found if p.severity == "error"]
+    assert [error.partition("; known: a,")[0] for error in errors] == problems
+
+
+def test_warnings():
+    found = validate_golds([{"rows": "text", "whole": {}, "choice": "x", "open": {"p": "y"}}], SCHEMA)
+    assert [str(problem) for problem in found] == [
+        "warning: record 0, `rows`: array expected, got string",
+        "warning: record 0, `a`: required by the schema, but not there",
+        "warning: record 0, `wild`: declared by the schema, but not there",
+    ]
+
+
+def test_records_are_named_by_their_id():
+    (problem,) = validate_golds([{"a": "x", "id": "r9", "zz": 1}], SCHEMA, id_field="id", warn_missing=False)
+    assert (problem.record, problem.record_id, str(problem.path)) == (0, "r9", "zz")
+
+
+def test_a_schema_that_cannot_be_read_is_told():
+    with pytest.raises(SchemaErrors, match="x-eval-skip"):
+        validate_golds([{}], {"properties": {"a": {"type": "string", "x-eval-skip": "yes"}}})
+
+
+@given(values=st.lists(json_values, min_size=1, max_size=3))
+def test_golds_fit_the_schema_inferred_from_them(values):
+    found = validate_golds(values, infer_schema(values, widen=True), strict_types=True)
+    assert not [problem for problem in found if problem.severity == "error"]
+
+
+@given(gold=any_json, other=json_values)
+def test_any_gold_is_checked(gold, other):
+    assert isinstance(validate_golds([gold], infer_schema([other]), strict_types=True), tuple)

@@ -1,0 +1,73 @@
+"""Agreement with struct-extract-eval's schema tools, command by command."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.errors import ExtractError
+from pytest_extract.schema_tools.annotate import annotate_schema
+from pytest_extract.schema_tools.golds import validate_golds
+from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.resolve import resolve_schema_references
+from tests.shared_data import jsonl
+
+KEPT = {"description": "beside a `$ref`", "required": "of later branches of `allOf`"}
+"""What struct-extract-eval loses and ours keeps; `published=True` loses it too."""
+
+
+def vectors(kind):
+    found = [vector for vector in jsonl("vectors/xeval_schema.jsonl") if vector["kind"] == kind]
+    assert len(found) > 10
+    return found
+
+
+def test_annotate():
+    for vector in vectors("annotate"):
+        before = repr(vector["schema"])
+        assert annotate_schema(vector["schema"]) == vector["expected"], vector["id"]
+        assert repr(vector["schema"]) == before, "the given schema is left alone"
+
+
+def test_resolve_as_published():
+    for vector in vectors("resolve"):
+        if "error" in vector:
+            with pytest.raises(ExtractError):
+                resolve_schema_references(vector["schema"], published=True)
+        else:
+            assert resolve_schema_references(vector["schema"], published=True) == vector["expected"], vector["id"]
+
+
+def test_resolve_differs_only_in_what_it_keeps():
+    different = []
+    for vector in vectors("resolve"):
+        if "error" in vector:
+            with pytest.raises(ExtractError):
+                resolve_schema_references(vector["schema"])
+            continue
+        if resolve_schema_references(vector["schema"]) != vector["expected"]:
+            different.append(vector)
+    for vector in different:
+        text = str(vector["schema"])
+        assert ("'$ref'" in text and "kept?" in text) or ("allOf" in text and text.count("'required'") > 1), vector[
+            "id"
+        ]
+
+
+def test_infer():
+    for vector in vectors("infer"):
+        if "error" in vector:
+            with pytest.raises(ExtractError):
+                infer_schema(vector["values"])
+        else:
+            assert infer_schema(vector["values"]) == vector["expected"], vector["id"]
+
+
+def test_validate_gold():
+    for vector in vectors("validate_gold"):
+        problems = validate_golds(vector["gold"], vector["schema"], **vector["options"])
+        errors = [problem for problem in problems if problem.severity == "error"]
+        if "error" in vector:
+            assert errors[0].pattern == vector["error"]["path"], vector["id"]
+            assert errors[0].record_id == vector["error"]["record_id"], vector["id"]
+        else:
+            assert not errors, vector["id"]

@@ -47,3 +47,55 @@ hostile: st.SearchStrategy[Any] = st.sampled_from(
 )
 any_json: st.SearchStrategy[Any] = json_values | hostile | st.lists(hostile | scalars, max_size=3)
 """Whatever a parser may hand over, far beyond what JSON allows."""
+
+
+# --- schemas, and values that a schema may meet
+
+_names = st.sampled_from(["a", "b", "c", "a.b", "[0]"])
+_leaf_schemas: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": ["string", "null"]},
+        {"type": "string", "nullable": True},
+        {"enum": ["x", 1, None]},
+        {"const": {"k": 1}},
+        {"$ref": "#"},
+        {"$ref": "#/nowhere"},
+        {"type": "object"},
+        {"type": "array"},
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+        True,
+        False,
+        {},
+    ]
+)
+
+
+def _grown(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    objects = st.builds(
+        lambda properties, further: {"type": "object", "properties": properties, "additionalProperties": further},
+        st.dictionaries(_names, inner, max_size=3),
+        st.booleans() | inner,
+    )
+    arrays = st.builds(lambda items: {"type": "array", "items": items}, inner)
+    places = st.builds(lambda items: {"type": "array", "prefixItems": items}, st.lists(inner, min_size=1, max_size=2))
+    choices = st.builds(
+        lambda word, branches: {word: branches},
+        st.sampled_from(["anyOf", "oneOf", "allOf"]),
+        st.lists(inner, min_size=1, max_size=3),
+    )
+    return objects | arrays | places | choices
+
+
+schemas: st.SearchStrategy[Any] = st.recursive(_leaf_schemas, _grown, max_leaves=6)
+"""Any JSON Schema without scoring annotations, recursion and dangling references included."""
+_near_scalars = st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, "", "x", "X ", "1"])
+near_values: st.SearchStrategy[Any] = st.recursive(
+    _near_scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_names, inner, max_size=3),
+    max_leaves=10,
+)
+"""Values from a small stock, so that two of them often agree in part."""

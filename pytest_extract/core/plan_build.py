@@ -59,7 +59,7 @@ class Builder:
         self.judged = False
         self._overrides = overrides
         self._lazy: list[Lazy] = []
-        self._stack: list[Key] = []
+        self._stack: list[tuple[Key, str]] = []
 
     @property
     def published(self) -> bool:
@@ -68,11 +68,12 @@ class Builder:
 
     def build(self, key: Key, pattern: str, *, inside: bool = False) -> Plan:
         """Compile the node of `key` at a place; `inside`: its results are no field results."""
-        if key in self._stack or len(self._stack) > DEEPEST_EAGER or len(self.patterns) > MOST_EAGER:
+        recursive = any(key == above for above, _ in self._stack)
+        if recursive or len(self._stack) > DEEPEST_EAGER or len(self.patterns) > MOST_EAGER:
             lazy = Lazy(lambda: self._fresh(key, pattern, inside=inside), pattern, field=not inside)
             self._lazy.append(lazy)
             return self.patterns.setdefault(pattern, lazy)
-        self._stack.append(key)
+        self._stack.append((key, pattern))
         try:
             plan = self._node(self.schema.node(key), pattern, inside=inside)
         finally:
@@ -256,7 +257,11 @@ class Builder:
             options = [replace(node, types=(name,)) for name in node.types]
             plans = [(option, self.structure(option, said, pattern, inside=inside)) for option in options]
             return Choice(pattern=pattern, branches=tuple(plans), field=not inside)
-        built = [(self.schema.node(key), self.build(key, pattern, inside=inside)) for key in node.branches]
+        # a branch that leads back to its own choice says nothing
+        keys = [key for key in node.branches if (key, pattern) not in self._stack]
+        built = [(self.schema.node(key), self.build(key, pattern, inside=inside)) for key in keys]
+        if not built:
+            return self.anything(pattern, said, inside=inside)
         return Choice(pattern=pattern, branches=tuple(built), field=not inside)
 
     def _object(self, node: SchemaNode, checks: tuple[Check, ...], pattern: str, *, inside: bool) -> Object:

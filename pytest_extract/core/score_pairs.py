@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
-from pytest_extract.core.columns import Column, PairScore
+from pytest_extract.core.columns import Column, Items, PairScore
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.plan_nodes import Check, Entry, Leaf, Object, Places, Plan, Skip
+from pytest_extract.core.plan_nodes import Array, Check, Entry, Leaf, Object, Places, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_leaf import transformed
@@ -22,7 +23,7 @@ DEEPEST_TRIAL = 16
 class Rows(NamedTuple):
     """What `best_fit` takes: the columns, and what undeclared keys add to each row's pairs."""
 
-    columns: list[Column]
+    columns: list[Column | Items]
     hallucinated: list[float] | None = None
 
 
@@ -30,14 +31,30 @@ def rows_of(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Jso
     """Lay out two lists of rows as columns."""
     if not isinstance(items, Object) or items.groups or items.checks:
         return Rows([_whole(run, items, gold, extracted)])
-    columns: list[Column] = []
+    if not run.free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
+        return Rows([_whole(run, items, gold, extracted)])
+    columns: list[Column | Items] = []
+    invented = _invented(items, extracted) if items.extra == "hallucinate" else None
     for entry in items.entries:
-        columns += _columns(run, entry, gold, extracted)
+        found = _columns(run, entry, gold, extracted)
+        columns += found.columns
+        invented = _added(invented, found.hallucinated)
     if not all(type(row) is dict for row in (*gold, *extracted)):
         columns.append(_odd(run, gold, extracted))
     if items.extra == "compare":
         columns += _undeclared(run, items, gold, extracted)
-    return Rows(columns, _invented(items, extracted) if items.extra == "hallucinate" else None)
+    return Rows(columns, invented)
+
+
+def _added(one: list[float] | None, other: list[float] | None) -> list[float] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return [a + b for a, b in zip(one, other, strict=True)]
+
+
+def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:
+    """Whether `{}` may stand against null: an omission of which no column knows."""
+    return None in other and any(type(row) is dict and not row for row in one)
 
 
 def _whole(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
@@ -59,14 +76,47 @@ def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
     return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
 
 
-def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
     plan, name = entry.plan, entry.name
     if isinstance(plan, Skip):
-        return []
+        return Rows([])
     ours, theirs = _values(gold, name), _values(extracted, name)
     if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
-        return [leaf_column(run, check, ours, theirs)]
-    return [Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))]
+        return Rows([leaf_column(run, check, ours, theirs)])
+    if run.absent and not run.free:
+        if isinstance(plan, Object) and _all_are(dict, ours, theirs):
+            return rows_of(run, plan, ours, theirs)
+        if isinstance(plan, Array) and _is_laid_out(plan) and _all_are(list, ours, theirs):
+            return _list_rows(run, plan, ours, theirs)
+    return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
+
+
+def _all_are(kind: type, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether every value is of this kind and not empty, or not there at all."""
+    return all(value is MISSING or value is None or (type(value) is kind and value) for side in sides for value in side)
+
+
+def _is_laid_out(array: Array) -> bool:
+    """Whether a list inside a row is paired as best fit would, by nothing but its elements."""
+    if array.prefix or array.checks or array.wrap:
+        return False
+    if array.align.mode == "multiset":
+        check = single_check(array.items) if isinstance(array.items, Leaf) else None
+        return check is not None and check.likeness is None and check.metric.key is not None
+    return array.align.mode in ("best_fit", "judge")
+
+
+def _list_rows(run: Run, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+    """Return the lists of a property with their elements laid out one after another."""
+    ours, theirs = ([value if type(value) is list else [] for value in side] for side in (gold, extracted))
+    rows = rows_of(run, array.items, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)])
+    items = Items(
+        gold=[*map(len, ours)],
+        extracted=[*map(len, theirs)],
+        columns=rows.columns,
+        hallucinated=rows.hallucinated,
+    )
+    return Rows([items])
 
 
 def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:

@@ -45,9 +45,8 @@ class JudgeDesk:
         unasked = {key: wanted[key] for key, found in decided.items() if isinstance(found, _ToAsk)}
         decided.update(self._asked(unasked))
         with self._lock:
-            for key, found in decided.items():
-                self._note(key, found)
-        return [_answer(decided[key]) if isinstance(key, str) else None for key in keys]
+            settled = {key: self._settle(key, found) for key, found in decided.items()}
+        return [settled[key] if isinstance(key, str) else None for key in keys]
 
     def why(self, question: Question) -> str | None:
         """Say why a question was left undecided, None if it was not."""
@@ -96,17 +95,14 @@ class JudgeDesk:
         except (StoreError, RecursionError) as error:
             return Undecided(f"the answer could not be kept: {error}")
 
-    def _note(self, key: str, found: Decision) -> None:
+    def _settle(self, key: str, found: Decision) -> Answer:
+        """Remember a decision; the first one of this process counts, also when two threads asked at once."""
         if isinstance(found, Undecided):
             self._undecided[key] = found.reason
-        else:
-            self._known.setdefault(key, found)
-            self._undecided.pop(key, None)
+            return None
+        self._undecided.pop(key, None)
+        return self._known.setdefault(key, found)
 
 
 class _ToAsk(Undecided):
     """Nobody has answered yet."""
-
-
-def _answer(decision: Decision) -> Answer:
-    return None if isinstance(decision, Undecided) else decision

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,21 @@ def test_an_undecided_question_is_asked_again_next_time(tmp_path):
     assert judge([equal("a", "b")]) == [Verdict(1.0, "")]
     assert judge.why(equal("a", "b")) is None
     assert judge.undecided == {}
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["kept", "in memory"])
+def test_two_threads_that_ask_at_once_get_one_answer(tmp_path, keeps):
+    together = threading.Barrier(2)
+    scores = iter([0.25, 0.75])
+
+    def judge(questions):
+        together.wait()
+        return [next(scores)]
+
+    desk = build_judge(user=judge, folder=tmp_path if keeps else None)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(desk, [[equal("a", "b")]] * 2)
+    assert first == second == desk([equal("a", "b")])
 
 
 def deep(levels):

@@ -13,7 +13,9 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.complexity import case_shape
 from pytest_extract.core.results import Answer, FailureKind, FieldResult, Judge, Question, Status
+from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.call import failure_of
 from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
 
@@ -95,6 +97,7 @@ def run_case(
     breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
     if breaches and outcome is Outcome.PASSED:
         outcome = Outcome.FAILED
+    shape = case_shape(case.schema, case.gold)
     return CaseResult(
         nodeid=nodeid,
         case_id=case.id,
@@ -107,6 +110,8 @@ def run_case(
         why=why or _why(outcome, attempts, breaches),
         tags=dict(case.tags),
         digests=digests_of(case),
+        complexity=shape.complexity,
+        shape=shape.to_dict(),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,
     )
@@ -173,7 +178,8 @@ def _raised(
 ) -> Attempt:
     """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
     failure = failure_of(error)
-    text = "".join(traceback.format_exception_only(error)).strip()
+    ours = isinstance(error, ExtractError)
+    text = str(error) if ours else "".join(traceback.format_exception_only(error)).strip()
     if failure.kind is FailureKind.EXTRACTOR_ERROR:
         if on_error is not None:
             on_error(error)

@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import YAML_SUFFIXES, parse_source, read_text
+from pytest_extract.cases.sources import YAML_SUFFIXES, Source, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import StoreError
 
@@ -19,23 +19,34 @@ def update_gold(case: Case, value: Json) -> bool:
     Works on a gold file (JSON, YAML), a gold inside a case or defaults file, and a line of a dataset. The file is read
     afresh, so that several cases of one file can be updated one after the other. Raises StoreError, CaseFileError.
     """
-    path = case.gold_path
-    text = read_text(path)
-    lines, number = [text], 0
-    if path.suffix.lower() not in YAML_SUFFIXES and case.gold_steps:  # a line of a dataset
-        lines, number = text.split("\n"), case.gold_line - 1
-    if number >= len(lines):
-        raise StoreError(f"{path}: line {case.gold_line} is gone; collect again")
-    source = parse_source(path, lines[number], "yaml" if path.suffix.lower() in YAML_SUFFIXES else "json", number + 1)
+    source, lines = _read(case)
     try:
         old = reached(source.value, case.gold_steps)
     except (LookupError, TypeError):
-        raise StoreError(f"{path}: the gold of {case.id} is not where it was; collect again") from None
+        raise StoreError(f"{source.path}: the gold of {case.id} is not where it was; collect again") from None
     if canonical_json(old) == canonical_json(value):
         return False
-    lines[number] = with_value(source, case.gold_steps, value)
-    _write(path, "\n".join(lines))
+    lines[source.first_line - 1] = with_value(source, case.gold_steps, value)
+    _write(source.path, "\n".join(lines))
     return True
+
+
+def gold_source(case: Case) -> Source:
+    """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
+    return _read(case)[0]
+
+
+def _read(case: Case) -> tuple[Source, list[str]]:
+    """Return the source of the gold and the file's text, cut into lines where one of them is the source."""
+    path = case.gold_path
+    is_yaml = path.suffix.lower() in YAML_SUFFIXES
+    text = read_text(path)
+    lines, number = [text], 0
+    if case.gold_steps and not is_yaml:  # a line of a dataset
+        lines, number = text.split("\n"), case.gold_line - 1
+    if number >= len(lines):
+        raise StoreError(f"{path}: line {case.gold_line} is gone; collect again")
+    return parse_source(path, lines[number], "yaml" if is_yaml else "json", number + 1), lines
 
 
 def _write(path: Path, text: str) -> None:

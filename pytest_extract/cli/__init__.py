@@ -13,6 +13,8 @@ USAGE_ERROR: Final = 2
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
+        "schema": ("schema", "print the JSON Schema of the case file"),
+        "check": ("check", "check case files, their schemas and golds, without extracting"),
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
         "score": ("score", "score one output against its gold, as one system or as several side by side"),
         "judge-audit": ("judge_audit", "compare recorded verdicts of the judge with those of people"),

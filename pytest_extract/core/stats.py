@@ -16,7 +16,7 @@ Difference: TypeAlias = Fraction | float
 _FIELD: Final = 64  # bits of one packed coefficient
 _ONE: Final = 1 << 62  # probability 1 in fixed point; a sum of two stays below the field
 _ALL: Final = (1 << _FIELD) - 1
-_GRID: Final = 20_000  # steps that the losses of all cases together are rounded to, where no exact unit is small enough
+_GRID: Final = 8_000  # steps that the losses of all cases together are rounded to, where no exact unit is small enough
 
 
 class SignFlip(NamedTuple):
@@ -63,18 +63,28 @@ def sign_flip(differences: Sequence[Difference]) -> SignFlip:
     return SignFlip(_tail(sizes, lost), 0.5 ** len(sizes))
 
 
+def tempered(differences: Sequence[Difference]) -> list[float]:
+    """Return signed square roots: a case that changed altogether weighs more than one that changed a little, not all.
+
+    A few answers that fail as a whole, by chance on either side, otherwise drown a drop in every other case. The signs
+    are what they were, so `sign_flip` of them stays exact.
+    """
+    return [math.copysign(math.sqrt(abs(float(difference))), difference) for difference in differences]
+
+
 def _units(differences: Sequence[Difference]) -> list[int]:
     """Whole numbers in the proportion of the differences, or rounded to it where those would be too large."""
+    steps = max(_GRID, 8 * len(differences))
+    if any(isinstance(difference, float) for difference in differences):
+        size = math.fsum(abs(difference) for difference in differences)
+        return [round(difference * steps / size) for difference in differences] if size else []
     exact = [Fraction(difference) for difference in differences]
     unit = math.lcm(*(value.denominator for value in exact))
     whole = [int(value * unit) for value in exact]
     shared = math.gcd(*whole) or 1
     whole = [value // shared for value in whole]
     total = sum(abs(value) for value in whole)
-    steps = max(_GRID, 8 * len(whole))
-    if total <= steps:
-        return whole
-    return [round(Fraction(value * steps, total)) for value in whole]
+    return whole if total <= steps else [round(Fraction(value * steps, total)) for value in whole]
 
 
 def _tail(sizes: Sequence[int], at_least: int) -> float:

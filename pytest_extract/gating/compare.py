@@ -166,14 +166,14 @@ def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
     entry.fields += size
     if not failing:
         return
-    failed_before, failed_after = (
-        sum(rates, Fraction(0)) for rates in zip(*(pair.failed for pair in failing), strict=True)
-    )
-    entry.failed_before += failed_before
-    entry.failed_after += failed_after
+    runs = len(failing[0].before)
+    failed_before = sum(pair.before.count(False) for pair in failing)
+    failed_after = sum(pair.after.count(False) for pair in failing)
+    entry.failed_before += Fraction(failed_before, runs)
+    entry.failed_after += Fraction(failed_after, runs)
     entry.kinds += [pair.kind for pair in failing]
     if failed_before != failed_after:
-        entry.changes.append((failed_before - failed_after) / size)
+        entry.changes.append(Fraction(failed_before - failed_after, runs * size))
 
 
 def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternRow, ...]:

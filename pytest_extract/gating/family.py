@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_extract.core.stats import Difference, attainable, holm, mcnemar, sign_flip
+from pytest_extract.core.stats import Difference, attainable, holm, mcnemar, sign_flip, tempered
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.gating.changes import ArmComparison, CaseRow, Comparison
 from pytest_extract.gating.rules import Rules
@@ -16,8 +16,10 @@ class Evidence:
     """One test of "worse". `pattern` is None for the test over all fields of an arm.
 
     `p`: exact sign-flip test, case by case. `adjusted`: corrected for the whole family, to be held against alpha;
-    1.0 where too few cases changed for any result to be significant. `mcnemar`: exact McNemar test on the flips, which
-    takes fields of a case for independent; shown, never decisive (the two agree where a case has one such field).
+    1.0 where too few cases changed for any result to be significant. Over all fields the test weighs each case by the
+    square root of its change (`tempered`), and only ever speaks where the mean fell.
+    `mcnemar`: exact McNemar test on the flips, which takes fields of a case for independent; shown, never decisive
+    (the two agree where a case has one such field).
     """
 
     arm: str
@@ -54,7 +56,9 @@ def differences(rows: Sequence[CaseRow], measure: str | None) -> list[Difference
 def _overall(arm: ArmComparison, rules: Rules) -> Evidence:
     rows = arm.compared
     flips = sum(row.broken for row in rows), sum(row.fixed for row in rows)
-    return _test(arm.label, None, flips, differences(rows, rules.measure))
+    changes = differences(rows, rules.measure)
+    test = _test(arm.label, None, flips, tempered(changes))
+    return test if sum(changes) < 0 else replace(test, p=1.0)  # a gain on the whole is no drop, however it is spread
 
 
 def _by_pattern(arm: ArmComparison) -> list[Evidence]:

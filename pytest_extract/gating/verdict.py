@@ -248,7 +248,7 @@ def _notes(comparison: Comparison) -> list[str]:
                 "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
             )
         if not arm.compared and arm.of_kind(Change.NEW):
-            notes.append(f"{_where(arm.label, 'no earlier result')}: nothing to compare it with yet")
+            notes.append(f"{_where(arm.after, 'no earlier result')}: nothing to compare it with yet")
         if arm.known:
             notes.append(f"{_where(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
     return notes

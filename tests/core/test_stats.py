@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats import attainable, holm, mcnemar, mcnemar_two_sided, sign_flip
+from pytest_extract.core.stats import attainable, holm, mcnemar, mcnemar_two_sided, sign_flip, tempered
 
 small_changes = st.lists(st.integers(-6, 6).map(lambda n: Fraction(n, 7)), max_size=9)
 
@@ -58,7 +58,7 @@ def test_it_never_says_worse_too_often_when_signs_are_a_coin_toss(changes, alpha
 
 
 def test_cases_without_change_do_not_count():
-    assert sign_flip([Fraction(-1, 3), 0, 0.0, Fraction(1, 5)]) == sign_flip([Fraction(-1, 3), Fraction(1, 5)])
+    assert sign_flip([Fraction(-1, 3), 0, Fraction(0), Fraction(1, 5)]) == sign_flip([Fraction(-1, 3), Fraction(1, 5)])
     assert sign_flip([]) == sign_flip([0, 0.0]) == (1.0, 1.0)
 
 
@@ -116,3 +116,15 @@ def test_holm_never_helps_a_p_value_and_never_beats_the_smallest_bonferroni(rows
 )
 def test_patterns_that_cannot_be_significant_are_not_paid_for(smallest, expected):
     assert attainable(smallest, 0.05) == expected
+
+
+@given(small_changes)
+def test_tempering_keeps_signs_and_order(changes):
+    assert [(root > 0) - (root < 0) for root in tempered(changes)] == [(c > 0) - (c < 0) for c in changes]
+    assert sorted(changes) == [change for _root, change in sorted(zip(tempered(changes), changes, strict=True))]
+
+
+def test_one_case_that_recovers_altogether_does_not_hide_what_all_others_lost():
+    changes = [Fraction(-1, 20)] * 20 + [Fraction(9, 10)]
+    assert sign_flip(changes).p > 0.1
+    assert sign_flip(tempered(changes)).p < 0.01

@@ -1,0 +1,84 @@
+"""Results made by hand: a case whose fields are given as path -> passed, or path -> (gold, extracted)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+
+FILE = "invoices/acme.extract.yaml"
+DIGESTS = {"document": "d" * 64, "schema": "5" * 64, "gold": "6" * 64, "prompt": "a" * 64}
+INVENTED = object()
+"""Gold has nothing at this place, the output has."""
+
+
+def leaf(path: str, what: Any, metric: str = "text") -> dict[str, Any]:
+    row = {
+        "path": path,
+        "pattern": re.sub(r"\[-?\d+\]", "[]", path),
+        "metric": metric,
+        "params": {},
+        "score": 0.0,
+        "passed": False,
+        "status": "mismatch",
+        "reason": None,
+        "weight": 1.0,
+    }
+    if what is INVENTED:
+        return row | {"status": "hallucination", "extracted": "made up"}
+    gold, extracted = what if isinstance(what, tuple) else ("right", "right" if what else "wrong")
+    passed = gold == extracted
+    status = "match" if passed else "mismatch"
+    return row | {"gold": gold, "extracted": extracted, "passed": passed, "score": float(passed), "status": status}
+
+
+def attempt(
+    fields: dict[str, Any], *, index: int = 0, failed_gate: str = "", metric: str = "text", **more: Any
+) -> Attempt:
+    leaves = [leaf(path, what, metric) for path, what in fields.items()]
+    share = sum(row["passed"] for row in leaves) / len(leaves) if leaves else 0.0
+    share = 0.0 if failed_gate else share
+    gates = {
+        name: {"passed": name != failed_gate, "factor": 1.0, "why": ""}
+        for name in ("parse", "root", "schema", "coverage")
+    }
+    score = {"leaves": leaves, "fields": leaves, "gates": gates, "measures": {"pass_rate": share, "f1": share}}
+    outcome = Outcome.PASSED if share == 1 else Outcome.FAILED
+    return Attempt(**({"index": index, "outcome": outcome, "score": score, "cost_usd": 0.01} | more))
+
+
+def result(
+    case_id: str, *runs: dict[str, Any] | Attempt, arm: Arm | None = None, file: str = FILE, **more: Any
+) -> CaseResult:
+    attempts = tuple(run if isinstance(run, Attempt) else attempt(run, index=index) for index, run in enumerate(runs))
+    arm = arm or Arm()
+    label = f"[{arm.label}]" if arm.label else ""
+    values = {
+        "nodeid": f"{file}::{case_id}{label}",
+        "case_id": case_id,
+        "file": file,
+        "arm": arm,
+        "outcome": Outcome.PASSED if all(one.outcome is Outcome.PASSED for one in attempts) else Outcome.FAILED,
+        "attempts": attempts,
+        "digests": DIGESTS | {"document": f"{case_id:x<64}"},
+    }
+    return CaseResult(**(values | more))
+
+
+def broken(case_id: str, **more: Any) -> CaseResult:
+    return result(case_id, **({"outcome": Outcome.BROKEN, "why": "ConnectionError: no route\n  traceback"} | more))
+
+
+def not_run(case_id: str, **more: Any) -> CaseResult:
+    return result(case_id, **({"outcome": Outcome.NOT_RUN, "why": "the budget is spent"} | more))
+
+
+def suite(count: int, fields: dict[str, Any], **more: Any) -> list[CaseResult]:
+    return [result(f"c{number}", fields, **more) for number in range(count)]
+
+
+def prompt_changed(results: list[CaseResult]) -> list[CaseResult]:
+    from dataclasses import replace
+
+    return [replace(one, digests={**one.digests, "prompt": "b" * 64}) for one in results]

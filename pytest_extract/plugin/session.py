@@ -212,7 +212,7 @@ class Run:
     def prompt_for(self, arm: Arm) -> Prompt | None:
         """Return the prompt that stands in place of every case's own; CaseFileError when it cannot be read."""
         path = self.prompt_path(arm)
-        return None if path is None else self.sources.prompt(path)
+        return None if path is None else self.sources.prompt(str(path))
 
     @property
     def style(self) -> str:

@@ -201,7 +201,8 @@ def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
 
 
 def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
-    if item.metric == "order":
+    """Mark what differs; of numbers and types only where the metric gives no reason of its own."""
+    if item.metric == "order" or (item.reason and not isinstance(item.gold, str | dict | list)):
         return ()
     if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
         return object_lines(item.gold, item.extracted, look.value_width * 2, limit=None if look.verbosity >= 2 else 3)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml  # noqa: F401  # in the inner runs a second import of its C part would give classes of the first
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -31,7 +30,6 @@ GOLD: dict[str, Any] = {
 }
 ECHO = """
 import pytest
-import yaml  # noqa: F401  # in the inner runs a second import of its C part would give classes of the first
 
 @pytest.fixture(scope="session")
 def extractor():

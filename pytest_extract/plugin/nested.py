@@ -1,0 +1,29 @@
+"""Sessions inside a session: pytest's `pytester` forgets every module that an inner run has imported.
+
+Imported once more by the next inner run, half of a package would hold classes of the first import, and parts written in
+C (yaml, numpy) cannot be loaded twice. So where `pytester` is in use, all that a case may need is loaded beforehand.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import warnings
+from typing import Final
+
+COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize", "lxml.html")
+"""What we use that has parts in C or Rust; the last five may be missing."""
+
+
+def load_everything() -> None:
+    """Import every module of the package, and the compiled libraries that are installed."""
+    import pytest_extract
+
+    with warnings.catch_warnings():  # their own deprecations are no business of the suite under test
+        warnings.simplefilter("ignore")
+        for found in pkgutil.walk_packages(pytest_extract.__path__, "pytest_extract."):
+            importlib.import_module(found.name)
+        for name in COMPILED:
+            if importlib.util.find_spec(name.partition(".")[0]) is not None:
+                importlib.import_module(name)

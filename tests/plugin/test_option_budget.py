@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+Write = Callable[..., None]
+COSTS = """
+import pytest
+from pytest_extract.extractors.base import Extraction
+
+@pytest.fixture
+def extractor():
+    def extract(document):
+        with open("calls", "a") as log:
+            log.write("x")
+        return Extraction(document.text, cost_usd={cost})
+    return extract
+"""
+
+
+def project(pytester: pytest.Pytester, write_case: Write, cost: str, cases: int = 5) -> None:
+    pytester.makeconftest(COSTS.format(cost=cost))
+    for number in range(cases):
+        write_case(f"c{number}", question=f"What of {number}?")
+
+
+def test_cases_left_when_the_budget_is_spent_are_not_run_and_the_run_is_not_green(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    project(pytester, write_case, "0.5")
+    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1", "--extract-results=r.jsonl")
+    result.assert_outcomes(passed=2, skipped=3)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["5 cases: 2 passed, 3 not run; *", "not run: 3 cases: the budget of $1 is spent ($1.0000)", "cost: $1.0000"]
+    )
+    lines = (pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["outcome"] for line in lines] == ["passed"] * 2 + ["not_run"] * 3
+
+
+def test_all_workers_have_one_purse(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "1.0", cases=10)
+    pytester.runpytest("--extract-budget=3", "--extract-concurrency=1", "-n2")
+    assert len((pytester.path / "calls").read_text(encoding="utf-8")) in {3, 4}  # the other worker may be in a call
+
+
+def test_a_call_of_unknown_cost_ends_the_run(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "None")
+    result = pytester.runpytest("--extract-budget=100", "--extract-concurrency=1")
+    result.assert_outcomes(passed=1, skipped=4)
+    result.stdout.fnmatch_lines(["not run: 4 cases: the budget of $100 cannot be kept: a call reported no cost*"])
+
+
+def test_within_the_budget_all_is_green(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "0.01")
+    result = pytester.runpytest("--extract-budget=1")
+    result.assert_outcomes(passed=5)
+    assert result.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        pytest.param("0.5", "cost 0.5 USD is above 0.02 USD, by 0.48", id="above"),
+        pytest.param("None", "max_cost_usd 0.02 cannot be checked: the cost is unknown*", id="unknown"),
+    ],
+)
+def test_a_case_may_bound_its_cost(pytester: pytest.Pytester, write_case: Write, cost: str, message: str) -> None:
+    pytester.makeconftest(COSTS.format(cost=cost))
+    write_case("a", thresholds={"max_cost_usd": 0.02})
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*{message}"])
+
+
+def test_a_case_may_bound_its_time(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(COSTS.format(cost="0, latency_s=31.5"))
+    write_case("a", thresholds={"max_latency_s": 30})
+    pytester.runpytest().stdout.fnmatch_lines(["*latency 31.5 s is above 30 s, by 1.5*"])
+
+
+def test_a_dry_run_calls_nothing_and_tells_what_it_would_take(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "0.01", cases=2)
+    write_case("thrice", repeat=3)
+    result = pytester.runpytest("--extract-dry-run", "--extract-model=m", "--extract-model=n", "-n2")
+    result.assert_outcomes(skipped=6)
+    assert result.ret == pytest.ExitCode.OK
+    assert not (pytester.path / "calls").exists()
+    result.stdout.fnmatch_lines(["6 cases: 10 calls, 0 recorded", "10 calls without a known price, not counted"])
+
+
+def test_a_dry_run_counts_what_is_recorded(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "0.01", cases=2)
+    pytester.runpytest("--extract-record=once", "-k", "c0")
+    result = pytester.runpytest("--extract-record=once", "--extract-dry-run")
+    result.stdout.fnmatch_lines(["2 cases: 1 call, 1 recorded"])

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.plugin.conftest import ECHO, GOLD
+
+Write = Callable[..., None]
+BAD = {**GOLD, "vendor": "ACME Gmbh"}
+
+
+@pytest.fixture(autouse=True)
+def past_run(pytester: pytest.Pytester, write_case: Write) -> None:
+    """Two cases ran, one failed; from then on nothing can be called."""
+    pytester.makeconftest(ECHO)
+    write_case("good")
+    write_case("bad", BAD)
+    pytester.runpytest("--extract-results=past.jsonl").assert_outcomes(passed=1, failed=1)
+    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('called')\n")
+
+
+def test_the_same_outputs_give_the_same_verdict_without_a_call(pytester: pytest.Pytester) -> None:
+    pytester.runpytest("--extract-from=past.jsonl", "--extract-results=now.jsonl").assert_outcomes(passed=1, failed=1)
+    again = pytester.runpytest("--extract-from=now.jsonl", "-n2")
+    again.assert_outcomes(passed=1, failed=1)
+
+
+def test_today_s_thresholds_decide(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("bad", BAD, thresholds={"pass_rate": 0.6})
+    pytester.runpytest("--extract-from=past.jsonl").assert_outcomes(passed=2)
+
+
+def test_a_case_that_the_past_run_has_not_is_not_run(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("fresh")
+    result = pytester.runpytest("--extract-from=past.jsonl", "-rs")
+    result.assert_outcomes(passed=1, failed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        ["*not run: 1 case: past.jsonl has no result of this case", "*not run: past.jsonl has no result of this case"]
+    )
+
+
+def test_a_changed_document_is_not_judged_by_the_output_of_another(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("good", {**GOLD, "total": 99})
+    result = pytester.runpytest("--extract-from=past.jsonl", "-k", "good")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["not run: 1 case: the document has changed since past.jsonl was written"])
+
+
+def test_the_models_of_the_past_run_are_run(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(ECHO)
+    pytester.runpytest("--extract-model=a", "--extract-model=b", "--extract-results=two.jsonl")
+    result = pytester.runpytest("--extract-from=two.jsonl", "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["bad.extract.yaml::bad?a?", "bad.extract.yaml::bad?b?", "good.extract.yaml::good?a?"])
+
+
+def test_an_extractor_that_had_raised_is_broken_again(pytester: pytest.Pytester) -> None:
+    pytester.runpytest("--extract-results=broken.jsonl")
+    pytester.makeconftest(
+        "import pytest\n\n@pytest.fixture\ndef extractor():\n"
+        "    def extract(document):\n        raise ValueError('down')\n    return extract\n"
+    )
+    pytester.runpytest("--extract-results=broken.jsonl")
+    result = pytester.runpytest("--extract-from=broken.jsonl")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["BROKEN: broken in the past run: ValueError: down", "2 cases: 2 broken"])
+
+
+def test_a_damaged_file_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    (pytester.path / "bad.jsonl").write_text("nonsense\n{}\n", encoding="utf-8")
+    result = pytester.runpytest("--extract-from=bad.jsonl")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--extract-from: *bad.jsonl:1: not JSON*"])

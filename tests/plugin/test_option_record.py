@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import GOLD
+
+Write = Callable[..., None]
+COUNTING = """
+import pathlib
+import pytest
+from pytest_extract.extractors.base import Extraction
+
+@pytest.fixture(scope="session")
+def extractor():
+    if pathlib.Path("no-key").exists():
+        raise RuntimeError("no key here")
+    def extract(document, prompt):
+        with open("calls", "a") as log:
+            log.write("x")
+        return Extraction(document.text, cost_usd=0.25, usage={"prompt_tokens": 100, "completion_tokens": 10})
+    return extract
+"""
+
+
+@pytest.fixture(autouse=True)
+def counting(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(COUNTING)
+
+
+def calls(pytester: pytest.Pytester) -> int:
+    path = pytester.path / "calls"
+    return len(path.read_text(encoding="utf-8")) if path.exists() else 0
+
+
+def recordings(pytester: pytest.Pytester) -> list[Path]:
+    return sorted((pytester.path / "extract-recordings").rglob("*.json"))
+
+
+def test_off_always_calls_and_writes_nothing(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    pytester.runpytest()
+    pytester.runpytest()
+    assert calls(pytester) == 2
+    assert recordings(pytester) == []
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_once_calls_once_and_then_replays(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    write_case("a")
+    write_case("b", {**GOLD, "total": 7})
+    for _ in range(2):
+        pytester.runpytest("--extract-record=once", *args).assert_outcomes(passed=1, failed=1)
+    assert calls(pytester) == 2
+    result = pytester.runpytest("--extract-record=once")
+    result.stdout.fnmatch_lines(["*2 outputs recorded earlier, nothing spent on them now"])
+
+
+def test_none_replays_also_where_no_extractor_can_be_made(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    pytester.runpytest("--extract-record=once")
+    (pytester.path / "no-key").touch()
+    result = pytester.runpytest("--extract-record=none", "--extract-results=r.jsonl")
+    result.assert_outcomes(passed=1)
+    attempt = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))["attempts"][0]
+    assert (attempt["recorded"], attempt["cost_usd"], attempt["usage"]["prompt_tokens"]) == (True, 0.25, 100)
+
+
+def test_none_says_why_nothing_fresh_is_there(pytester: pytest.Pytester, write_case: Write) -> None:
+    (pytester.path / "p.md").write_text("one\ntwo\n", encoding="utf-8")
+    write_case("a", prompt="p.md")
+    pytester.runpytest("--extract-record=once")
+    (pytester.path / "p.md").write_text("one\n2\n", encoding="utf-8")
+    result = pytester.runpytest("--extract-record=none")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "BROKEN: no fresh recording of a.extract.yaml::a: recorded for prompt *, now *: p.md changed, 1 line; renew"
+            ' it with: pytest "a.extract.yaml::a" --extract-record=new',
+            "1 case: 1 broken",
+        ]
+    )
+
+
+def test_new_records_again_what_is_stale(pytester: pytest.Pytester, write_case: Write) -> None:
+    (pytester.path / "p.md").write_text("one", encoding="utf-8")
+    write_case("a", prompt="p.md")
+    pytester.runpytest("--extract-record=new")
+    (pytester.path / "p.md").write_text("two", encoding="utf-8")
+    pytester.runpytest("--extract-record=new")
+    assert calls(pytester) == 2
+    assert len(recordings(pytester)) == 1
+
+
+def test_all_calls_and_records_everything(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", repeat=2)
+    pytester.runpytest("--extract-record=all")
+    pytester.runpytest("--extract-record=all")
+    assert calls(pytester) == 4
+    assert len(recordings(pytester)) == 2
+
+
+def test_the_folder_is_an_option(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    pytester.runpytest("--extract-record=once", "--extract-recordings=kept")
+    assert len(list((pytester.path / "kept").rglob("*.json"))) == 1
+
+
+def test_a_case_is_scored_anew_on_a_replayed_output(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", {**GOLD, "total": 7})
+    pytester.runpytest("--extract-record=once").assert_outcomes(failed=1)
+    write_case("a", {**GOLD, "total": 7}, thresholds={"pass_rate": 0.5})
+    pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)

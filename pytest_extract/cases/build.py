@@ -30,6 +30,14 @@ T = TypeVar("T")
 
 GOLD_ERRORS: Final = 5
 """Schema violations told of one gold; more are counted."""
+SAYING: Final = frozenset(
+    (
+        "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "$dynamicRef", "allOf", "anyOf",
+        "oneOf", "$defs", "definitions", "prefixItems", "additionalProperties", "patternProperties", "propertyNames",
+        "dependentSchemas", "contains", "evaluation_config",
+    )
+)  # fmt: skip
+"""Keywords of which a schema's root has at least one, unless it takes anything."""
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
@@ -180,7 +188,11 @@ class CaseBuilder:
             return None
         spoilt = spoils(source, place.steps)
         self._mistakes.extend(spoilt)
-        return None if spoilt else place
+        inner = wrapped_schema(place.value)
+        if inner is not None:
+            at = f"{name}#{pointer}/{inner}"
+            self._tell(f"`schema` declares nothing at its root: the schema is its {inner!r}; write `{at}`", "schema")
+        return None if spoilt or inner is not None else place
 
     def _gold(self) -> _Gold | None:
         if "gold" not in self._values:
@@ -236,12 +248,12 @@ class CaseBuilder:
         if validator.is_valid(gold.value):
             return
         errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
-        for error in errors[:GOLD_ERRORS]:
-            message = f"the gold does not satisfy its schema at {error.path}: {error.message}; {ACCEPT_GOLD}"
-            self._mistakes.append(Mistake(gold.source, (*gold.steps, *error.path), message))
-        if len(errors) > GOLD_ERRORS:
-            message = f"the gold does not satisfy its schema in more than {GOLD_ERRORS} places"
-            self._mistakes.append(Mistake(gold.source, gold.steps, message))
+        for number, error in enumerate(errors):
+            message = f"the gold does not satisfy its schema at {error.path}: {error.message}"
+            if number == GOLD_ERRORS:
+                message = f"the gold does not satisfy its schema in more than {GOLD_ERRORS} places, this is the next"
+            hint = f"; {ACCEPT_GOLD}" if number == 0 else ""
+            self._mistakes.append(Mistake(gold.source, (*gold.steps, *error.path), message + hint))
 
 
 def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
@@ -261,6 +273,14 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     for index, entry in enumerate(known if isinstance(known, list) else ()):
         if isinstance(entry, dict) and isinstance(entry.get("path"), str):
             yield entry["path"], ("known_failures", index, "path")
+
+
+def wrapped_schema(value: Json) -> str | None:
+    """Return the key under which the schema really stands, where the root itself says nothing that a schema says."""
+    if not isinstance(value, dict) or any(key in SAYING for key in value) or any(key[:7] == "x-eval-" for key in value):
+        return None
+    inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
+    return inner[0] if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None
 
 
 def close_to(key: str, slips: Sequence[str]) -> bool:

@@ -158,6 +158,11 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         ("acme.gold.json", '{"items": [{"price": 1},\n {"price": »"x"}]}', ["at items[1].price"]),
         ("invoice.schema.json", '{"type": "object",»}', ["not JSON"]),
         ("invoice.schema.json", '{"type": "object", »"type": "array"}', ["duplicate key 'type'"]),
+        (
+            "acme.extract.yaml",
+            BASE.replace("invoice.schema", "»wrapped"),
+            ["the schema is its 'body'", "`wrapped.json#/body`"],
+        ),
         ("invoice.schema.json", '»{"type": "objekt"}', ["no valid JSON Schema", "objekt"]),
         (
             "invoice.schema.json",
@@ -170,12 +175,25 @@ def test_a_mistake_in_a_case_file(folder, text, words):
             ["no parameter 'rell'"],
         ),
     ],
-    ids=["duplicate", "nan", "open", "type", "row", "schema comma", "schema duplicate", "type name", "metric", "param"],
+    ids=[
+        "duplicate",
+        "nan",
+        "open",
+        "type",
+        "row",
+        "schema comma",
+        "schema duplicate",
+        "wrapped",
+        "type name",
+        "metric",
+        "param",
+    ],
 )
 def test_a_mistake_in_a_schema_or_gold_is_placed_in_its_own_file(folder, name, text, words):
     text, line, column = _marked(text)
+    (folder / "wrapped.json").write_text('{"name": "x", "body": {"type": "object"}}', encoding="utf-8")
     (folder / name).write_text(text, encoding="utf-8")
-    told = _told(folder, BASE)
+    told = _told(folder, text if name == "acme.extract.yaml" else BASE)
     assert (name, line, column) in [entry[:3] for entry in told], told
     message = next(entry[3] for entry in told if entry[:3] == (name, line, column))
     for word in words:

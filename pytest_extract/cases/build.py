@@ -32,9 +32,9 @@ GOLD_ERRORS: Final = 5
 """Schema violations told of one gold; more are counted."""
 SAYING: Final = frozenset(
     (
-        "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "$dynamicRef", "allOf", "anyOf",
+        "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "allOf", "anyOf",
         "oneOf", "$defs", "definitions", "prefixItems", "additionalProperties", "patternProperties", "propertyNames",
-        "dependentSchemas", "contains", "evaluation_config",
+        "dependentSchemas", "contains", "$dynamicRef", "evaluation_config",
     )
 )  # fmt: skip
 """Keywords of which a schema's root has at least one, unless it takes anything."""

@@ -195,6 +195,10 @@ def lacking(
     null: bool = False,
 ) -> None:
     """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
+    gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    if len(path) > DEEPEST:
+        run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
+        return
     if isinstance(plan, Lazy):
         plan = plan.plan()
     if isinstance(plan, Choice):
@@ -203,7 +207,6 @@ def lacking(
         if not plan.skipped:
             _lacking_published(run, plan, value, status, path, at)
         return
-    gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
     if not isinstance(plan, Object):
         run.walk(plan, gold, extracted, path, at)
     elif type(value) is not dict or not value:

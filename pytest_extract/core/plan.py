@@ -70,6 +70,8 @@ def compile_plan(
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
     for annotation in filter(None, (node.annotation for node in nodes)):
         binder.with_transforms(binder.checks(annotation, problems.report), annotation, problems.report)
+        if annotation.align is not None:
+            binder.align(annotation.align, problems.report)
     builder = Builder(schema, chosen, binder, said, problems.report)
     plan = builder.build(schema.root, ROOT)
     _check_patterns(said, builder, problems)

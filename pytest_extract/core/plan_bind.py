@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.metrics import METRICS, PRESETS
+from pytest_extract.core.metrics import METRICS, PRESETS, plain
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, check_params, with_defaults
+from pytest_extract.core.metrics.kernels import text_against, text_matrix
 from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
 from pytest_extract.core.semantics import Semantics
@@ -18,6 +19,10 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
+
+
+def _folded(value: Json) -> str | None:
+    return plain.fold_case(value) if isinstance(value, str) else None
 
 
 class Binder:
@@ -101,8 +106,7 @@ class Binder:
         if metric.judged and not metric.aligns:
             likeness = self._likeness(metric)
             if self._judge_mode != "llm":
-                compare = likeness.compare if self._judge_mode == "fuzzy" else metric.compare
-                metric, likeness = replace(metric, compare=compare, judged=False), None
+                metric, likeness = (likeness if self._judge_mode == "fuzzy" else replace(metric, judged=False)), None
         fast = SCALARS if metric.reflexive else metric.sure
         return Check(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
 
@@ -114,7 +118,17 @@ class Binder:
         def compare(gold: Json, extracted: Json) -> float:
             return 1.0 if metric.compare(gold, extracted) == 1.0 else fuzzy.compare(gold, extracted)
 
-        return replace(metric, compare=compare, judged=False, key=None, matrix=None, near=None, triangle=False)
+        # texts that need no judge are equal for fuzzy too; only other values need a look at both
+        return replace(
+            metric,
+            compare=compare,
+            judged=False,
+            key=None,
+            matrix=text_matrix(_folded, compare),
+            near=None,
+            against=text_against(_folded, compare),
+            triangle=False,
+        )
 
     def with_transforms(self, checks: Sequence[Check], said: Annotation | None, report: Report) -> tuple[Check, ...]:
         """Return the checks with a configuration's transforms put before them."""

@@ -73,6 +73,9 @@ class Builder:
             lazy = Lazy(lambda: self._fresh(key, pattern, inside=inside), pattern, field=not inside)
             self._lazy.append(lazy)
             return self.patterns.setdefault(pattern, lazy)
+        return self._now(key, pattern, inside=inside)
+
+    def _now(self, key: Key, pattern: str, *, inside: bool) -> Plan:
         self._stack.append((key, pattern))
         try:
             plan = self._node(self.schema.node(key), pattern, inside=inside)
@@ -84,7 +87,7 @@ class Builder:
     def _fresh(self, key: Key, pattern: str, *, inside: bool) -> Plan:
         kept, self._stack = self._stack, []
         try:
-            return self.build(key, pattern, inside=inside)
+            return self._now(key, pattern, inside=inside)
         finally:
             self._stack = kept
 

@@ -73,8 +73,18 @@ OURS = {
         {"n_a": 1.0},
         [("n_a", "match")],
     ),
-    "bag-of-scalars": (array(TEXT), ["a", "b"], ["b", "c"], [("[1]", "match"), ("[0]", "omission"), ("[-1]", "hallucination")]),
-    "bag-with-repeats": (array({"type": "integer"}), [1, 1, 2], [1, 2, 2], [("[0]", "match"), ("[2]", "match"), ("[1]", "omission"), ("[-1]", "hallucination")]),
+    "bag-of-scalars": (
+        array(TEXT),
+        ["a", "b"],
+        ["b", "c"],
+        [("[1]", "match"), ("[0]", "omission"), ("[-1]", "hallucination")],
+    ),
+    "bag-with-repeats": (
+        array({"type": "integer"}),
+        [1, 1, 2],
+        [1, 2, 2],
+        [("[0]", "match"), ("[2]", "match"), ("[1]", "omission"), ("[-1]", "hallucination")],
+    ),
     "empty-array-is-absent": (obj(a=array(TEXT)), {"a": []}, {}, []),
     "missing-array": (obj(a=array(TEXT)), {"a": ["x", "y"]}, {}, [("a[0]", "omission"), ("a[1]", "omission")]),
     "array-of-wrong-type": (obj(a=array(TEXT)), {"a": ["x"]}, {"a": "x"}, [("a", "mismatch")]),
@@ -151,7 +161,12 @@ PUBLISHED = {
     ),
     "empty-object-costs-nothing": (obj(o=obj(a=EXACT)), {"o": {}}, {"b": 1}, [("b", "hallucination")]),
     "empty-array-costs-one": (obj(l=array(EXACT)), {"l": []}, {"b": 1}, [("l", "omission"), ("b", "hallucination")]),
-    "invented-rows-count-down": (array(EXACT), ["a"], ["a", "b", "c"], [("[0]", "match"), ("[-1]", "hallucination"), ("[-2]", "hallucination")]),
+    "invented-rows-count-down": (
+        array(EXACT),
+        ["a"],
+        ["a", "b", "c"],
+        [("[0]", "match"), ("[-1]", "hallucination"), ("[-2]", "hallucination")],
+    ),
     "skipped-leaf": (obj(a={**EXACT, "x-eval-skip": True}), {}, {}, [("$", "match")]),
     "skipped-leaf-beside-another": (
         obj(a={"type": "string", "x-eval-skip": True}, b=EXACT),
@@ -184,10 +199,30 @@ PUBLISHED = {
             ("[-1].v", "hallucination"),
         ],
     ),
-    "container-as-one": (obj(o={**obj(a=EXACT), "x-eval-compare": "exact"}), {"o": {"a": "x"}}, {"o": {"a": "y"}}, [("o", "mismatch")]),
-    "container-as-one-missing": (obj(o={**obj(a=EXACT), "x-eval-compare": "exact"}), {"o": {"a": "x"}}, {}, [("o.a", "omission")]),
-    "transform": (obj(a={**EXACT, "x-eval-transform": ["strip", "lowercase"]}), {"a": " X"}, {"a": "x "}, [("a", "match")]),
-    "transform-of-wrong-type": (obj(a={**EXACT, "x-eval-transform": ["strip"]}), {"a": "5"}, {"a": 5}, [("a", "mismatch")]),
+    "container-as-one": (
+        obj(o={**obj(a=EXACT), "x-eval-compare": "exact"}),
+        {"o": {"a": "x"}},
+        {"o": {"a": "y"}},
+        [("o", "mismatch")],
+    ),
+    "container-as-one-missing": (
+        obj(o={**obj(a=EXACT), "x-eval-compare": "exact"}),
+        {"o": {"a": "x"}},
+        {},
+        [("o.a", "omission")],
+    ),
+    "transform": (
+        obj(a={**EXACT, "x-eval-transform": ["strip", "lowercase"]}),
+        {"a": " X"},
+        {"a": "x "},
+        [("a", "match")],
+    ),
+    "transform-of-wrong-type": (
+        obj(a={**EXACT, "x-eval-transform": ["strip"]}),
+        {"a": "5"},
+        {"a": 5},
+        [("a", "mismatch")],
+    ),
 }
 
 
@@ -207,7 +242,12 @@ CONFIGURED = {
         [("a", "mismatch", 0.0, False)],
     ),
     "two-metrics": (
-        obj(a={"type": "string", "evaluation_config": {"metrics": [{"metric_id": "string_exact"}, {"metric_id": "string_fuzzy"}]}}),
+        obj(
+            a={
+                "type": "string",
+                "evaluation_config": {"metrics": [{"metric_id": "string_exact"}, {"metric_id": "string_fuzzy"}]},
+            }
+        ),
         {"a": "abcd"},
         {"a": "abce"},
         [("a", "mismatch", 0.0, False), ("a", "mismatch", 0.75, False)],
@@ -226,7 +266,11 @@ CONFIGURED = {
         [("o.a", "omission", 0.0, False), ("o.b", "match", 1.0, True)],
     ),
     "array-recall": (
-        obj(a=array({"type": "integer"}, evaluation_config={"metrics": [{"metric_id": "array_llm"}], "align": "multiset"})),
+        obj(
+            a=array(
+                {"type": "integer"}, evaluation_config={"metrics": [{"metric_id": "array_llm"}], "align": "multiset"}
+            )
+        ),
         {"a": [1, 2, 3, 4]},
         {"a": [4, 3, 2, 9]},
         [("a", "match", 0.75, True)],
@@ -330,7 +374,9 @@ def test_nesting_of_ten_thousand_levels_is_scored(end):
     schema = {"$ref": "#/$defs/n", "$defs": {"n": obj(v=TEXT, next={"$ref": "#/$defs/n"})}}
     score = compile_schema(schema).score(deep(10_000), deep(10_000, end), gates={"schema": False})
     assert score.leaves[-1].metric == "structure" or score.leaves[-1].status is Status.MATCH
-    assert {result.status for result in score.leaves} == ({Status.MATCH} if end is None else {Status.MATCH, Status.MISMATCH})
+    assert {result.status for result in score.leaves} == (
+        {Status.MATCH} if end is None else {Status.MATCH, Status.MISMATCH}
+    )
 
 
 @pytest.mark.parametrize("align", ["hungarian", "multiset", "position"])

@@ -1,0 +1,199 @@
+"""Ask, then score: questions, rounds, answers; failures; what a score holds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_extract import compile_schema, score, score_text
+from pytest_extract.core.results import Alignment, Failure, FailureKind, Status, Verdict
+from pytest_extract.core.scorer import NO_JUDGE
+from pytest_extract.core.values import MISSING
+from pytest_extract.errors import ConfigError
+
+JUDGED = {"type": "string", "evaluation_config": "string_semantic"}
+FIELDS = ("pass_rate", "mean_score", "precision", "recall", "f1")
+
+
+def obj(**properties):
+    return {"type": "object", "properties": properties}
+
+
+class Recorder:
+    """A judge that notes every batch and answers by a function."""
+
+    def __init__(self, answer):
+        self.batches = []
+        self.answer = answer
+
+    def __call__(self, questions):
+        self.batches.append(list(questions))
+        return [self.answer(question) for question in questions]
+
+
+def test_equal_after_folding_is_never_asked():
+    judge = Recorder(lambda question: Verdict(0.0))
+    found = score(obj(a=JUDGED, b=JUDGED), {"a": "New  York"}, {"a": "new york"}, judge=judge)
+    assert judge.batches == []
+    assert found.questions_asked == 0
+    assert found.measures["pass_rate"] == 1.0
+
+
+def test_equal_questions_are_asked_once():
+    judge = Recorder(lambda question: Verdict(0.9, "same firm"))
+    values = {"a": "IBM", "b": "IBM"}, {"a": "Big Blue", "b": "Big Blue"}
+    found = score(obj(a=JUDGED, b=JUDGED), *values, judge=judge)
+    assert [len(batch) for batch in judge.batches] == [1]
+    assert [(r.score, r.passed, r.reason) for r in found.leaves] == [(0.9, True, "same firm")] * 2
+
+
+def test_rows_are_aligned_in_the_first_round_and_compared_in_the_second():
+    def answer(question):
+        return Alignment(((0, 1), (1, 0))) if question.kind == "align" else Verdict(1.0)
+
+    rows = {"type": "array", "items": obj(n=JUDGED, k={"type": "integer"})}
+    judge = Recorder(answer)
+    gold = {"rows": [{"n": "one", "k": 1}, {"n": "two", "k": 2}], "title": "A"}
+    extracted = {"rows": [{"n": "deux", "k": 2}, {"n": "un", "k": 1}], "title": "B"}
+    found = score(obj(rows=rows, title=JUDGED), gold, extracted, judge=judge)
+    kinds = [sorted(question.kind for question in batch) for batch in judge.batches]
+    assert kinds == [["align", "equal"], ["equal", "equal"]]
+    aligning = next(question for question in judge.batches[0] if question.kind == "align")
+    assert aligning.metrics == {"n": "string_semantic", "k": "integer_exact"}
+    assert found.measures["pass_rate"] == 1.0
+    assert found.questions_asked == 4
+    assert [str(r.matched) for r in found.leaves[:2]] == ["rows[1].n", "rows[1].k"]
+
+
+def test_a_list_of_the_same_rows_needs_no_alignment():
+    rows = obj(rows={"type": "array", "items": obj(n=JUDGED)})
+    judge = Recorder(lambda question: None)
+    found = score(rows, {"rows": [{"n": "a"}, {"n": "b"}]}, {"rows": [{"n": "b"}, {"n": "a"}]}, judge=judge)
+    assert judge.batches == []
+    assert found.measures["f1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        lambda questions: [None] * len(questions),
+        lambda questions: [],
+        lambda questions: [Verdict(7.0)] * len(questions),
+        lambda questions: [Verdict(float("nan"))] * len(questions),
+        lambda questions: ["yes"] * len(questions),
+        lambda questions: 1 / 0,
+    ],
+    ids=["none", "too-few", "out-of-range", "nan", "no-verdict", "raises"],
+)
+def test_what_is_no_answer_is_a_judge_error(judge):
+    found = score(obj(a=JUDGED, b={"type": "integer"}), {"a": "x", "b": 1}, {"a": "y", "b": 1}, judge=judge)
+    assert [r.status for r in found.leaves] == [Status.JUDGE_ERROR, Status.MATCH]
+    assert found.leaves[0].score == 0.0
+    assert "judge" in (found.leaves[0].reason or "")
+
+
+@pytest.mark.parametrize("pairs", [((0, 0), (0, 1)), ((0, 5),), ((-1, 0),)], ids=["twice", "beyond", "negative"])
+def test_an_alignment_that_cannot_be_is_a_judge_error(pairs):
+    rows = obj(rows={"type": "array", "items": {"type": "string"}, "evaluation_config": "array_llm"})
+    found = score(rows, {"rows": ["a", "b"]}, {"rows": ["c", "d"]}, judge=lambda questions: [Alignment(pairs)])
+    assert [r.status for r in found.fields] == [Status.JUDGE_ERROR]
+
+
+def test_without_a_judge_the_reason_says_so():
+    scorer = compile_schema(obj(a=JUDGED))
+    assert scorer.needs_judge
+    found = scorer.score({"a": "x"}, {"a": "y"})
+    assert (found.leaves[0].status, found.leaves[0].reason) == (Status.JUDGE_ERROR, NO_JUDGE)
+
+
+def test_callers_may_drive_the_rounds_themselves():
+    scorer = compile_schema(obj(a=JUDGED))
+    (question,) = scorer.questions({"a": "x"}, {"a": "y"})
+    answers = {question.key: Verdict(1.0)}
+    assert scorer.questions({"a": "x"}, {"a": "y"}, answers) == ()
+    assert scorer.score({"a": "x"}, {"a": "y"}, answers=answers).measures["pass_rate"] == 1.0
+
+
+@pytest.mark.parametrize(("mode", "passed"), [("exact", False), ("fuzzy", True)])
+def test_a_mode_without_judge_decides_at_once(mode, passed):
+    scorer = compile_schema(obj(a=JUDGED), judge_mode=mode)
+    assert not scorer.needs_judge
+    assert scorer.score({"a": "Acme Corporation"}, {"a": "Acme Corporatio"}).leaves[0].passed is passed
+
+
+def test_fuzzy_mode_aligns_by_best_fit():
+    rows = obj(rows={"type": "array", "items": obj(n=JUDGED)})
+    scorer = compile_schema(rows, judge_mode="fuzzy")
+    found = scorer.score({"rows": [{"n": "alpha"}, {"n": "omega"}]}, {"rows": [{"n": "omega"}, {"n": "alphas"}]})
+    assert found.arrays[0].pairs == ((0, 1), (1, 0))
+
+
+def test_rows_are_paired_by_likeness_and_then_judged():
+    rows = obj(rows={"type": "array", "items": obj(n={"type": "string", "evaluation_config": "string_semantic"})})
+    scorer = compile_schema(rows, overrides={"rows": {"align": "hungarian"}})
+    judge = Recorder(lambda question: Verdict(1.0))
+    found = scorer.score({"rows": [{"n": "Big Blue"}]}, {"rows": [{"n": "Blue, big"}]}, judge=judge)
+    assert [question.gold for question in judge.batches[0]] == ["Big Blue"]
+    assert found.measures["f1"] == 1.0
+    unlike = scorer.score({"rows": [{"n": "Big Blue"}]}, {"rows": [{"n": "Blue, big"}]}, judge=lambda q: [Verdict(0.0)])
+    assert sorted(str(r.status) for r in unlike.leaves) == ["hallucination", "omission"]
+
+
+def test_a_failed_output_fails_every_field():
+    scorer = compile_schema(obj(a={"type": "string"}, b={"type": "integer"}))
+    found = scorer.failed({"a": "x", "b": 1}, Failure(kind=FailureKind.EMPTY_RESPONSE, message="nothing came"))
+    assert [field.passed for field in found.fields] == [False, False]
+    assert {name: found.measures[name] for name in FIELDS} == dict.fromkeys(FIELDS, 0.0)
+    assert found.to_dict()["failure"]["kind"] == "empty_response"
+
+
+def test_a_failing_schema_gate_zeroes_measures_but_keeps_results():
+    schema = {**obj(a={"type": "string"}, b={"type": "integer"}), "required": ["b"]}
+    found = score(schema, {"a": "x", "b": 1}, {"a": "x"})
+    assert not found.gates.schema.passed
+    assert [r.passed for r in found.fields] == [True, False]
+    assert found.measures["pass_rate"] == 0.0
+    assert score(schema, {"a": "x", "b": 1}, {"a": "x"}, gates={"schema": False}).measures["pass_rate"] == 0.5
+
+
+def test_text_is_parsed_first():
+    schema = obj(a={"type": "integer"})
+    assert score_text(schema, {"a": 1}, 'Here you are:\n```json\n{"a": 1}\n```').measures["pass_rate"] == 1.0
+    broken = score_text(schema, {"a": 1}, '{"a": 1,}')
+    assert broken.failure is not None
+    assert broken.failure.kind is FailureKind.TRAILING_COMMA
+    scalar = score_text(schema, {"a": 1}, "17")
+    assert scalar.failure is not None
+    assert scalar.measures["pass_rate"] == 0.0
+
+
+def test_a_score_is_plain_json():
+    schema = obj(a={"type": "string"}, rows={"type": "array", "items": obj(b={"type": "integer"})})
+    found = score(schema, {"a": "x", "rows": [{"b": 1}]}, {"rows": [{"b": 2}]})
+    again = json.loads(json.dumps(found.to_dict()))
+    assert again["format"] == 1
+    assert again["semantics"] == "ours"
+    assert "extracted" not in again["leaves"][0]
+    assert again["leaves"][0]["path"] == "a"
+    assert set(again["gates"]) == {"parse", "root", "schema", "coverage"}
+    assert again["arrays"][0]["path"] == "rows"
+
+
+def test_weights_count_in_the_mean_score():
+    scorer = compile_schema(obj(a={"type": "integer"}, b={"type": "integer"}), overrides={"a": {"weight": 3}})
+    assert scorer.score({"a": 1, "b": 1}, {"a": 1, "b": 2}).measures["mean_score"] == 0.75
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"absent": {"a": "never"}}, {"accept": {"a": "x"}}, {"gates": {"shema": True}}],
+    ids=["absent", "accept", "gates"],
+)
+def test_bad_arguments_are_told(how):
+    with pytest.raises(ConfigError):
+        compile_schema(obj(a={"type": "string"})).score({}, {}, **how)
+
+
+def test_missing_is_no_value():
+    assert score(obj(a={"type": "string"}), {"a": "x"}, MISSING).measures["recall"] == 0.0

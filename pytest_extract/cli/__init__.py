@@ -14,6 +14,10 @@ USAGE_ERROR: Final = 2
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "schema": ("schema", "print the JSON Schema of the case file"),
+        "metrics": ("metrics", "list metrics and transforms, or explain one with worked numbers"),
+        "infer-schema": ("infer_schema", "infer a JSON Schema from golds"),
+        "resolve": ("resolve", "resolve the references and compositions of a schema"),
+        "annotate": ("annotate", "write default metrics into a schema"),
         "check": ("check", "check case files, their schemas and golds, without extracting"),
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
         "score": ("score", "score one output against its gold, as one system or as several side by side"),

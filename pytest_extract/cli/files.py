@@ -1,0 +1,83 @@
+"""Reading and writing the files that commands are given."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.sources import Source, parse_source, read_source, read_text
+from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+
+
+def read_value(path: Path) -> Json:
+    """Return the JSON (by suffix YAML) value of a file; raises CaseFileError with line and column."""
+    return _value(read_source(path))
+
+
+def read_schema(given: str) -> Json:
+    """Return the value of `file.json` or `file.json#/pointer`; raises CaseFileError."""
+    name, _, pointer = given.partition("#")
+    value = read_value(Path(name))
+    steps = pointer_steps(value, pointer)
+    if steps is None:
+        raise CaseFileError(f"nothing stands at #{pointer}", path=Path(name))
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple[str, Json]]:
+    """Yield (where, value) of every record: one a file, one a line of a `.jsonl`, or with `each` one an array item."""
+    for path in paths:
+        if path.suffix.lower() == ".jsonl":
+            for number, line in enumerate(read_text(path).split("\n"), start=1):
+                if line.strip():
+                    yield f"{path}:{number}", _value(parse_source(path, line, "json", number))
+            continue
+        value = read_value(path)
+        if each and isinstance(value, list):
+            yield from ((f"{path}#/{index}", item) for index, item in enumerate(value))
+        else:
+            yield str(path), value
+
+
+def write_json(value: Json, output: Path | None) -> None:
+    """Write a value as indented JSON into a file, or to standard output; raises StoreError."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
+
+
+def _value(source: Source) -> Json:
+    for problem in source.parsed.problems:
+        place = problem.place
+        raise CaseFileError(problem.message, path=source.path, line=place.line, column=place.column)
+    return source.value
+
+
+def load_extensions(given: str | None) -> Extensions | None:
+    """Import the Extensions object that `module:name` means (current folder first); raises ConfigError."""
+    if given is None:
+        return None
+    module, _, name = given.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), name or "extensions")
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"--extensions {given}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    if not isinstance(found, Extensions):
+        raise ConfigError(f"--extensions {given}: an Extensions object is needed, not {type(found).__name__}")
+    return found

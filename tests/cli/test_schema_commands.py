@@ -1,0 +1,184 @@
+"""infer-schema, resolve, annotate, check, metrics: the commands as they are typed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from pytest_extract.cli import annotate, check, infer_schema, metrics, resolve
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.transforms import TRANSFORMS
+from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"$ref": "#/$defs/A", "description": "kept"}},
+    "$defs": {"A": {"type": "string"}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "gold.json").write_text('{"a": "x", "n": 1}')
+    (tmp_path / "more.jsonl").write_text('{"n": 2.5}\n\n{"a": null}\n')
+    return tmp_path
+
+
+def call(command, *words):
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    name = command.__name__.rpartition(".")[2].replace("_", "-")
+    return command.run(parser.parse_args([name, *map(str, words)]))
+
+
+def test_infer_schema(folder, capsys):
+    assert call(infer_schema, "gold.json", "more.jsonl") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "n": {"type": "integer"}},
+    }
+
+
+def test_infer_schema_wide_and_annotated_into_a_file(folder, capsys):
+    (folder / "list.json").write_text('[{"n": 1}, {"n": 2.5}]')
+    assert call(infer_schema, "list.json", "--each", "--widen", "--annotate", "x-eval", "-o", "out.json") == 0
+    assert capsys.readouterr().out == ""
+    assert json.loads((folder / "out.json").read_text()) == {
+        "type": "object",
+        "properties": {"n": {"type": "number", "x-eval-compare": "numeric"}},
+        "required": ["n"],
+    }
+
+
+def test_what_cannot_be_written_is_told(folder):
+    with pytest.raises(StoreError, match="cannot be written"):
+        call(infer_schema, "gold.json", "-o", "no/such/folder.json")
+
+
+def test_a_broken_line_is_told_with_its_place(folder):
+    (folder / "more.jsonl").write_text('{"n": 1}\n{"n": }\n')
+    with pytest.raises(CaseFileError, match=r"more\.jsonl:2:"):
+        call(infer_schema, "more.jsonl")
+
+
+def test_resolve(folder, capsys):
+    assert call(resolve, "s.json") == 0
+    assert json.loads(capsys.readouterr().out)["properties"] == {"a": {"type": "string", "description": "kept"}}
+    assert call(resolve, "s.json", "--published") == 0
+    assert json.loads(capsys.readouterr().out)["properties"] == {"a": {"type": "string"}}
+
+
+def test_resolve_inside_a_file_and_a_dangling_reference(folder):
+    (folder / "w.json").write_text(json.dumps({"wrapped": {"items": {"$ref": "#/no"}}}))
+    with pytest.raises(SchemaError, match="at /items: the reference '#/no' leads nowhere"):
+        call(resolve, "w.json#/wrapped")
+    with pytest.raises(CaseFileError, match="nothing stands at #/x"):
+        call(resolve, "w.json#/x")
+
+
+@pytest.mark.parametrize(
+    ("words", "config"),
+    [
+        ([], {"x-eval-compare": "exact"}),
+        (["--dialect", "evaluation_config"], {"evaluation_config": "string_semantic"}),
+        (["--metric", "string=text"], {"x-eval-compare": "text"}),
+        (
+            ["--metric", 'string={"fuzzy": {"threshold": 0.9}}'],
+            {"x-eval-compare": {"fuzzy": {"threshold": 0.9}}},
+        ),
+    ],
+)
+def test_annotate(folder, capsys, words, config):
+    assert call(annotate, "s.json", *words) == 0
+    assert json.loads(capsys.readouterr().out)["$defs"]["A"] == {"type": "string", **config}
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("text", "--metric wants TYPE=METRIC"),
+        ("string={", "is no JSON"),
+        ("string=fuzy", "did you mean 'fuzzy'"),
+    ],
+)
+def test_annotate_tells_a_wrong_metric(folder, metric, message):
+    with pytest.raises(ConfigError, match=message):
+        call(annotate, "s.json", "--metric", metric)
+
+
+CASE = "text: hello\nschema: s.json\ngold: {a: x}\n"
+
+
+def test_check_knows_the_metrics_of_a_project(folder, capsys):
+    (folder / "s.json").write_text('{"type": "object", "properties": {"a": {"x-eval-compare": "my_metric"}}}')
+    (folder / "a.extract.yaml").write_text(CASE)
+    (folder / "mine.py").write_text(
+        "from pytest_extract import BoundMetric, Extensions, MetricSpec\n"
+        "make = lambda params, semantics: BoundMetric(name='my_metric', compare=lambda g, e: float(g == e))\n"
+        "extensions = Extensions(metrics={'my_metric': MetricSpec(name='my_metric', make=make, doc='Mine.')})\n"
+        "other = 5\n"
+    )
+    assert call(check, "a.extract.yaml") == 1
+    assert "my_metric" in capsys.readouterr().out
+    assert call(check, "a.extract.yaml", "--extensions", "mine:extensions") == 0
+    with pytest.raises(ConfigError, match="an Extensions object is needed, not int"):
+        call(check, "a.extract.yaml", "--extensions", "mine:other")
+    with pytest.raises(ConfigError, match="No module named"):
+        call(check, "a.extract.yaml", "--extensions", "no_such_module_here:x")
+
+
+def test_check_golds(folder, capsys):
+    assert call(check, "--schema", "s.json", "gold.json", "more.jsonl") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "gold.json: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
+        "more.jsonl:1: warning: `a`: declared by the schema, but not there",
+        "more.jsonl:3: error: `a`: null is null, string was expected",
+        "3 golds: 3 mistakes, 1 warning",
+    ]
+
+
+def test_check_golds_without_json_schema(folder, capsys):
+    (folder / "good.json").write_text('[{"a": null, "id": 1}, {"a": "x", "id": 2}]')
+    words = ["--schema", "s.json", "good.json", "--each", "--id-field", "id", "--strict-types", "--no-json-schema"]
+    assert call(check, *words) == 0
+    assert capsys.readouterr().out == "2 golds: 0 mistakes, 0 warnings\n"
+
+
+def test_check_golds_needs_golds_and_a_schema(folder):
+    with pytest.raises(ConfigError, match="needs the golds"):
+        call(check, "--schema", "s.json")
+    (folder / "s.json").write_text('{"type": "strnig"}')
+    with pytest.raises(ConfigError, match="no valid JSON Schema"):
+        call(check, "--schema", "s.json", "gold.json")
+
+
+def test_metrics_lists_everything(capsys):
+    assert call(metrics) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in [*METRICS, *TRANSFORMS])
+
+
+def test_metrics_explains_one_with_its_numbers(capsys):
+    assert call(metrics, "number_tolerance", "round_digits") == 0
+    shown = capsys.readouterr().out
+    assert "  tolerance: largest difference that passes (default 1e-06)" in shown
+    assert "as the preset 'number_tolerance': {\"tolerance\": 0.001}" in shown
+    assert 'gold 1.0, extracted 1.001: 1   with {"tolerance": 0.001}' in shown
+    assert '1250 becomes 1200   with {"digits": -2}' in shown
+
+
+def test_metrics_as_markdown_has_every_metric(capsys):
+    assert call(metrics, "--markdown") == 0
+    shown = capsys.readouterr().out
+    assert all(f"### {name} (metric)" in shown for name in METRICS)
+    assert "| `threshold` | default 0.8 | lowest score that passes |" in shown
+
+
+def test_metrics_tells_an_unknown_name():
+    with pytest.raises(ConfigError, match=r"no metric or transform 'fuzy'; did you mean 'fuzzy'\?"):
+        call(metrics, "fuzy")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,10 @@ from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, number, safe_prose
 from pytest_extract.report.summary import forecast_lines, measure_means, summary_lines
 
+if TYPE_CHECKING:
+    from pytest_extract.gating.gate import Judged
+
+_END = pytest.StashKey["_End"]()
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
@@ -33,12 +37,39 @@ def finish(session: pytest.Session, run_uid: str | None) -> None:
         run.close()
     if run_uid is not None:
         remove_slots(run_uid)
-    if session.exitstatus != pytest.ExitCode.OK or hasattr(session.config, "workerinput"):
+    if hasattr(session.config, "workerinput"):
         return
-    if any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
+    session.config.stash[_END] = end = _conclude(session, gathered)
+    if session.exitstatus != pytest.ExitCode.OK:
+        return
+    if not end.green:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    elif any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
         session.exitstatus = NOT_RUN_STATUS
     elif any(not passed for passed, _ in suite_gate(gathered)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """What the run comes to: comparisons, and what became of the baseline."""
+
+    judged: tuple[Judged, ...] = ()
+    baseline: tuple[bool, str] | None = None
+    green: bool = True
+
+
+def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
+    settings = gathered.settings
+    wanted = settings.gate == "regression" or settings.baseline is not None
+    if not wanted and len({result.arm for result in gathered.results.values()}) < 2:
+        return _End()
+    from pytest_extract.plugin import regression
+
+    judged = tuple(regression.judgements(session.config, gathered)) if not gathered.forecasts else ()
+    baseline = regression.write_baseline(session, gathered)
+    green = not (regression.failed(judged, settings) and not gathered.forecasts) and (baseline is None or baseline[0])
+    return _End(judged=judged, baseline=baseline, green=green)
 
 
 def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
@@ -73,6 +104,22 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     reporter.section("extraction")
     lines = summary_lines(results, judge=gathered.judged, width=writer.fullwidth, verbosity=config.get_verbosity())
     write_lines(writer, [*lines, *_gate_lines(gathered)])
+    write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
+
+
+def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:
+    end = config.stash.get(_END, _End())
+    settings = gathered.settings
+    if not (end.judged or end.baseline or settings.gate == "regression" or settings.aa):
+        return []
+    from pytest_extract.plugin import regression
+
+    lines = regression.lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity())
+    lines += regression.against_itself(gathered)
+    if end.baseline is not None:
+        written, text = end.baseline
+        lines.append(line(Span(text, "good" if written else "bad")))
+    return lines
 
 
 def _gate_lines(gathered: Gathered) -> list[Line]:

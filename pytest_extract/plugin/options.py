@@ -26,12 +26,26 @@ class Settings:
     concurrency: int
     record: Literal["off", "none", "once", "new", "all"]
     recordings: Path
-    gate: Literal["case", "suite", "none"]
+    gate: Literal["case", "regression", "suite", "none"]
     suite_thresholds: Mapping[str, float]
     from_results: Path | None
     budget: float | None
     dry_run: bool
     results: Path | None
+    baseline: Path | None
+    update_baseline: bool
+    force: bool
+    inconclusive: Literal["pass", "warn", "fail"]
+    rules: Mapping[str, Any]
+    aa: int | None
+    base_ref: str | None
+    changed: str | None
+
+    @property
+    def opens_files(self) -> bool:
+        """Whether something has to be read or checked before the first case."""
+        asked = (self.results, self.from_results, self.baseline, self.base_ref, self.changed)
+        return any(each is not None for each in asked) or self.update_baseline or self.gate == "regression"
 
 
 class Option(NamedTuple):
@@ -104,6 +118,18 @@ def _bound(value: str) -> tuple[str, float]:
     return measure.strip(), bound
 
 
+def _several(value: str) -> int:
+    if not value.strip().isdecimal() or int(value) < 2:
+        raise ValueError("must be a whole number, 2 or more")
+    return int(value)
+
+
+def _rule(value: str) -> tuple[str, Any]:
+    from pytest_extract.plugin.regression import read_rule
+
+    return read_rule(value)
+
+
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -130,7 +156,25 @@ OPTIONS: tuple[Option, ...] = (
         "off",
     ),
     Option("recordings", "folder of the recordings", Path, "extract-recordings", metavar="DIR"),
-    Option("gate", "what makes the run fail: case, suite or none", _choice("case", "suite", "none"), "case"),
+    Option(
+        "gate",
+        "what makes the run fail: case, regression (worse than the baseline), suite or none",
+        _choice("case", "regression", "suite", "none"),
+        "case",
+    ),
+    Option("baseline", "compare with this baseline", Path, metavar="FILE"),
+    Option("update-baseline", "write the baseline from this run", _switch, "false", ini=False),
+    Option("force", "let --extract-update-baseline write in CI", _switch, "false", ini=False),
+    Option(
+        "inconclusive",
+        "what a regression verdict that the data cannot decide does: pass, warn or fail",
+        _choice("pass", "warn", "fail"),
+        "warn",
+    ),
+    Option("rule", "setting of the regression gate (alpha=0.05, max_broken=0, ...)", _rule, many=True, field="rules"),
+    Option("aa", "run every case N times and judge the runs by each other", _several, ini=False, metavar="N"),
+    Option("base-ref", "compare with the prompts and schemas of this git revision", _text, metavar="REF"),
+    Option("changed", "call only for what differs from this git revision, replay the rest", _text, metavar="REF"),
     Option(
         "suite-thresholds",
         "with --extract-gate=suite: MEASURE=NUMBER, one a line",
@@ -183,10 +227,14 @@ def settings_from(config: pytest.Config) -> Settings:
     source = values["from_results"]
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
+    problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
     if problems:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
+    values["rules"] = dict(values["rules"])
+    if values["aa"] is not None:  # every repeat to the end, and no case fails the run
+        values |= {"repeat": values["aa"], "gate": "none"}
     return Settings(**values)
 
 
@@ -211,6 +259,18 @@ def _given(config: pytest.Config, option: Option) -> tuple[Any, str, Path]:
     if option.ini:
         value = config.getini(option.dest)
     return value or option.default, option.dest, config.rootpath
+
+
+def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[str]:
+    if gate != "suite":
+        return []
+    if not thresholds:
+        return ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
+    from pytest_extract.cases.checks import MEASURES
+    from pytest_extract.errors import nearest
+
+    unknown = [name for name in thresholds if name not in MEASURES]
+    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, MEASURES)}" for name in unknown]
 
 
 def _doubles(name: str, values: tuple[object, ...]) -> list[str]:

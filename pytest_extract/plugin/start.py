@@ -8,6 +8,7 @@ import pytest
 
 from pytest_extract.errors import StoreError
 from pytest_extract.plugin.gather import open_results
+from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.session import PURSE, purse_file, run_of
 
 
@@ -17,6 +18,11 @@ def open_files(config: pytest.Config) -> None:
         run_of(config)
     except StoreError as error:
         raise pytest.UsageError(f"--extract-from: {error}") from error
+    settings = config.stash[SETTINGS]
+    if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
+        from pytest_extract.plugin.regression import prepare
+
+        prepare(config, settings)
     if not hasattr(config, "workerinput"):
         open_results(config)
 

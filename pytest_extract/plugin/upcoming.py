@@ -45,7 +45,7 @@ def _xdist_worker(config: pytest.Config) -> Any:
 
 
 def _assigned(worker: Any) -> list[int]:
-    """Return the places of the items that wait for this worker: the next, and its queue (with a lock since xdist 3.7)."""
+    """Return the places of items that wait for this worker: the next, and its queue (with a lock since xdist 3.7)."""
     queue = worker.torun
     lock = getattr(queue, "lock", None)
     if lock is not None:
@@ -76,10 +76,7 @@ def made(item: ExtractItem, name: str) -> tuple[bool, Any]:
     if not definitions:
         return not arms.visible(item, name), None
     definition = definitions[-1]
-    lasting = definition.scope == "session" or (
-        definition.scope == "module" and definition.baseid == item.parent.nodeid
-    )
     cached = definition.cached_result
-    if not lasting or cached is None or cached[2] is not None:
+    if definition.scope != "session" or cached is None or cached[2] is not None:
         return False, None
     return True, cached[0]

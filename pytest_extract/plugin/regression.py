@@ -1,0 +1,192 @@
+"""`--extract-gate regression`, baselines, arms against each other, and a run against itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.errors import ConfigError, StoreError
+from pytest_extract.gating.aa import self_test, split_repeats
+from pytest_extract.gating.baseline import Baseline
+from pytest_extract.gating.baseline_file import in_ci, read_baseline, refusal, update_baseline
+from pytest_extract.gating.gate import Judged, judge_arms, judge_run
+from pytest_extract.gating.rules import Rules
+from pytest_extract.gating.snapshot import snapshot
+from pytest_extract.gating.verdict import exit_status
+from pytest_extract.plugin.gather import Gathered
+from pytest_extract.plugin.options import Settings
+from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.lines import Line, Span, line, plural
+from pytest_extract.report.self_test import self_test_lines
+
+_BASELINE = pytest.StashKey[Baseline]()
+
+
+def prepare(config: pytest.Config, settings: Settings) -> None:
+    """Read the rules and the baseline before anything is paid for; UsageError where the gate could not decide."""
+    try:
+        rules_of(settings)
+        if settings.update_baseline:
+            _check_writing(settings)
+        elif settings.baseline is not None:
+            config.stash[_BASELINE] = read_baseline(settings.baseline)
+        else:
+            _check_base_arm(settings)
+    except (ConfigError, StoreError) as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _check_writing(settings: Settings) -> None:
+    if settings.baseline is None:
+        raise ConfigError("--extract-update-baseline needs --extract-baseline=FILE")
+    if in_ci(os.environ) and not settings.force:
+        raise ConfigError(
+            "--extract-update-baseline: a baseline is not written in CI: write it where its diff is reviewed, "
+            "or add --extract-force"
+        )
+
+
+def _check_base_arm(settings: Settings) -> None:
+    if settings.base_ref is None and len(settings.model) < 2 and len(settings.prompt) < 2:
+        raise ConfigError(
+            "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
+            "--extract-base-ref=REF, or two of --extract-model or --extract-prompt (the first is the base)"
+        )
+
+
+def rules_of(settings: Settings) -> Rules:
+    """Return the gate's rules from `extract_rules`; ConfigError for a value out of range."""
+    return Rules(**settings.rules)
+
+
+def judgements(config: pytest.Config, gathered: Gathered) -> list[Judged]:
+    """Compare the run with its baseline, or its arms with the base arm, in the order of the command line."""
+    results = list(gathered.results.values())
+    settings = gathered.settings
+    if not results or settings.update_baseline:
+        return []
+    rules = rules_of(settings)
+    if _BASELINE in config.stash:
+        return [judge_run(results, config.stash[_BASELINE], rules)]
+    labels = list(dict.fromkeys(result.arm.label for result in results))
+    if len(labels) < 2:
+        return []
+    base = _base_label(results, settings, labels)
+    return [judge_arms(results, base, label, rules) for label in labels if label != base]
+
+
+def _base_label(results: Sequence[CaseResult], settings: Settings, labels: Sequence[str]) -> str:
+    if settings.base_ref is not None:
+        return next((result.arm.label for result in results if result.arm.revision is not None), labels[0])
+    # Not the first result's: pytest-randomly shuffles.
+    order = [*settings.model, *(path.name for path in settings.prompt)]
+    first = {result.arm.label: result.arm for result in results}
+    return min(labels, key=lambda label: _place(order, first[label]))
+
+
+def _place(order: Sequence[str], arm: Any) -> tuple[int, int]:
+    prompt = Path(arm.prompt).name if arm.prompt else None
+    names = [name for name in (arm.model, prompt) if name in order]
+    places = [order.index(name) for name in names]
+    return (places[0] if places else 0, places[-1] if places else 0)
+
+
+def failed(judged: Sequence[Judged], settings: Settings) -> bool:
+    """Whether the regression gate turns the run red; a gate that compared nothing does."""
+    if settings.gate != "regression" or settings.update_baseline:
+        return False
+    return not judged or any(exit_status(one.verdict, settings.inconclusive) != 0 for one in judged)
+
+
+def lines_of(judged: Sequence[Judged], settings: Settings, *, width: int, verbosity: int) -> list[Line]:
+    """Tell each comparison."""
+    lines: list[Line] = []
+    for one in judged:
+        lines += gate_lines(one.comparison, one.verdict, width=width, verbosity=verbosity)
+    if not judged and settings.gate == "regression" and not settings.update_baseline:
+        lines.append(line(Span("regression gate: nothing was compared", "bad")))
+    return lines
+
+
+def against_itself(gathered: Gathered) -> list[Line]:
+    """`--extract-aa`: judge the repeats of the run by each other."""
+    if gathered.settings.aa is None:
+        return []
+    runs = [snapshot(run) for run in split_repeats(list(gathered.results.values()))]
+    if len(runs) < 2:
+        return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
+    return self_test_lines(self_test(runs, rules_of(gathered.settings)))
+
+
+def write_baseline(session: pytest.Session, gathered: Gathered) -> tuple[bool, str] | None:
+    """Write the baseline if asked to; whether it worked, and a sentence about it."""
+    settings = gathered.settings
+    if not settings.update_baseline or settings.baseline is None:
+        return None
+    results = list(gathered.results.values())
+    completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
+    why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
+    refused = refusal(results, **why)
+    if refused is not None:
+        return False, f"baseline not written: {refused}"
+    try:
+        gone = _gone(settings.baseline, session.config.rootpath)
+        update_baseline(settings.baseline, results, **why, gone=gone)
+    except StoreError as error:
+        return False, str(error)
+    left_out = f", {plural(len(gone), 'case')} dropped that no longer exist" if gone else ""
+    return True, f"baseline written: {settings.baseline} ({plural(len(results), 'case')}{left_out})"
+
+
+def _gone(path: Path, root: Path) -> list[str]:
+    """Cases (`file::id`) of the baseline whose file no longer has them; a file with mistakes keeps all of its own."""
+    if not path.exists():
+        return []
+    by_file: dict[str, set[str]] = {}
+    for key in read_baseline(path).cases:
+        file, _, case = key.case.partition("::")
+        by_file.setdefault(file, set()).add(case)
+    cache = SchemaCache()
+    gone = []
+    for file, cases in by_file.items():
+        known = _cases_in(root / file, cache)
+        gone += [f"{file}::{case}" for case in cases if known is not None and case not in known]
+    return sorted(gone)
+
+
+def _cases_in(path: Path, cache: SchemaCache) -> set[str] | None:
+    if not path.exists():
+        return set()
+    loaded = load_cases(path, cache)
+    return None if loaded.errors else {case.id for case in loaded.cases}
+
+
+def read_rule(text: str) -> tuple[str, Any]:
+    """Read `NAME=VALUE` of the option `--extract-rule`; ValueError says what is wrong."""
+    from dataclasses import fields
+
+    from pytest_extract.errors import nearest
+
+    name, sign, value = (part.strip() for part in text.partition("="))
+    kinds: Mapping[str, str] = {field.name: str(field.type) for field in fields(Rules)}
+    if not sign or name not in kinds:
+        raise ValueError(f"must read NAME=VALUE with a rule of the gate{nearest(name, kinds)}")
+    try:
+        return name, _rule_value(kinds[name], value)
+    except ValueError:
+        raise ValueError(f"must give {name} a value of type {kinds[name]}") from None
+
+
+def _rule_value(kind: str, value: str) -> Any:
+    if kind.startswith("bool"):
+        return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
+    if kind.startswith("int"):
+        return int(value)
+    return float(value) if kind.startswith("float") else value

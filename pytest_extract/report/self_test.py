@@ -1,0 +1,31 @@
+"""A/A as lines: how often the gate would have cried wolf, and which fields are unsteady."""
+
+from __future__ import annotations
+
+from pytest_extract.gating.aa import SelfTest
+from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose
+from pytest_extract.report.values import percent
+
+MOST = 20
+
+
+def self_test_lines(test: SelfTest) -> list[Line]:
+    """Tell what judging each run by each other one gave."""
+    style: Style = "bad" if test.rate > test.alpha else "good"
+    rates = f"{percent(test.rate)}; stated {percent(test.alpha)}"
+    told = f"{test.worse} of {test.comparisons} comparisons said worse ({rates})"
+    lines = [line(Span("A/A: ", "head"), f"{plural(test.runs, 'run')} of the same: ", Span(told, style))]
+    lines.append(
+        line(f"{test.cannot_tell} could not tell; {plural(test.fields, 'field')} compared each time", indent=2)
+    )
+    lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
+    if not test.unsteady:
+        return [*lines, line("every field came out the same in all runs", indent=2)]
+    lines.append(line(Span("unsteady fields, worst first", "head")))
+    for field in test.unsteady[:MOST]:
+        arm = f"[{field.arm}]" if field.arm else ""
+        text = f"{field.case}{arm} {field.path}: passed {field.passes} of {field.runs}, {plural(field.values, 'value')}"
+        lines.append(line(f"{safe_prose(text)}; twice in a row {percent(field.again)}", indent=2))
+    if len(test.unsteady) > MOST:
+        lines.append(line(f"and {len(test.unsteady) - MOST} more", indent=2))
+    return lines

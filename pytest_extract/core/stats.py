@@ -76,7 +76,7 @@ def _units(differences: Sequence[Difference]) -> list[int]:
     """Whole numbers in the proportion of the differences, or rounded to it where those would be too large."""
     steps = max(_GRID, 8 * len(differences))
     if any(isinstance(difference, float) for difference in differences):
-        size = math.fsum(abs(difference) for difference in differences)
+        size = math.fsum(abs(float(difference)) for difference in differences)
         return [round(difference * steps / size) for difference in differences] if size else []
     exact = [Fraction(difference) for difference in differences]
     unit = math.lcm(*(value.denominator for value in exact))

@@ -17,7 +17,8 @@ from pytest_extract.gating.snapshot import CaseKey, CaseState, Failing, PatternS
 
 KIND: Final = "pytest-extract baseline"
 VERSION: Final = 1
-_LONGEST: Final = 200
+_LONGEST: Final = 400  # text of a value that is kept whole
+_CUT: Final = 150  # what is left of a longer one; even with every character escaped it is not cut again
 _DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough to read
 
 
@@ -144,7 +145,7 @@ def _failing_record(entry: Failing) -> dict[str, Json]:
 def _short(value: Json) -> Json:
     """Return the value itself, or the beginning of its text where that is long."""
     text = canonical_json(value)
-    return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
+    return value if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 
 
 def _bits(runs: Iterable[bool]) -> str:

@@ -132,7 +132,8 @@ def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Ch
     for pattern in sorted({*was.patterns, *now.patterns}):
         old, new = was.patterns.get(pattern), now.patterns.get(pattern)
         if old and new:
-            if old.metric == new.metric and (old.gold == new.gold or same_digest(was, now, "gold")):
+            same_metric = old.metric == new.metric or not (old.metric and new.metric)
+            if same_metric and (old.gold == new.gold or same_digest(was, now, "gold")):
                 sizes[pattern] = min(old.of, new.of)
             else:
                 apart[pattern] = Change.INCOMPARABLE

@@ -13,6 +13,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
+_STRUCTURE: Final = "structure"  # what a value of the wrong JSON type is told by, whatever the field's own metric is
 _UNDECIDED: Final = frozenset({"skipped", "judge_error"})
 
 
@@ -40,7 +41,10 @@ class Failing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternState:
-    """How many fields of a pattern gold asks for in a case, and digests of how they are checked and against what."""
+    """How many fields of a pattern gold asks for in a case, and digests of how they are checked and against what.
+
+    `metric` is empty where no value got as far as a metric.
+    """
 
     of: int
     metric: str
@@ -202,11 +206,11 @@ def _patterns(shapes: Mapping[str, _Seen], judge: str) -> dict[str, PatternState
 
 def _pattern_state(fields: Sequence[tuple[str, _Seen]], judge: str) -> PatternState:
     asked = sorted((path, seen.gold) for path, seen in fields if seen.asked)
-    metrics = sorted({seen.metric for _path, seen in fields})
+    metrics = sorted({seen.metric for _path, seen in fields if not seen.metric.startswith(f'["{_STRUCTURE}"')})
     judged = any(f'["{name}"' in metric for name in _JUDGED for metric in metrics)
     return PatternState(
         of=len(asked),
-        metric=_short_digest([metrics, judge if judged else ""]),
+        metric=_short_digest([metrics, judge if judged else ""]) if metrics else "",
         gold=_short_digest(asked),
     )
 

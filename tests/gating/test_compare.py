@@ -98,6 +98,12 @@ def test_a_container_that_fails_as_a_whole_is_one_broken_field(compared):
     assert [(change.path, str(change.kind)) for change in back.fields] == [("o", "fixed")]
 
 
+def test_a_value_of_the_wrong_type_is_held_against_the_field_s_own_metric(compared):
+    wrong_type = attempt({"n": False}, metric="structure")
+    arm = compared([result("a", attempt({"n": True}, metric="exact"))], [result("a", wrong_type)])
+    assert kinds(arm) == {"n": "broken"}
+
+
 def test_a_row_that_fails_as_a_whole_covers_its_fields(compared):
     good = result("a", {"r[0].x": True, "r[1].x": False, "r[2].x": True})
     bad = result("a", {"r[0].x": True, "r[1]": ({"x": 1}, "text"), "r[2]": ({"x": 1}, 7)})

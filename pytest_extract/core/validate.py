@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from pytest_extract.core.parse_reader import MAX_DEPTH
 from pytest_extract.core.parse_text import too_deep
 from pytest_extract.core.validate_traits import DRAFT7, Traits, draft_of, patterns_of, traits_of
 from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
@@ -152,14 +153,15 @@ class _Draft:
         except SchemaError as error:
             pointer = "".join(f"/{step}" for step in error.absolute_path)
             return f"at {pointer or '/'}: {_shortened(error.message)}"
-        except Exception as error:  # noqa: BLE001 - whatever stops the check is the schema's problem
+        except BaseException as error:  # noqa: BLE001 - whatever stops the check is the schema's problem
+            _reraise_foreign(error)
             return f"{type(error).__name__}: {_shortened(str(error))}"
         return None
 
     def admits(self, value: Json, *, shallow: bool = False) -> bool:
-        if self.problem is not None:
+        if self.problem is not None or (not shallow and too_deep(value)):
             return False
-        if self._rust is None or (not shallow and too_deep(value)):
+        if self._rust is None:
             return self._python_admits(value)
         try:
             if self._rust.is_valid(value):
@@ -171,11 +173,15 @@ class _Draft:
     def _python_admits(self, value: Json) -> bool:
         try:
             return bool(self._python.is_valid(value))
-        except Exception:  # noqa: BLE001 - dangling references, endless recursion: the schema admits nothing
+        except BaseException as error:  # noqa: BLE001 - dangling references, endless recursion: nothing is admitted
+            _reraise_foreign(error)
             return False
 
     def violations(self, value: Json, limit: int) -> Iterator[Violation]:
-        if self._rust is not None and not too_deep(value):
+        if too_deep(value):
+            yield Violation(path=FieldPath(), message=f"nested more than {MAX_DEPTH} levels deep")
+            return
+        if self._rust is not None:
             try:
                 sure = self._rust_errors(value, limit)
             except (ValueError, TypeError):  # a lone surrogate as a key
@@ -194,7 +200,8 @@ class _Draft:
             for error in itertools.islice(self._python.iter_errors(value), limit):
                 path = FieldPath(error.absolute_path)
                 yield _violation(path, error.validator, error.validator_value, error.instance, error.message)
-        except Exception as problem:  # noqa: BLE001 - see _python_admits
+        except BaseException as problem:  # noqa: BLE001 - see _python_admits
+            _reraise_foreign(problem)
             message = f"the schema cannot be applied: {_shortened(str(problem))}"
             yield Violation(path=FieldPath(), message=message)
 
@@ -214,6 +221,12 @@ class _Draft:
     def _sure(self, error: Any) -> bool:
         keyword = error.schema_path[-1] if error.schema_path else ""
         return not self._traits.confirm or keyword in _REGEX_FREE
+
+
+def _reraise_foreign(error: BaseException) -> None:
+    """Let through what no schema can cause: Ctrl-C, exit. A panic inside jsonschema's Rust parts is no Exception."""
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
 
 
 def _refuse(uri: str) -> Json:

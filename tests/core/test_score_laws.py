@@ -59,8 +59,7 @@ def test_any_json_against_any_schema_scores_within_bounds(semantics, schema, gol
 def test_any_json_as_schema_scores_or_is_a_schema_error(schema, value):
     try:
         scorer = compile_schema(schema)
-    except SchemaError as error:
-        assert error.errors
+    except SchemaError:
         return
     assert scorer.score(value, value).measures.keys() >= {"pass_rate", "f1", "strict"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
@@ -12,29 +12,26 @@ from pytest_extract.core.values import Json
 _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{structured_output_schema}": "the answer"}
 
 
-def equal_without_asking(gold: Json, extracted: Json) -> float:
-    """Return 1.0 where the two values, as text after NFC, casefold and white space folding, are the same."""
-    return 1.0 if plain.fold_case(_text(gold)) == plain.fold_case(_text(extracted)) else 0.0
+def plain_key(value: Json) -> Hashable:
+    """Return what needs no judge where it is the same: the text after NFC, casefold and white space folding."""
+    return plain.fold_case(_text(value))
 
 
-def equal_but_for_unicode_form(gold: Json, extracted: Json) -> float:
-    """Return 1.0 as `equal_without_asking` does, but leave two Unicode forms of a text to the judge.
+def form_key(value: Json) -> Hashable:
+    """Return `plain_key` that leaves two Unicode forms of a text to the judge.
 
     Under the semantics extract-bench: there the judge is asked for every pair, and the published numbers hold
     judges that tell "e" + accent from "é". Case and white space no judge tells apart.
     """
-    one, other = (" ".join(_text(value).casefold().split()) for value in (gold, extracted))
-    return 1.0 if one == other else 0.0
+    return " ".join(_text(value).casefold().split())
 
 
-def same_text_or_value(gold: Json, extracted: Json) -> float:
-    """Return 1.0 for two texts as `equal_without_asking` does, for other values where type and content are the same.
+def typed_key(value: Json) -> Hashable:
+    """Return `plain_key` of a text, and type and content of another value.
 
     For `semantic`: struct-extract-eval's judge is asked about 1 and "1".
     """
-    if isinstance(gold, str) and isinstance(extracted, str):
-        return equal_without_asking(gold, extracted)
-    return 1.0 if plain.typed_key(gold) == plain.typed_key(extracted) else 0.0
+    return ("text", plain_key(value)) if isinstance(value, str) else plain.typed_key(value)
 
 
 def _text(value: Json) -> str:
@@ -53,15 +50,17 @@ def _make(
     name: str, *, aligns: bool = False, typed: bool = False
 ) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
     def make(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-        compare = equal_but_for_unicode_form if semantics == "extract-bench" else equal_without_asking
+        key = typed_key if typed else form_key if semantics == "extract-bench" else plain_key
         return BoundMetric(
             name=name,
-            compare=same_text_or_value if typed else compare,
+            compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
             params={key: value for key, value in params.items() if value is not None},
             threshold=float(params["pass_threshold"]),
             judged=True,
             aligns=aligns,
             instructions=_instructions(params),
+            key=key,
+            triangle=True,
         )
 
     return make

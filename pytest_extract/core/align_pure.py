@@ -100,8 +100,8 @@ def _union(
             for place, other in enumerate(columns):
                 if codes[other] != ABSENT:
                     union[place] += weight
-    if any(problem.hallucinated):
-        union = [weight + problem.hallucinated[other] for weight, other in zip(union, columns, strict=True)]
+    extra = problem.hallucinated
+    union = [weight + extra[other] for weight, other in zip(union, columns, strict=True)]
     for column in problem.columns:
         if column.pair is not None:
             for place, other in enumerate(columns):

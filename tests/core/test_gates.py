@@ -154,6 +154,16 @@ def test_no_value_crashes_gates_or_measures(extracted, gold):
     assert all(0.0 <= gate.factor <= 1.0 for gate in (score.gates.parse, score.gates.root, score.gates.coverage))
 
 
+def test_breaking_the_schema_is_a_failure_kind_with_its_place():
+    documents = DocumentMeasures(Validator({"properties": {"a": {"type": "integer"}}}))
+    failure = documents.of({"a": 1}, {"a": "x"}).failure
+    assert str(failure) == 'schema_violation at a: "x" is string, integer was expected'
+    assert documents.of({"a": 1}, {"a": 2}).failure is None
+    assert documents.of({"a": 1}, {"a": "x"}, config=GateConfig(schema=False)).failure is None
+    told = parse_output("")
+    assert documents.of({"a": 1}, told.value, failure=told.failure).failure is told.failure
+
+
 def test_all_twelve_document_measures_and_the_chosen_gate():
     config = GateConfig.from_json({"coverage": {"floor": 0.9}})
     score = DocumentMeasures(ANY).of(NINE, {**NINE, "x": 1}, config=config)

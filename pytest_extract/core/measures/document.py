@@ -8,7 +8,7 @@ from pytest_extract.core.gates import GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, sob
 from pytest_extract.core.measures.leaves import Declared, declare
 from pytest_extract.core.measures.sides import Sides
-from pytest_extract.core.results import Failure, Gates
+from pytest_extract.core.results import Failure, FailureKind, Gates
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, Missing
 
@@ -50,6 +50,16 @@ class DocumentScore:
     def gates(self) -> Gates:
         """The four gates."""
         return gates_of(self.sides, self._failure, self._modality, self._config)
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """Why the output does not count: why there is none, or, where the schema gate fails, `schema_violation`."""
+        if self._failure is not None or not self.gates.root.passed or self.gates.schema.passed:
+            return self._failure
+        violation = self.sides.violation
+        if violation is None:
+            return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=self.gates.schema.why)
+        return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=violation.message, path=violation.path)
 
     @cached_property
     def measures(self) -> dict[str, float]:

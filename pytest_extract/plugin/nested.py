@@ -17,13 +17,14 @@ COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "
 
 
 def load_everything() -> None:
-    """Import every module of the package, and the compiled libraries that are installed."""
+    """Import every module of the package but the commands, and the compiled libraries that are installed."""
     import pytest_extract
 
     with warnings.catch_warnings():  # their own deprecations are no business of the suite under test
         warnings.simplefilter("ignore")
         for found in pkgutil.walk_packages(pytest_extract.__path__, "pytest_extract."):
-            importlib.import_module(found.name)
+            if not found.name.startswith("pytest_extract.cli"):
+                importlib.import_module(found.name)
         for name in COMPILED:
             if importlib.util.find_spec(name.partition(".")[0]) is not None:
                 importlib.import_module(name)

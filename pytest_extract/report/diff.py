@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.entries import FAILING, Entry, entry, failing, fold_rows
-from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose, shorten, text_of
+from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
 from pytest_extract.report.values import difference, show
@@ -44,11 +44,12 @@ class Look:
 def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
     """Tell why a case is not green. `places` maps a field's path to where its values occur in the document."""
     lines = _headline(result)
-    lines += [line(Span(safe_prose(breach.message), "bad"), indent=2) for breach in result.breaches]
+    for breach in result.breaches:
+        lines += prose(breach.message, "bad", indent=2, width=look.width)
     shown = _attempts_shown(result, look)
     for attempt in shown:
         if len(result.attempts) > 1:
-            lines += _attempt_headline(result, attempt)
+            lines += _attempt_headline(result, attempt, look)
         lines += attempt_lines(attempt, result.known, look, places or {})
     return lines
 
@@ -66,18 +67,21 @@ def _attempts_shown(result: CaseResult, look: Look) -> list[Attempt]:
     return bad if look.verbosity else bad[:1]
 
 
-def _attempt_headline(result: CaseResult, attempt: Attempt) -> list[Line]:
+def _attempt_headline(result: CaseResult, attempt: Attempt, look: Look) -> list[Line]:
     bad = sum(other.outcome is not Outcome.PASSED for other in result.attempts)
     which = f"repeat {attempt.index + 1} of {len(result.attempts)}"
     lines = [line(Span(f"{which} ({bad} not green):" if bad > 1 else f"{which}:", "head"))]
-    return lines + [line(Span(safe_prose(breach.message), "bad"), indent=2) for breach in attempt.breaches]
+    for breach in attempt.breaches:
+        lines += prose(breach.message, "bad", indent=2, width=look.width)
+    return lines
 
 
 def attempt_lines(attempt: Attempt, known: Sequence[str], look: Look, places: Mapping[str, str]) -> list[Line]:
     """Tell one attempt: what broke, the output's failure, gates that failed, failing fields, and counts."""
     lines: list[Line] = []
     if attempt.error is not None:
-        lines += [line(Span(safe_prose(text), "warn"), indent=2) for text in attempt.error.splitlines()]
+        for text in attempt.error.splitlines():
+            lines += prose(text, "warn", indent=2, width=look.width)
     if attempt.score is None:
         return lines
     return lines + score_lines(attempt.score, look, known=known, places=places, output=attempt.output)
@@ -95,7 +99,7 @@ def score_lines(
     failure = score.get("failure")
     if failure is not None:
         return output_lines(failure, output, look.width)
-    lines = _gate_lines(score.get("gates") or {})
+    lines = _gate_lines(score.get("gates") or {}, look.width)
     entries = [entry(record) for record in score["leaves"]]
     covered = {item.path for item in entries}
     entries += [item for item in map(entry, score["fields"]) if item.path not in covered and _alone(item, entries)]
@@ -120,12 +124,12 @@ def _covers(place: str, path: str) -> bool:
     return path == place or path.startswith((f"{place}.", f"{place}["))
 
 
-def _gate_lines(gates: Mapping[str, Any]) -> list[Line]:
-    return [
-        line(Span(f"{name} gate: ", "head"), Span(safe_prose(gate["why"]), "bad"), indent=2)
-        for name, gate in gates.items()
-        if not gate["passed"]
-    ]
+def _gate_lines(gates: Mapping[str, Any], width: int) -> list[Line]:
+    lines: list[Line] = []
+    for name, gate in gates.items():
+        if not gate["passed"]:
+            lines += titled(f"{name} gate", gate["why"], width)
+    return lines
 
 
 def _field_lines(bad: Sequence[Entry], look: Look, places: Mapping[str, str]) -> list[Line]:
@@ -196,7 +200,8 @@ def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
     if item.reason and item.status in {"mismatch", "judge_error"}:
         parts.append((Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim"),))
     if item.matched and item.matched != item.path:
-        parts.append((Span(f"matched with {safe_prose(item.matched)}", "dim"),))
+        verb = "stands at" if item.status == "hallucination" else "matched with"
+        parts.append((Span(f"{verb} {safe_prose(item.matched)}", "dim"),))
     return parts
 
 

@@ -130,10 +130,16 @@ def _one_sided(row: _Row, members: Sequence[tuple[str, Entry]]) -> Entry | None:
         gold=value if lost else MISSING,
         extracted=MISSING if lost else value,
         reason=None,
+        matched=_row_text(first.matched),
         weight=max(item.weight for _, item in members),
         note=f"{'whole row missing' if lost else 'invented row'}, {plural(len(members), 'field')}",
         stands_for=len(members),
     )
+
+
+def _row_text(path: str | None) -> str | None:
+    found = None if path is None else _row_of(path)
+    return None if found is None else found[0].text
 
 
 def _moved(rows: Mapping[_Row, Sequence[tuple[str, Entry]]]) -> dict[_Row, Entry | None]:

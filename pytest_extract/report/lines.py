@@ -31,6 +31,22 @@ def text_of(spans: Iterable[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
+def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
+    """Break a sentence at spaces into lines of at most `width` characters; nothing of it is left out."""
+    import textwrap
+
+    broken = textwrap.wrap(safe_prose(text), max(width - indent, 20), break_on_hyphens=False) or [""]
+    return [line(Span(piece, style), indent=indent) for piece in broken]
+
+
+def titled(title: str, text: str, width: int) -> list[Line]:
+    """Tell `title: text` in one line, or, where that is too long, the text below its title."""
+    whole = line(Span(f"{title}: ", "head"), Span(safe_prose(text), "bad"), indent=2)
+    if len(text_of(whole)) <= width:
+        return [whole]
+    return [line(Span(f"{title}:", "head"), indent=2), *prose(text, "bad", indent=4, width=width)]
+
+
 def safe(text: str) -> str:
     r"""Escape whatever could act on a terminal or hide in it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_extract.report.lines import Line, Span, line, plural, safe, safe_prose
+from pytest_extract.report.lines import Line, Span, line, plural, safe, safe_prose, titled
 from pytest_extract.report.values import show
 
 _CONTEXT: Final = 2
@@ -15,14 +15,14 @@ _CONTEXT: Final = 2
 def output_lines(failure: Mapping[str, Any], output: object, width: int) -> list[Line]:
     """Tell a failure in its plain form, and show the output around line and column, with a caret below."""
     place = _where(failure)
-    head = line(Span(failure["kind"], "head"), Span(f"{place}: {safe_prose(failure['message'])}", "bad"), indent=2)
+    head = titled(f"{failure['kind']}{place}", failure["message"], width)
     if not isinstance(output, str):
-        return [head] if output is None else [head, line("output: ", show(output, width - 12), indent=2)]
+        return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
     if not output.strip():
-        return [head]
+        return head
     if not failure.get("line"):
-        return [head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
-    return [head, *_excerpt(output, failure["line"], failure["column"] or 1, width)]
+        return [*head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
+    return [*head, *_excerpt(output, failure["line"], failure["column"] or 1, width)]
 
 
 def _where(failure: Mapping[str, Any]) -> str:

@@ -37,10 +37,12 @@ def page_texts(pages: Sequence[str] | None, text: str) -> list[tuple[int | None,
 
 
 def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[Place], int]:
-    """Return the first places where a scalar occurs, and how many there are in all."""
+    """Return the first places where a scalar occurs, and how many there are in all; in any case if in no exact one."""
     wanted = _patterns(value)
     if wanted is None:
         return [], 0
+    if not any(wanted.search(text) for _, text in pages):
+        wanted = re.compile(wanted.pattern, re.IGNORECASE)
     found: list[Place] = []
     count = 0
     for page, text in pages:
@@ -67,7 +69,7 @@ def _patterns(value: Json) -> re.Pattern[str] | None:
         if not words or len(value) > LONGEST:
             return None
         start = r"(?<!\w)" if words[0][0].isalnum() else ""
-        return re.compile(start + r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+        return re.compile(start + r"\s+".join(map(re.escape, words)))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _number_pattern(value)
     return None

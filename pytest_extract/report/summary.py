@@ -11,7 +11,7 @@ from typing import Final
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.report.diff import is_known
 from pytest_extract.report.entries import FAILING, entry
-from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten
+from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
 from pytest_extract.report.values import percent
 
 MEASURES: Final = ("pass_rate", "f1")
@@ -111,14 +111,14 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
     lines = [line(Span("worst fields", "head"))]
     for name, tally in shown:
         kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
-        lines.append(
-            line(
-                f"{shorten(safe_prose(name), wide):<{wide}}  ",
-                Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
-                f" in {plural(len(tally.cases), 'case')}: {kinds}",
-                indent=2,
-            )
+        told = line(
+            f"{shorten(safe_prose(name), wide):<{wide}}  ",
+            Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
+            f" in {plural(len(tally.cases), 'case')}",
+            indent=2,
         )
+        fits = len(text_of(told)) + len(kinds) + 2 <= width
+        lines.append((*told, Span(f": {kinds}")) if fits else told)
     if len(bad) > len(shown):
         lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
     return lines

@@ -120,6 +120,13 @@ def test_a_missing_row_and_an_invented_one_are_one_line_each() -> None:
     ]
 
 
+def test_an_invented_row_tells_where_it_stands() -> None:
+    one = score(
+        leaf("items[-1].p", extracted=5, matched="items[7].p"), leaf("items[-1].q", extracted="z", matched="items[7].q")
+    )
+    assert squeezed(told(one))[0].endswith("invented row, 2 fields stands at items[7]")
+
+
 def test_vv_shows_every_leaf_of_a_missing_row() -> None:
     lines = told(score(leaf("items[2].p", 1), leaf("items[2].q", "a")), verbosity=2)
     assert [each.split()[0] for each in lines[:2]] == ["items[2].p", "items[2].q"]

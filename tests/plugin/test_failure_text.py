@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.plugin.conftest import GOLD
+
+pytestmark = pytest.mark.usefixtures("echo")
+Write = Callable[..., None]
+BAD = {**GOLD, "vendor": "ACME Gmbh"}
+DIFF = '*vendor  text  mismatch  gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*'
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize(
+    ("style", "diff", "crash_lines"),
+    [("auto", True, 1), ("long", True, 1), ("short", True, 1), ("native", True, 1), ("line", False, 1), ("no", False, 0)],
+)  # fmt: skip
+def test_tb_styles(
+    pytester: pytest.Pytester, write_case: Write, args: list[str], style: str, diff: bool, crash_lines: int
+) -> None:
+    if args and style not in {"auto", "line"}:
+        pytest.skip("the same on the controller")
+    write_case("acme", BAD)
+    result = pytester.runpytest(f"--tb={style}", *args)
+    result.assert_outcomes(failed=1)
+    (result.stdout.fnmatch_lines if diff else result.stdout.no_fnmatch_line)([DIFF] if diff else DIFF)  # type: ignore[operator]
+    crash = "acme.extract.yaml:1: pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed"
+    assert result.outlines.count(crash) == crash_lines
+    result.stdout.fnmatch_lines(["FAILED acme.extract.yaml::acme - pass_rate 0.667 is below 1, *"])
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_colours(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    write_case("acme", BAD)
+    text = pytester.runpytest("--color=yes", *args).stdout.str()
+    assert "\x1b[31mpass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed\x1b[0m" in text
+    assert '\x1b[32m"ACME GmbH"\x1b[0m' in text
+    assert "\x1b[1m\x1b[36m[H→h]\x1b[0m" in text or "\x1b[36m\x1b[1m[H→h]\x1b[0m" in text
+
+
+@pytest.mark.parametrize("how", ["option", "NO_COLOR"])
+def test_no_colours(pytester: pytest.Pytester, write_case: Write, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    write_case("acme", BAD)
+    if how == "NO_COLOR":
+        monkeypatch.setenv("NO_COLOR", "1")
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        text = pytester.runpytest().stdout.str()
+    else:
+        text = pytester.runpytest("--color=no").stdout.str()
+    assert "\x1b" not in text
+
+
+def test_the_width_of_the_terminal_is_kept(
+    pytester: pytest.Pytester, write_case: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    write_case("acme", {**GOLD, "vendor": "A" * 500, "items": [{"name": "x" * 300, "price": 1}]})
+    lines = pytester.runpytest().outlines
+    start = next(i for i, line in enumerate(lines) if line.startswith("____")) + 1
+    shown = [line for line in lines[start:] if line.startswith("  ") and "pass_rate" not in line]
+    assert shown
+    assert max(map(len, shown)) <= 60
+
+
+def test_v_tells_where_the_values_occur(pytester: pytest.Pytester, write_case: Write) -> None:
+    text = json.dumps({**BAD, "remark": "not the ACME GmbH"}, indent=1)
+    write_case("acme", text)
+    result = pytester.runpytest("-v")
+    result.stdout.fnmatch_lines(
+        ["*vendor  text *ACME Gmb?H→h?*", "*gold at line 14, column 21; extracted at line 2, column 13"]
+    )
+    pytester.runpytest().stdout.no_fnmatch_line("*gold at line*")
+
+
+def test_hostile_text_stays_text(pytester: pytest.Pytester, write_case: Write) -> None:
+    hostile = {**GOLD, "vendor": "\x1b[2J\u202eevil", "\x1b]0;title\x07": 1}
+    write_case("acme", hostile, tags={"\x1b[31m": "x"})
+    text = pytester.runpytest("-vv").stdout.str()
+    assert "\\x1b[2J\\u202eevil" in text
+    assert not {"\x1b", "\u202e", "\x07"} & set(text)
+
+
+def test_an_object_without_declared_fields_is_diffed(pytester: pytest.Pytester, write_case: Write) -> None:
+    gold = {"meta": {"a": [1, 2], "b": "x"}}
+    write_case("acme", {"meta": {"a": [1, 3], "c": True}}, gold=gold, schema={"properties": {"meta": {}}})
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*meta *mismatch*", "*a?1? 2→3*"])
+
+
+def test_known_failures_are_not_in_the_verdict_but_counted(pytester: pytest.Pytester, write_case: Write) -> None:
+    output = {**GOLD, "items": [{**item, "price": 1} for item in GOLD["items"]]}
+    known = [{"path": "items[].price", "until": "2999-01-31", "reason": "EX-412"}]
+    write_case("acme", output, known_failures=known)
+    pytester.runpytest().assert_outcomes(passed=1)
+    write_case("acme", {**output, "total": 1}, known_failures=known)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*2 of 3 fields passed", "*total *mismatch*", "  3 values match, 2 known failures"])
+    result.stdout.no_fnmatch_line("*items?0?.price*")
+
+
+def test_an_expired_known_failure_fails(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme", known_failures=[{"path": "total", "until": "2020-01-31", "reason": "EX-412"}])
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["  known failure total expired on 2020-01-31: EX-412"])
+
+
+def test_a_field_that_must_stay_empty(pytester: pytest.Pytester, write_case: Write) -> None:
+    gold = {"vendor": "ACME GmbH", "total": 12.5}
+    write_case("acme", GOLD, gold=gold, absent={"items": "must"}, thresholds={"pass_rate": 0.1})
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["  items* must stay empty, but was extracted"])
+
+
+def test_thresholds_of_fields_and_measures(pytester: pytest.Pytester, write_case: Write) -> None:
+    thresholds = {"fields": {"items[].price": 0.9, "vendor": 0.9}, "precision": 0.99, "value_accuracy": 0.5}
+    output = {**BAD, "items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 11}]}
+    write_case("acme", output, thresholds=thresholds)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "  precision 0.667 is below 0.99, by 0.323",
+            "  field items??.price 0.5 is below 0.9, by 0.4: mean of 2 values",
+            "  field vendor 0 is below 0.9, by 0.9",
+        ]
+    )
+
+
+def test_a_failed_schema_gate_is_told(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme", {**GOLD, "total": "12.50"})
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        ["  pass_rate 0 is below 1, by 1: the schema gate failed", "  schema gate: *total*", "*total *mismatch*"]
+    )

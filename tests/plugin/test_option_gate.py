@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.plugin.conftest import GOLD
+
+pytestmark = pytest.mark.usefixtures("echo")
+Write = Callable[..., None]
+BAD = {**GOLD, "vendor": "ACME Gmbh"}
+
+
+@pytest.fixture(autouse=True)
+def one_good_one_bad(write_case: Write) -> None:
+    write_case("bad", BAD)
+    write_case("good")
+
+
+def test_by_default_a_case_below_its_thresholds_fails_the_run(pytester: pytest.Pytester) -> None:
+    assert pytester.runpytest().ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_without_a_gate_the_case_is_shown_but_passes(pytester: pytest.Pytester, args: list[str]) -> None:
+    result = pytester.runpytest("--extract-gate=none", *args)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "*= below their thresholds =*",
+            "bad.extract.yaml::bad",
+            "*vendor  text  mismatch *",
+            "2 cases: 1 passed, 1 failed; *",
+            "*1 passed, 1 below their thresholds in *",
+        ]
+    )
+
+
+def test_a_broken_case_fails_the_run_whatever_the_gate(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef extractor():\n    return lambda: 1 / 0\n")
+    result = pytester.runpytest("--extract-gate=none")
+    result.assert_outcomes(failed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize(
+    ("bound", "status", "line"),
+    [
+        pytest.param("pass_rate=0.8", pytest.ExitCode.OK, "suite gate: pass_rate 0.8333 reaches 0.8", id="reached"),
+        pytest.param(
+            "pass_rate=0.9", pytest.ExitCode.TESTS_FAILED, "suite gate: pass_rate 0.8333 is below 0.9", id="missed"
+        ),
+    ],
+)
+def test_the_suite_is_held_against_its_own_thresholds(
+    pytester: pytest.Pytester, args: list[str], bound: str, status: pytest.ExitCode, line: str
+) -> None:
+    pytester.makeini(f"[pytest]\nextract_gate = suite\nextract_suite_thresholds = {bound}\n")
+    result = pytester.runpytest(*args)
+    assert result.ret == status
+    result.stdout.fnmatch_lines([line])
+
+
+def test_a_suite_of_which_nothing_was_scored_does_not_pass(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nextract_gate = suite\nextract_suite_thresholds = pass_rate=0.1\n")
+    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef extractor():\n    return lambda: 1 / 0\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["suite gate: pass_rate has no value, no case was scored"])
+
+
+def test_the_suite_gate_without_thresholds_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--extract-gate=suite")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--extract-gate=suite needs extract_suite_thresholds in the ini file*"])
+
+
+def test_an_unknown_measure_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nextract_suite_thresholds = pass_rat=0.9\n")
+    result = pytester.runpytest("--extract-gate=suite")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no measure 'pass_rat'; did you mean 'pass_rate'?*"])

@@ -9,13 +9,33 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_extract.core.metrics import METRICS, PRESETS
+from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import Example, MetricSpec, Param, TransformSpec
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
 _WIDTH = 100
+_MANUAL = """\
+# Metrics and transforms
+
+This page is written by `pytest-extract metrics --markdown`; `pytest-extract metrics NAME` explains one in the terminal.
+A metric compares one gold value with one extracted value and gives a score from 0 to 1; the field passes from the
+metric's threshold on. In a schema a metric is named by either dialect, with parameters where the default is not right:
+
+```json
+{"type": "string", "x-eval-compare": {"date": {"order": "DMY"}}}
+{"type": "string", "evaluation_config": {"metrics": [{"metric_id": "date", "params": {"order": "DMY"}}]}}
+```
+
+A transform changes both values before they are compared (`x-eval-transform`). Every number here is run by the tests:
+
+```python
+>>> from pytest_extract.core.metrics import compare_values
+>>> from pytest_extract.core.transforms import transform_value
+
+```
+"""
 
 
 def add_parser(subparsers: Any) -> None:
@@ -33,8 +53,12 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list or the reference; an unknown name raises ExtractError."""
-    names = list(args.names) or ([*METRICS, *TRANSFORMS] if args.all or args.markdown else [])
-    lines = reference(names, markdown=args.markdown) if names else overview()
+    everything = [*METRICS, *TRANSFORMS]
+    if args.markdown:
+        lines = manual(args.names or everything)
+    else:
+        names = list(args.names) or (everything if args.all else [])
+        lines = reference(names) if names else overview()
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
@@ -47,35 +71,57 @@ def overview() -> Iterator[str]:
             yield f"  {name:<24} {textwrap.shorten(_first_sentence(spec.doc), 90, placeholder=' ...')}"
 
 
-def reference(names: Iterable[str], *, markdown: bool = False) -> Iterator[str]:
+def reference(names: Iterable[str]) -> Iterator[str]:
     """Yield the explanation of each metric or transform: what it does, its parameters, worked numbers."""
-    for name in names:
-        metric, transform = METRICS.get(name), TRANSFORMS.get(name)
-        if metric is None and transform is None:
-            raise ConfigError(f"no metric or transform {name!r}{nearest(name, [*METRICS, *TRANSFORMS])}")
-        if metric is not None:
-            yield from _explained(f"{name} (metric)", metric, _metric_examples(metric), markdown=markdown)
-        if transform is not None:
-            yield from _explained(f"{name} (transform)", transform, _transform_examples(transform), markdown=markdown)
+    for kind, spec in _found(names):
+        yield f"{spec.name} ({kind})"
+        yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield from (f"  {param.name}: {param.doc} ({_default(param)})" for param in spec.params)
+        if PRESETS.get(spec.name, ("", {}))[1]:
+            yield f"  as the preset {spec.name!r}: {_settings(PRESETS[spec.name][1])}"
+        yield from (f"    {row}" for row in _rows(spec))
+        yield ""
 
 
-def _explained(title: str, spec: MetricSpec | TransformSpec, rows: list[str], *, markdown: bool) -> Iterator[str]:
-    if markdown:
-        yield from (f"### {title}", "", spec.doc, "")
+def manual(names: Iterable[str]) -> Iterator[str]:
+    """Yield the same as a page of the manual (Markdown), its worked numbers as doctests."""
+    yield from _MANUAL.split("\n")
+    last = ""
+    for kind, spec in _found(names):
+        if kind != last:
+            yield from (f"## {kind.capitalize()}s", "")
+            last = kind
+        yield from (f"### `{spec.name}`", "", spec.doc, "")
         if spec.params:
             yield from ("| parameter | default | meaning |", "|---|---|---|")
             yield from (f"| `{p.name}` | {_cell(_default(p))} | {_cell(p.doc)} |" for p in spec.params)
             yield ""
-        yield from ("```", *rows, "```", "")
+        yield from ("```python", *_doctests(spec), "", "```", "")
+
+
+def _found(names: Iterable[str]) -> Iterator[tuple[str, MetricSpec | TransformSpec]]:
+    for name in names:
+        if name not in METRICS and name not in TRANSFORMS:
+            raise ConfigError(f"no metric or transform {name!r}{nearest(name, [*METRICS, *TRANSFORMS])}")
+        if name in METRICS:
+            yield "metric", METRICS[name]
+        if name in TRANSFORMS:
+            yield "transform", TRANSFORMS[name]
+
+
+def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
+    if isinstance(spec, TransformSpec):
+        for before, after, params in spec.examples:
+            how = f", {dict(params)!r}" if params else ""
+            yield f">>> transform_value({spec.name!r}, {before!r}{how})"
+            yield from () if after is None else (repr(after),)
         return
-    yield title
-    yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-    for param in spec.params:
-        yield f"  {param.name}: {param.doc} ({_default(param)})"
-    if PRESETS.get(spec.name, ("", {}))[1]:
-        yield f"  as the preset {spec.name!r}: {_settings(PRESETS[spec.name][1])}"
-    yield from (f"    {row}" for row in rows)
-    yield ""
+    for example in spec.examples:
+        how = f", {dict(example.params)!r}" if example.params else ""
+        how += f", semantics={example.semantics!r}" if example.semantics != "ours" else ""
+        score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
+        yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
+        yield repr(score)
 
 
 def _cell(text: str) -> str:
@@ -97,7 +143,9 @@ def _settings(params: Mapping[str, Json]) -> str:
     return json.dumps(dict(params), ensure_ascii=False)
 
 
-def _metric_examples(spec: MetricSpec) -> list[str]:
+def _rows(spec: MetricSpec | TransformSpec) -> list[str]:
+    if isinstance(spec, TransformSpec):
+        return _transform_examples(spec)
     return [_metric_example(example) for example in spec.examples]
 
 

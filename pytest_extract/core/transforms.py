@@ -14,8 +14,9 @@ from typing import Final
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
-from pytest_extract.core.metrics.base import Param, TransformSpec
+from pytest_extract.core.metrics.base import Param, TransformSpec, check_params, with_defaults
 from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, nearest
 
 Function = Callable[[Json], Json]
 
@@ -220,3 +221,14 @@ _SPECS = (
 
 TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _SPECS})
 """Every built-in transform."""
+
+
+def transform_value(name: str, value: Json, params: Mapping[str, Json] | None = None) -> Json:
+    """Return a value as a transform changes it, to try one out; raises ConfigError, and ValueError for a wrong type."""
+    spec = TRANSFORMS.get(name)
+    if spec is None:
+        raise ConfigError(f"no transform {name!r}{nearest(name, TRANSFORMS)}")
+    problems = check_params(params or {}, spec.params, name)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    return spec.make(with_defaults(params or {}, spec.params))(value)

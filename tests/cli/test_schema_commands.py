@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from importlib import resources
 
 import pytest
 
@@ -172,11 +173,18 @@ def test_metrics_explains_one_with_its_numbers(capsys):
     assert '1250 becomes 1200   with {"digits": -2}' in shown
 
 
-def test_metrics_as_markdown_has_every_metric(capsys):
+def test_the_manual_is_what_the_command_prints(capsys):
     assert call(metrics, "--markdown") == 0
+    page = (resources.files("pytest_extract.docs") / "metrics.md").read_text(encoding="utf-8")
+    assert page == capsys.readouterr().out, "write it anew: pytest-extract metrics --markdown > .../docs/metrics.md"
+
+
+def test_one_entry_as_markdown(capsys):
+    assert call(metrics, "--markdown", "fuzzy") == 0
     shown = capsys.readouterr().out
-    assert all(f"### {name} (metric)" in shown for name in METRICS)
+    assert "### `fuzzy`\n" in shown
     assert "| `threshold` | default 0.8 | lowest score that passes |" in shown
+    assert ">>> compare_values('fuzzy', 'kitten', 'sitting')\n0.571428" in shown
 
 
 def test_metrics_tells_an_unknown_name():

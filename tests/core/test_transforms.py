@@ -5,7 +5,8 @@ from hypothesis import given
 
 from pytest_extract.core.metrics.base import check_params, with_defaults
 from pytest_extract.core.metrics.plain import same
-from pytest_extract.core.transforms import TRANSFORMS
+from pytest_extract.core.transforms import TRANSFORMS, transform_value
+from pytest_extract.errors import ConfigError
 from tests.strategies import any_json
 
 SAMPLE_PARAMS = {
@@ -83,3 +84,11 @@ def test_wrong_type_is_refused_with_its_reason(name, params, value, reason):
 )
 def test_a_bad_parameter_is_told(name, params, problem):
     assert problem in check_params(params, TRANSFORMS[name].params, name)[0]
+
+
+def test_a_transform_can_be_tried_out():
+    assert transform_value("round_digits", 2.675, {"digits": 2}) == 2.67
+    with pytest.raises(ConfigError, match=r"no transform 'lower'; did you mean 'lowercase'\?"):
+        transform_value("lower", "A")
+    with pytest.raises(ConfigError, match="needs the parameter 'digits'"):
+        transform_value("round_digits", 1)

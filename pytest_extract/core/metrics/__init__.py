@@ -20,8 +20,9 @@ from pytest_extract.core.metrics import (
     sets,
     tokens,
 )
-from pytest_extract.core.metrics.base import MetricSpec
+from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params, with_defaults
 from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, nearest
 
 _FAMILIES = (equal, numbers, fuzzy, tokens, dates, amounts, quantity, contacts, choices, sets, patterns, judged)
 
@@ -49,3 +50,25 @@ PRESETS: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = MappingProxyType(
     }
 )
 """ExtractBench's presets: name -> (metric, parameters); bare, `number_tolerance` is 1,000 times narrower."""
+
+
+def bind_metric(name: str, params: Mapping[str, Json] | None = None, semantics: SemanticsName = "ours") -> BoundMetric:
+    """Return a built-in metric with its parameters fixed; raises ConfigError for a wrong name or parameter."""
+    spec = METRICS.get(name)
+    if spec is None:
+        raise ConfigError(f"no metric {name!r}{nearest(name, METRICS)}")
+    problems = check_params(params or {}, spec.params, name)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    return spec.make(with_defaults(params or {}, spec.params), semantics)
+
+
+def compare_values(
+    name: str,
+    gold: Json,
+    extracted: Json,
+    params: Mapping[str, Json] | None = None,
+    semantics: SemanticsName = "ours",
+) -> float:
+    """Return the score in [0, 1] that a metric gives two values, to try a metric out; raises ConfigError."""
+    return bind_metric(name, params, semantics).compare(gold, extracted)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.metrics import METRICS, params
+from pytest_extract.core.metrics import METRICS, bind_metric, compare_values, params
 from pytest_extract.core.metrics.base import Param, check_params, with_defaults
+from pytest_extract.errors import ConfigError
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,12 @@ def test_every_parameter_default_passes_its_own_check():
         for param in spec.params:
             if param.default is not None:
                 assert param.check(param.default) is None, (spec.name, param.name)
+
+
+def test_a_metric_can_be_tried_out():
+    assert compare_values("fuzzy", "a", "b") == 0.0
+    assert compare_values("exact", 1, 1.0, semantics="struct-extract-eval") == 0.0
+    with pytest.raises(ConfigError, match=r"no metric 'fuzy'; did you mean 'fuzzy'\?"):
+        compare_values("fuzy", 1, 1)
+    with pytest.raises(ConfigError, match="must be a number from 0 to 1"):
+        bind_metric("fuzzy", {"threshold": 2})

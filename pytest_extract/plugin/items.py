@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from _pytest._code.code import TerminalRepr
 from _pytest.fixtures import TopRequest
 
 from pytest_extract.cases.load import LoadedFile, load_cases
-from pytest_extract.cases.model import Case, Mark, Prompt
+from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ExtractError
 from pytest_extract.plugin import arms
@@ -52,7 +51,8 @@ class ExtractFile(pytest.File):
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
-        return [_item(self, case, arm, run.prompt_for(arm), marks) for arm in run.arms]
+        given = ((arm, run.on_arm(case, arm)) for arm in run.arms)
+        return [_item(self, on_arm, arm, marks) for arm, on_arm in given if on_arm is not None]
 
 
 class ExtractMistakes(pytest.Collector):
@@ -87,12 +87,8 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
     return marks
 
 
-def _item(
-    parent: ExtractFile, case: Case, arm: Arm, prompt: Prompt | None, marks: list[pytest.MarkDecorator]
-) -> ExtractItem:
+def _item(parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator]) -> ExtractItem:
     name = f"{case.id}[{arm.label}]" if arm.label else case.id
-    if prompt is not None:
-        case = replace(case, prompt=prompt)
     item: ExtractItem = ExtractItem.from_parent(parent, name=name, case=case, arm=arm)
     for mark in marks:
         item.add_marker(mark)
@@ -156,7 +152,7 @@ class ExtractItem(pytest.Item):
         self.result = result = run.run_item(self)
         if result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {result.why}")
-        if self.error is not None:
+        if self.error is not None and result.outcome is Outcome.BROKEN:
             raise self.error
         if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):
             raise CaseFailed(result)

@@ -40,7 +40,9 @@ def test_a_case_that_the_past_run_has_not_is_not_run(pytester: pytest.Pytester, 
     )
 
 
-def test_a_changed_document_is_not_judged_by_the_output_of_another(pytester: pytest.Pytester, write_case: Write) -> None:
+def test_a_changed_document_is_not_judged_by_the_output_of_another(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
     write_case("good", {**GOLD, "total": 99})
     result = pytester.runpytest("--extract-from=past.jsonl", "-k", "good")
     assert result.ret == pytest.ExitCode.INTERRUPTED

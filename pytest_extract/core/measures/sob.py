@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.validate import Validator
@@ -26,8 +27,6 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
     "perfect": "strict_json_em",
 }
 """Our name of a measure -> the column of a published row."""
-
-DIFFICULTY_WEIGHTS: Final[Mapping[str, float]] = {"easy": 1.0, "medium": 2.0, "hard": 3.0}
 
 
 def sob_measures(
@@ -91,10 +90,10 @@ def difficulty_columns(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Columns about difficulty: the first of `schema_complexity`, `difficulty` that is easy, medium or hard weighs."""
     known = [(name, metadata.get(name)) for name in ("schema_complexity", "difficulty")]
     basis, difficulty = next(
-        ((name, level) for name, level in known if isinstance(level, str) and level in DIFFICULTY_WEIGHTS),
+        ((name, level) for name, level in known if isinstance(level, str) and level in WEIGHTS),
         ("unknown", "unknown"),
     )
-    weight = DIFFICULTY_WEIGHTS.get(difficulty, 0.0)
+    weight = WEIGHTS.get(difficulty, 0.0)
     return {
         "schema_complexity": metadata.get("schema_complexity") or "unknown",
         "question_difficulty": metadata.get("difficulty") or "unknown",

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     )
     from pytest_extract.extractors.base import Extraction
     from pytest_extract.extractors.litellm import LitellmExtractor
+    from pytest_extract.schema_tools.annotate import annotate_schema
+    from pytest_extract.schema_tools.golds import GoldProblem, validate_golds
+    from pytest_extract.schema_tools.infer import infer_schema
+    from pytest_extract.schema_tools.resolve import resolve_schema_references
     from pytest_extract.testing import assert_extraction
 
 _API = "pytest_extract.api"
@@ -67,6 +71,7 @@ _HOMES = {
     "GateConfig": "pytest_extract.core.gates",
     "GateResult": _RESULTS,
     "Gates": _RESULTS,
+    "GoldProblem": "pytest_extract.schema_tools.golds",
     "LitellmExtractor": "pytest_extract.extractors.litellm",
     "MISSING": "pytest_extract.core.values",
     "MetricSpec": _METRICS,
@@ -81,10 +86,14 @@ _HOMES = {
     "StoreError": _ERRORS,
     "TransformSpec": _METRICS,
     "Verdict": _RESULTS,
+    "annotate_schema": "pytest_extract.schema_tools.annotate",
     "assert_extraction": "pytest_extract.testing",
     "compile_schema": _API,
+    "infer_schema": "pytest_extract.schema_tools.infer",
+    "resolve_schema_references": "pytest_extract.schema_tools.resolve",
     "score": _API,
     "score_text": _API,
+    "validate_golds": "pytest_extract.schema_tools.golds",
 }
 
 __all__ = [
@@ -107,6 +116,7 @@ __all__ = [
     "GateConfig",
     "GateResult",
     "Gates",
+    "GoldProblem",
     "LitellmExtractor",
     "MetricSpec",
     "Param",
@@ -120,10 +130,14 @@ __all__ = [
     "StoreError",
     "TransformSpec",
     "Verdict",
+    "annotate_schema",
     "assert_extraction",
     "compile_schema",
+    "infer_schema",
+    "resolve_schema_references",
     "score",
     "score_text",
+    "validate_golds",
 ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from pytest_extract.core.align_codes import encode_problem
+from pytest_extract.core.align_equal import pair_all_equal
 from pytest_extract.core.align_fit import fit
 from pytest_extract.core.assignment import best_assignment
 from pytest_extract.core.columns import Column, Items, Objective, strict_key
@@ -145,5 +146,9 @@ def best_fit(
     """
     if not height or not width:
         return _pairing([], height, width)
+    if height == width and objective == "mean" and not any(omitted or ()) and not any(hallucinated or ()):
+        same = pair_all_equal(columns, height)
+        if same is not None:
+            return _pairing(same, height, width)
     problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
     return _pairing(fit(problem, range(height), range(width)), height, width)

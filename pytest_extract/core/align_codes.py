@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pytest_extract.core.columns import Column, Items, Objective, Pair, PairScore, strict_key
+from pytest_extract.core.columns import Column, Items, Objective, Pair, PairScore, strict_key, strict_keys
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -71,7 +71,7 @@ class CodedColumn:
 def encode(column: Column) -> CodedColumn:
     """Replace the values of a column by codes."""
     metric = column.metric
-    gold, extracted = _strict_keys(column.gold), _strict_keys(column.extracted)
+    gold, extracted = strict_keys(column.gold), strict_keys(column.extracted)
     distinct = dict(zip(extracted, column.extracted, strict=True))
     distinct.update(zip(gold, column.gold, strict=True))
     distinct.pop(strict_key(MISSING), None)
@@ -90,16 +90,6 @@ def encode(column: Column) -> CodedColumn:
         equality=equal_by is not None,
     )
     return _merge_near(coded)
-
-
-def _strict_keys(column: Sequence[Json | Missing]) -> list[Hashable]:
-    """Return the strict keys of a whole column, without a call a value where its types allow.
-
-    A NaN may then differ from another; it is compared with it later, and not paired first.
-    """
-    if {list, dict}.isdisjoint(map(type, column)):
-        return list(zip(map(type, column), column, strict=True))
-    return list(map(strict_key, column))
 
 
 def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[Hashable] | None:

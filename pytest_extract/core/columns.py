@@ -69,6 +69,16 @@ def strict_key(value: Json) -> Hashable:
     return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
 
 
+def strict_keys(column: Sequence[Json | Missing]) -> list[Hashable]:
+    """Return the strict keys of a whole column, without a call a value where its types allow.
+
+    A NaN may then differ from another; it is compared with it later, and not paired first.
+    """
+    if {list, dict}.isdisjoint(map(type, column)):
+        return list(zip(map(type, column), column, strict=True))
+    return list(map(strict_key, column))
+
+
 def f1_of(score: float, expected: float, given: float) -> float:
     """Return the harmonic mean of score / given and score / expected, each 1.0 where there is nothing to divide by."""
     precision = score / given if given else 1.0

@@ -84,10 +84,15 @@ def _judged(args: argparse.Namespace) -> tuple[Judged, list[str]]:
         pick_arm(after.snapshot, args.after_arm),
         rules,
         best=before.baseline,
-        same_run=before.run is not None and after.run is not None and before.run.results == after.run.results,
+        same_run=args.before_arm == args.after_arm and _same_run(before, after),
     )
     torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
     return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
+
+
+def _same_run(before: Side, after: Side) -> bool:
+    """Whether both files hold one and the same run, times and all."""
+    return before.run is not None and after.run is not None and before.run.results == after.run.results
 
 
 def rules_from(args: argparse.Namespace) -> Rules:

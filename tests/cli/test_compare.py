@@ -1,0 +1,109 @@
+"""`pytest-extract compare`: exit status, text, JSON, and mistakes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_extract.cli import main
+from pytest_extract.core.case_result import Arm
+from pytest_extract.gating.baseline_file import update_baseline
+from pytest_extract.results_file import dump_result, write_results
+from tests.gating.make import broken, prompt_changed, result, suite
+
+GOOD = {"n": True, "m": True, "k": True}
+BAD = GOOD | {"m": False}
+
+
+@pytest.fixture
+def files(tmp_path):
+    runs = {
+        "good": suite(60, GOOD),
+        "same": prompt_changed(suite(60, GOOD)),
+        "bad": prompt_changed(suite(60, BAD)),
+        "few": prompt_changed(suite(3, GOOD)),
+        "out": [broken(f"c{number}") for number in range(60)],
+        "models": suite(12, GOOD, arm=Arm(model="a")) + suite(12, BAD, arm=Arm(model="b")),
+    }
+    for name, results in runs.items():
+        write_results(tmp_path / f"{name}.jsonl", results)
+    update_baseline(tmp_path / "baseline.json", runs["good"], completed=True, ci=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options", "status"),
+    [
+        ("good.jsonl", "same.jsonl", [], 0),
+        ("good.jsonl", "good.jsonl", [], 0),
+        ("few.jsonl", "few.jsonl", [], 0),
+        ("good.jsonl", "bad.jsonl", [], 1),
+        ("good.jsonl", "bad.jsonl", ["--inconclusive", "pass"], 1),
+        ("bad.jsonl", "same.jsonl", [], 0),
+        ("good.jsonl", "few.jsonl", [], 3),
+        ("good.jsonl", "few.jsonl", ["--inconclusive", "pass"], 0),
+        ("good.jsonl", "few.jsonl", ["--inconclusive", "warn"], 0),
+        ("good.jsonl", "few.jsonl", ["--inconclusive", "fail"], 1),
+        ("good.jsonl", "few.jsonl", ["--no-statistics", "--max-broken", "0"], 0),
+        ("good.jsonl", "out.jsonl", [], 3),
+        ("good.jsonl", "out.jsonl", ["--inconclusive", "pass"], 3),
+        ("good.jsonl", "same.jsonl", ["--margin", "0.01"], 3),
+        ("good.jsonl", "bad.jsonl", ["--measure", "f1"], 1),
+        ("baseline.json", "same.jsonl", [], 0),
+        ("baseline.json", "bad.jsonl", [], 1),
+        ("baseline.json", "bad.jsonl", ["--no-statistics", "--ratchet-slack", "0"], 1),
+        ("models.jsonl", "models.jsonl", ["--before-arm", "a", "--after-arm", "b"], 1),
+        ("models.jsonl", "models.jsonl", ["--before-arm", "b", "--after-arm", "a"], 0),
+    ],
+)
+def test_exit_status(files, capsys, before, after, options, status):
+    assert main(["compare", str(files / before), str(files / after), *options]) == status
+    printed = capsys.readouterr()
+    assert printed.out.startswith("regression gate: ")
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["good.jsonl", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["good.jsonl", "baseline.json"], "B must be a results file"),
+        (["good.jsonl", "same.jsonl", "--ratchet-slack", "0"], "needs a baseline as A"),
+        (["good.jsonl", "same.jsonl", "--alpha", "0"], "alpha must be"),
+        (["good.jsonl", "same.jsonl", "--measure", "pass_rat"], "did you mean 'pass_rate'"),
+        (["models.jsonl", "models.jsonl", "--before-arm", "c"], "no arm 'c'"),
+    ],
+)
+def test_mistakes_are_usage_and_say_what_is_wrong(files, capsys, arguments, said):
+    paths = [str(files / name) for name in arguments[:2]]
+    assert main(["compare", *paths, *arguments[2:]]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_file_that_holds_no_results_is_usage(files, capsys):
+    (files / "odd.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    assert main(["compare", str(files / "good.jsonl"), str(files / "odd.jsonl")]) == 2
+    assert "odd.jsonl:1" in capsys.readouterr().err
+
+
+def test_a_torn_last_line_is_told(files, capsys):
+    line = dump_result(result("a", GOOD))
+    (files / "torn.jsonl").write_text(f"{line}\n{line[:50]}")
+    assert main(["compare", str(files / "torn.jsonl"), str(files / "torn.jsonl")]) == 0
+    assert capsys.readouterr().err.count("cut off") == 2
+
+
+def test_json(files, capsys):
+    assert main(["compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["verdict"] == "worse"
+    assert record["arms"][0]["counts"] == {"broken": 60}
+
+
+def test_a_results_file_of_one_line_is_no_baseline(files, capsys):
+    one = [replace(result("a", GOOD), tags={"kind": "x"})]
+    write_results(files / "one.jsonl", one)
+    assert main(["compare", str(files / "one.jsonl"), str(files / "one.jsonl")]) == 0
+    assert "not worse" in capsys.readouterr().out

@@ -164,6 +164,8 @@ def test_any_bytes_have_a_text(data):
         ("<head><title>T</title><p>no body tag", "T\nno body tag"),
         ("<html><head><style>p{}</style><body>never closed", "never closed"),
         ("</p></script></b>stray", "stray"),
+        ("<template><template>no</template>no</template>yes", "yes"),
+        ("<template><head>no</template>yes", "yes"),
         ("a < b", "a < b"),
         ("", ""),
     ],
@@ -175,6 +177,13 @@ def test_html_gives_what_a_reader_sees(source, text):
 @given(st.text(st.sampled_from("<>/!-=\"' abpretdscriptmlhy&;#\n\t"), max_size=80))
 def test_any_markup_has_a_text(source):
     assert isinstance(html_text(source), str)
+
+
+def test_the_encoding_of_a_file_is_told(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("Zürich".encode("latin-1"))
+    document = Document(path)
+    assert (document.text, document.encoding) == ("Zürich", "latin-1")
 
 
 def test_html_and_json_and_markdown_documents_have_their_text(tmp_path):

@@ -142,9 +142,8 @@ def _marks(value: Json, at: Steps, tell: Tell) -> Any:
     return tuple(marks) if len(marks) == len(value) else BAD
 
 
-def _mapping(what: str, check: Check, keys: Iterable[str] | None = None) -> Check:
-    """Make the check of a mapping whose values obey `check`; with `keys`, only these may stand in it."""
-    known = None if keys is None else frozenset(keys)
+def _mapping(what: str, check: Check) -> Check:
+    """Make the check of a mapping of any keys whose values obey `check`."""
 
     def check_mapping(value: Json, at: Steps, tell: Tell) -> Any:
         if value.__class__ is not dict:
@@ -152,11 +151,8 @@ def _mapping(what: str, check: Check, keys: Iterable[str] | None = None) -> Chec
             return BAD
         clean: dict[str, Any] = {}
         for key, part in value.items():
-            if known is not None and key not in known:
-                tell((*at, key), f"no {what.split(' to ')[0]} {key!r}{nearest(key, known)}", on_key=True)
-            else:
-                clean[key] = check(part, (*at, key), tell)
-        return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
+            clean[key] = check(part, (*at, key), tell)
+        return clean if BAD not in clean.values() else BAD
 
     return check_mapping
 

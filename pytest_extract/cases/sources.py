@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,11 +36,6 @@ class Source:
     def folder(self) -> str:
         """Where the paths that the text names resolve from."""
         return os.path.dirname(self.path)  # noqa: PTH120 - a path a case, and pathlib takes five times as long
-
-    @property
-    def sha256(self) -> str:
-        """Digest of the text (hex)."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def places(self, targets: Iterable[Target]) -> dict[Target, Place]:
         """Return the place of each target, or of the nearest thing around it that is there."""

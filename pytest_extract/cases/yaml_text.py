@@ -61,28 +61,20 @@ def _parser(text: str) -> Any:
 
 
 def events_of(text: str) -> Iterator[Any]:
-    """Yield the events of a text; syntax errors become TextError."""
-    from yaml import YAMLError
-
+    """Yield the events of a text that `read_yaml` has read."""
     parser = _parser(text)
-    try:
-        while (event := parser.get_event()) is not None:
-            yield event
-    except YAMLError as error:
-        raise _text_error(error, text) from None
+    while (event := parser.get_event()) is not None:
+        yield event
 
 
-def _text_error(error: Exception, text: str) -> TextError:
+def _text_error(error: Any, text: str) -> TextError:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    words = [str(part) for part in (getattr(error, "problem", None), getattr(error, "context", None)) if part]
-    if mark is not None:
-        return TextError(f"not YAML: {' '.join(words)}", Place(mark.line + 1, mark.column + 1))
-    character = getattr(error, "character", None)
-    if isinstance(character, int):
-        found = text.find(chr(character))
+    if mark is None:  # a ReaderError
+        found = text.find(chr(error.character))
         place = _place_of(text, found) if found >= 0 else None
-        return TextError(f"not YAML: the character U+{character:04X} must be escaped", place)
-    return TextError(f"not YAML: {error}")
+        return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
+    words = (str(part) for part in (error.problem, error.context) if part)
+    return TextError(f"not YAML: {' '.join(words)}", Place(mark.line + 1, mark.column + 1))
 
 
 def _place_of(text: str, offset: int) -> Place:

@@ -199,6 +199,21 @@ def test_a_gold_that_moved_since_is_told(tmp_path):
         update_gold(case, {})
 
 
+def test_a_line_that_is_gone_is_told(tmp_path):
+    (case,) = _cases(
+        tmp_path, a__extract__yaml="dataset: d.jsonl\n", d__jsonl='\n{"text": "x", "schema": {}, "gold": 1}'
+    )
+    (tmp_path / "d.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(StoreError, match="line 2 is gone; collect again"):
+        update_gold(case, {})
+
+
+def test_a_value_that_would_not_read_back_is_refused():
+    text = "gold: &a {b: 1}\nother: *a\n"  # the anchor would go
+    with pytest.raises(StoreError, match="cannot be written in the file's style; write it by hand"):
+        _edited(text, [1], "yaml", ("gold",))
+
+
 def test_a_utf_16_gold_is_refused(tmp_path):
     (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json="{}")
     (tmp_path / "g.json").write_bytes('{"a": 1}'.encode("utf-16"))

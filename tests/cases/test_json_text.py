@@ -46,10 +46,11 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
         ('{"a": 1\n "b": 2}', (2, 2)),
         ("{'a': 1}", (1, 2)),
         ('{"a": 1, "a": 2', (1, 16)),
+        ('{"x": {"a": 1, "a": 2}, ', (1, 25)),
         ("[" * 100_000, (1, MAX_DEPTH + 1)),
         ('{"a": ' * 100_000, (1, 6 * MAX_DEPTH + 1)),
     ],
-    ids=["empty", "comma", "missing-comma", "quotes", "duplicate-and-open", "deep", "deep-maps"],
+    ids=["empty", "comma", "missing-comma", "quotes", "duplicate-and-open", "duplicate-inside", "deep", "deep-maps"],
 )
 def test_a_text_that_cannot_be_read_says_where(text, place):
     with pytest.raises(TextError) as caught:
@@ -60,6 +61,11 @@ def test_a_text_that_cannot_be_read_says_where(text, place):
 def test_brackets_inside_strings_do_not_count_as_nesting():
     text = json.dumps(["[" * (2 * MAX_DEPTH)])
     assert read_json(text).value == ["[" * (2 * MAX_DEPTH)]
+
+
+def test_many_brackets_side_by_side_are_not_deep():
+    value = [[{}] for _ in range(2 * MAX_DEPTH)]
+    assert read_json(json.dumps(value)).value == value
 
 
 def test_lines_count_from_where_the_text_begins():

@@ -242,6 +242,23 @@ def test_defaults_can_stand_in_a_file_whose_paths_are_its_own(folder):
     assert case.gold == GOLD
 
 
+def test_a_mistake_in_a_defaults_file_is_placed_there(folder):
+    (folder / "d.yaml").write_text("schema: invoice.schema.json\ntags: {a: 1, a: 2}\nrepeat: 0\n", encoding="utf-8")
+    (folder / "x.extract.yaml").write_text("defaults: d.yaml\ntext: x\ngold: {}\n", encoding="utf-8")
+    loaded = load_cases(folder / "x.extract.yaml", SchemaCache())
+    assert [(error.path.name, error.line, error.column) for error in loaded.errors] == [
+        ("d.yaml", 2, 14),
+        ("d.yaml", 3, 9),
+    ]
+    assert loaded.cases == ()
+    (folder / "d.yaml").write_text("- a\n", encoding="utf-8")
+    (error,) = load_cases(folder / "x.extract.yaml", SchemaCache()).errors
+    assert (error.path.name, error.line) == ("d.yaml", 1)
+    (folder / "d.yaml").write_text("a: [\n", encoding="utf-8")
+    (error,) = load_cases(folder / "x.extract.yaml", SchemaCache()).errors
+    assert (error.path.name, error.line) == ("d.yaml", 2)
+
+
 def test_a_dataset_is_a_case_a_line(folder):
     rows = [
         {"id": 7, "text": "a", "gold": {"total": 1}},

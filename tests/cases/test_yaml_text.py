@@ -117,8 +117,23 @@ def test_any_text_gives_a_value_or_a_text_error(text):
         ("a: !!int x\n", ("a",), (1, 4), "does not fit x"),
         ("a: [1, *b]\n", ("a", 1), (1, 8), "no anchor &b"),
         ("a: &x [*x]\n", ("a", 0), (1, 8), "inside its own anchor"),
+        ("&k a: 1\n*k : 2\n", (), (2, 1), "duplicate key 'a'"),
+        ("a: !!seq {b: 1}\ny: !set {c: 1}\n", ("y",), (2, 4), "'!set' is no JSON type"),
     ],
-    ids=["duplicate", "nested", "merge", "infinite", "huge", "binary", "python", "tag", "alias", "cycle"],
+    ids=[
+        "duplicate",
+        "nested",
+        "merge",
+        "infinite",
+        "huge",
+        "binary",
+        "python",
+        "tag",
+        "alias",
+        "cycle",
+        "key alias",
+        "set",
+    ],
 )
 def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, steps, place, words):
     problems = read_yaml(text + "z: fine\n").problems
@@ -136,11 +151,12 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
         ("a: '\ud800'\n", (1, 5), "surrogate"),
         ("a: 1\n---\nb: 2\n", (2, 1), "second YAML document"),
         ("? [a]\n: b\n", (1, 3), "a key must be a text"),
+        ("&a 1: &b {}\n*b : 2\n", (2, 1), "a key must be a text"),
         ("[" * 100_000, (1, MAX_DEPTH + 1), "nested deeper"),
         ("- " * 100_000, (1, 2 * MAX_DEPTH + 1), "nested deeper"),
         ("{a: " * 100_000, (1, 4 * MAX_DEPTH + 1), "nested deeper"),
     ],
-    ids=["open", "tab", "quote", "control", "surrogate", "two", "key", "flow", "block", "maps"],
+    ids=["open", "tab", "quote", "control", "surrogate", "two", "key", "alias as key", "flow", "block", "maps"],
 )
 def test_a_text_that_cannot_be_read_says_where(text, place, words):
     with pytest.raises(TextError, match=words.replace("+", r"\+")) as caught:
@@ -159,6 +175,10 @@ def test_an_anchor_on_a_scalar_and_on_a_key_can_be_used():
     assert read_yaml("&k a: &v 1\nb: *v\nc: *k\n").value == {"a": 1, "b": 1, "c": "a"}
 
 
+def test_an_alias_can_be_a_key():
+    assert read_yaml("a: &x name\nb: {*x : 1}\n").value == {"a": "name", "b": {"name": 1}}
+
+
 def test_a_billion_laughs_are_cut_short():
     rows = ["l0: &l0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     rows += [f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" for n in range(1, 10)]
@@ -172,6 +192,18 @@ def test_aliases_cannot_nest_deeper_than_the_bound():
     rows = ["l0: &l0 []", *(f"l{n}: &l{n} [*l{n - 1}]" for n in range(1, 600))]
     with pytest.raises(TextError, match=r"nested deeper|aliases stand for"):
         read_yaml("\n".join(rows))
+
+
+def test_an_alias_deep_inside_cannot_pass_the_bound():
+    half = MAX_DEPTH // 2
+    text = f"a: &a {'[' * half}{']' * half}\nb: {'[' * (half + 9)}*a{']' * (half + 9)}\n"
+    with pytest.raises(TextError, match="nested deeper"):
+        read_yaml(text)
+
+
+def test_an_alias_alone_is_told():
+    (problem,) = read_yaml("*a\n").problems
+    assert (problem.steps, problem.place) == ((), Place(1, 1))
 
 
 def test_rows_are_the_lines_of_a_list_s_items():

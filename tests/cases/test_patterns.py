@@ -1,0 +1,159 @@
+"""Fields as a case names them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.cases.patterns import declared, field_text, parse_field, unknown_field, usual
+from pytest_extract.core.scorer import compile_schema
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a.b": {"type": "string"},
+        "plain": {"type": "object", "properties": {"x": {"type": "string"}}},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "number"}}}},
+        "grid": {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "object", "properties": {"y": {}}}]},
+        "either": {
+            "anyOf": [
+                {"type": "object", "properties": {"p": {"type": "string"}}},
+                {"type": "object", "properties": {"q": {"type": "string"}}},
+            ]
+        },
+        "named": {
+            "type": "object",
+            "additionalProperties": {"type": "object", "properties": {"v": {"type": "number"}}},
+        },
+        "dated": {"type": "object", "patternProperties": {"^[0-9]{4}$": {"type": "number"}}},
+        "free": {"type": "object"},
+        "left": {"type": "object", "properties": {"z": {"type": "string"}}},
+    },
+}
+PROGRAM = compile_schema(SCHEMA, overrides={"left": "skip"}).program
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "spelling"),
+    [
+        ("$", (), "$"),
+        ("a", ("a",), "a"),
+        ("$.a", ("a",), "a"),
+        (" a.b ", ("a", "b"), "a.b"),
+        ("a[].b", ("a", None, "b"), "a[].b"),
+        ("a[3][0].b", ("a", 3, 0, "b"), "a[3][0].b"),
+        ("a[-1]", ("a", -1), "a[-1]"),
+        ("[].b", (None, "b"), "[].b"),
+        ("$[].b", (None, "b"), "[].b"),
+        ('["a.b"]', ("a.b",), '["a.b"]'),
+        ('x["a.b"].c', ("x", "a.b", "c"), 'x["a.b"].c'),
+        ('["plain"]', ("plain",), "plain"),
+        ("odd key.c", ("odd key", "c"), '["odd key"].c'),
+        ("größe", ("größe",), "größe"),
+        (r'["q\"q"]', ('q"q',), r'["q\"q"]'),
+    ],
+)
+def test_fields_are_parsed_and_spelled(text, steps, spelling):
+    assert parse_field(text) == steps
+    assert field_text(steps) == spelling
+    assert usual(text) == spelling
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "a.", "a..b", ".a", "a.[0]", "a[", "a[x]", "a]b", "[]a", 'a["b]', r'a["\x"]', "a" + "[]" * 300]
+)
+def test_what_is_no_field(text):
+    assert parse_field(text) is None
+    assert usual(text) == text
+    assert "is no field; write it as" in (unknown_field(text, PROGRAM, {}) or "")
+
+
+@given(st.lists(st.none() | st.integers(-99, 99) | st.text(max_size=6), max_size=6).map(tuple))
+def test_the_spelling_reads_back(steps):
+    assert parse_field(field_text(steps)) == steps
+
+
+@given(st.text(st.sampled_from('ab.[]"\\$ -19é'), max_size=12))
+def test_any_text_is_a_field_or_none(text):
+    steps = parse_field(text)
+    assert steps is None or parse_field(field_text(steps)) == steps
+
+
+@pytest.mark.parametrize(
+    ("field", "there"),
+    [
+        ("$", True),
+        ('["a.b"]', True),
+        ("a.b", False),
+        ("plain.x", True),
+        ("plain.y", False),
+        ("plain[]", False),
+        ("rows", True),
+        ("rows[]", True),
+        ("rows[].n", True),
+        ("rows[7].n", True),
+        ("rows[-1].n", True),
+        ("rows.n", False),
+        ("grid[][]", True),
+        ("grid[0][]", True),
+        ("grid[][][]", False),
+        ("pair[0]", True),
+        ("pair[1].y", True),
+        ("pair[].y", True),
+        ("pair[0].y", False),
+        ("either.p", True),
+        ("either.q", True),
+        ("either.r", False),
+        ("named.anything.v", True),
+        ("named.*.v", True),
+        ("named.anything.w", False),
+        ("dated.2024", True),
+        ("dated.x2024", False),
+        ('dated["2024"]', True),
+        ("dated.*", True),
+        ('dated["24"]', False),
+        ("free", True),
+        ("free.x", False),
+        ("left", True),
+        ("left.z", True),
+        ("left.y", False),
+    ],
+)
+def test_a_field_is_one_of_the_schema_s(field, there):
+    assert declared(field, PROGRAM) == there
+    assert (unknown_field(field, PROGRAM, None) is None) == there
+
+
+@pytest.mark.parametrize(
+    ("field", "gold", "there"),
+    [
+        ("free.x", {"free": {"x": 1}}, True),
+        ("free.x", {"free": {"y": 1}}, False),
+        ("free.rows[].x", {"free": {"rows": [{}, {"x": 1}]}}, True),
+        ("free.rows[1].x", {"free": {"rows": [{}, {"x": 1}]}}, True),
+        ("free.rows[0].x", {"free": {"rows": [{}, {"x": 1}]}}, False),
+        ("free.rows[-1].x", {"free": {"rows": [{}, {"x": 1}]}}, False),
+        ("free.x.y", {"free": {"x": 1}}, False),
+        ("free[0]", {"free": {"x": 1}}, False),
+    ],
+)
+def test_a_field_that_the_gold_has_is_known(field, gold, there):
+    assert (unknown_field(field, PROGRAM, gold) is None) == there
+
+
+def test_fields_below_a_leaf_with_structure_are_known_under_struct_extract_eval():
+    schema = {
+        "type": "object",
+        "properties": {
+            "who": {
+                "type": "object",
+                "x-eval-compare": "exact",
+                "properties": {"name": {"type": "string", "x-eval-compare": "exact"}},
+            }
+        },
+    }
+    program = compile_schema(schema).program
+    assert declared("who.name", program)
+    assert not declared("who.nam", program)

@@ -6,16 +6,17 @@ The only reader of pytest's `Config`. All bad values of a command line are told 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import pytest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the options say, checked. Paths are absolute; a tuple is empty, anything else None, when not given."""
+    """What the options say, checked. Paths are absolute; a tuple is empty, anything else None, when not given.
+
+    Read-only; no dataclass, because making one of this size would cost every pytest run 3 ms.
+    """
 
     model: tuple[str, ...]
     prompt: tuple[Path, ...]
@@ -40,6 +41,12 @@ class Settings:
     aa: int | None
     base_ref: str | None
     changed: str | None
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
 
     @property
     def opens_files(self) -> bool:
@@ -235,7 +242,7 @@ def settings_from(config: pytest.Config) -> Settings:
     values["rules"] = dict(values["rules"])
     if values["aa"] is not None:  # every repeat to the end, and no case fails the run
         values |= {"repeat": values["aa"], "gate": "none"}
-    return Settings(**values)
+    return Settings(values)
 
 
 def _read(config: pytest.Config, option: Option, problems: list[str]) -> Any:

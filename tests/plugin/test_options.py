@@ -99,3 +99,8 @@ def test_help_lists_every_option(pytester: pytest.Pytester) -> None:
     text = result.stdout.str()
     assert all(f"--extract-{option.name}" in text for option in OPTIONS if option.command_line)
     assert all(option.dest in text for option in OPTIONS if option.ini)
+
+
+def test_settings_are_read_only(pytester: pytest.Pytester) -> None:
+    with pytest.raises(AttributeError, match="settings are read-only"):
+        settings(pytester).judge = "exact"  # type: ignore[misc]

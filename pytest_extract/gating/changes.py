@@ -105,7 +105,7 @@ class ArmComparison:
     @property
     def label(self) -> str:
         """Text that names the arm; both labels where they differ; empty for the only arm."""
-        return self.after if self.before == self.after else f"{self.before or 'before'} -> {self.after or 'after'}"
+        return self.after if self.before == self.after else f"{self.before or 'before'} -> {self.after or 'now'}"
 
     @property
     def compared(self) -> tuple[CaseRow, ...]:

@@ -110,7 +110,7 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:  # noqa: D102
         settings = self.config.stash[self.key]
-        if settings.results is not None or settings.from_results is not None:
+        if settings.opens_files:
             from pytest_extract.plugin.start import open_files
 
             open_files(self.config)
@@ -125,6 +125,12 @@ class SessionHooks:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         self.mistaken_files += report.failed and is_case(report.nodeid)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
+        if self.config.stash[self.key].changed is not None and session.items:
+            from pytest_extract.plugin.start import choose_calls
+
+            choose_calls(session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:

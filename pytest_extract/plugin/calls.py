@@ -14,10 +14,11 @@ from pytest_extract.plugin import arms
 from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
-from pytest_extract.recordings import NotRecorded, Recordings
+from pytest_extract.recordings import NotRecorded, Recordings, RecordMode
 from pytest_extract.report.summary import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
+    from pytest_extract.gating.changed import Choice
     from pytest_extract.plugin.items import ExtractItem
     from pytest_extract.plugin.past import PastRun
     from pytest_extract.recording_key import RecordingKey
@@ -35,22 +36,39 @@ class Calls:
         self._slots = slots
         self.loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
-        self._recordings = Recordings(settings.recordings, settings.record)
+        self._recordings: dict[str, Recordings] = {}
         self.past = _past(settings.from_results)
+        self.choices: dict[str, Choice] = {}
 
     @property
     def may_replay(self) -> bool:
         """Whether an output may come from elsewhere, so that making the extractor can wait until it is called."""
-        return self.replays_only or self._settings.record in {"once", "new"}
+        return self.replays_only or self._settings.record in {"once", "new"} or self._settings.changed is not None
 
     @property
     def replays_only(self) -> bool:
         """Whether no extractor is ever called."""
         return self.past is not None or self._settings.record == "none" or self._settings.dry_run
 
+    def _mode(self, item: ExtractItem) -> RecordMode:
+        """How recordings serve a case; under `--extract-changed` what is called is called, and the rest replayed."""
+        choice = self.choices.get(item.nodeid)
+        mode = self._settings.record
+        if choice is None:
+            return mode
+        if not choice.live:
+            return "none"
+        return "off" if mode in {"off", "none"} else "all"
+
+    def _recordings_for(self, item: ExtractItem) -> Recordings:
+        mode = self._mode(item)
+        if mode not in self._recordings:
+            self._recordings[mode] = Recordings(self._settings.recordings, mode)
+        return self._recordings[mode]
+
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
-        if self.past is not None or self._settings.record == "off":
+        if self.past is not None or self._mode(item) == "off":
             return self.extraction_with(item, index, None if self.past else self.extractor_for(item))
         extractor, error = self._extractor_or_error(item)
         return self._recorded(item, index, extractor, error)
@@ -59,7 +77,7 @@ class Calls:
         """Return the output of repeat `index` by an extractor that is there already; safe in any thread."""
         if self.past is not None:
             return self.past.extraction(item, index)
-        if self._settings.record == "off":
+        if self._mode(item) == "off":
             return self._call(item, extractor)
         return self._recorded(item, index, extractor, None)
 
@@ -67,14 +85,14 @@ class Calls:
         """Look for a recording first: it may stand in also for an extractor that cannot be made here (no key in CI)."""
         key = self._key(item, extractor, index)
         try:
-            found = self._recordings.lookup(key)
+            found = self._recordings_for(item).lookup(key)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
         if found is not None:
             return found
         if error is not None:
             raise error
-        return self._recordings.store(key, self._call(item, extractor))
+        return self._recordings_for(item).store(key, self._call(item, extractor))
 
     def _extractor_or_error(self, item: ExtractItem) -> tuple[Any, Exception | None]:
         try:
@@ -85,16 +103,17 @@ class Calls:
     def forecast(self, item: ExtractItem, repeats: int) -> Forecast:
         """Say what running the item would take, without a call."""
         recorded = 0
-        if self._settings.record not in {"off", "all"}:
+        mode = self._mode(item)
+        if mode not in {"off", "all"}:
             extractor, _ = self._extractor_or_error(item)
-            recorded = sum(self._is_recorded(self._key(item, extractor, index)) for index in range(repeats))
-        calls = 0 if self._settings.record == "none" else repeats - recorded
+            recorded = sum(self._is_recorded(item, self._key(item, extractor, index)) for index in range(repeats))
+        calls = 0 if mode == "none" else repeats - recorded
         each = call_price(item.case, item.arm.model) if calls else 0.0
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
-    def _is_recorded(self, key: RecordingKey) -> bool:
+    def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
         try:
-            return self._recordings.lookup(key) is not None
+            return self._recordings_for(item).lookup(key) is not None
         except NotRecorded:
             return False
 

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.session import run_of
 from pytest_extract.plugin.show import CaseRepr
 from pytest_extract.results_file import dump_result
 
@@ -18,6 +19,7 @@ SHOWN = "extract_shown"
 OUTCOME = "extract_outcome"
 JUDGED = "extract_judged"
 FORECAST = "extract_forecast"
+CHOICE = "extract_choice"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -34,6 +36,9 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     setattr(report, RESULT, dump_result(result))
     setattr(report, OUTCOME, str(result.outcome))
     setattr(report, JUDGED, asdict(item.judged))
+    choice = run_of(item.config).calls.choices.get(item.nodeid)
+    if choice is not None:
+        setattr(report, CHOICE, list(choice.reasons))
     if isinstance(report.longrepr, CaseRepr):
         setattr(report, SHOWN, _shown(report.longrepr))
 

@@ -14,13 +14,14 @@ from pytest_extract.plugin.session import started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.lines import Line, Span, line, number, safe_prose
+from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose
 from pytest_extract.report.summary import forecast_lines, measure_means, summary_lines
 
 if TYPE_CHECKING:
     from pytest_extract.gating.gate import Judged
 
 _END = pytest.StashKey["_End"]()
+_MOST_CHOICES = 10
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
@@ -103,7 +104,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         _write_below(reporter, writer, [result for result in results if result.outcome is Outcome.FAILED])
     reporter.section("extraction")
     lines = summary_lines(results, judge=gathered.judged, width=writer.fullwidth, verbosity=config.get_verbosity())
-    write_lines(writer, [*lines, *_gate_lines(gathered)])
+    write_lines(writer, [*lines, *_choice_lines(config, gathered), *_gate_lines(gathered)])
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
 
 
@@ -119,6 +120,20 @@ def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> li
     if end.baseline is not None:
         written, text = end.baseline
         lines.append(line(Span(text, "good" if written else "bad")))
+    return lines
+
+
+def _choice_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:
+    """Tell what `--extract-changed` had called, and why; the rest was replayed."""
+    if not gathered.choices:
+        return []
+    live = {nodeid: reasons for nodeid, reasons in gathered.choices.items() if reasons}
+    count = f"{len(live)} of {plural(len(gathered.choices), 'case')} called"
+    lines = [line(f"changed since {gathered.settings.changed}: {count}, the others replayed")]
+    shown = list(live.items()) if config.get_verbosity() > 0 else list(live.items())[:_MOST_CHOICES]
+    lines += [line(safe_prose(f"{nodeid}: {'; '.join(reasons)}"), indent=2) for nodeid, reasons in shown]
+    if len(shown) < len(live):
+        lines.append(line(f"and {len(live) - len(shown)} more (-v shows all)", indent=2))
     return lines
 
 

@@ -18,12 +18,16 @@ _GATHERED = pytest.StashKey["Gathered"]()
 
 @dataclass(slots=True)
 class Gathered:
-    """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before."""
+    """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before.
+
+    `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
+    """
 
     settings: Settings
     results: dict[str, CaseResult] = field(default_factory=dict)
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
+    choices: dict[str, list[str]] = field(default_factory=dict)
     out: TextIO | None = None
 
     def add(self, result: CaseResult) -> None:
@@ -69,6 +73,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
     if str(report.outcome) != "rerun":
         gathered_of(config).add(result)
+    reasons = getattr(report, "extract_choice", None)
+    if reasons is not None:
+        gathered_of(config).choices[result.nodeid] = reasons
     gathered_of(config).judged += JudgeSpending(**getattr(report, "extract_judged", {}))
     _dress(report, result, config)
 

@@ -51,7 +51,7 @@ class ExtractFile(pytest.File):
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
-        given = ((arm, run.on_arm(case, arm)) for arm in run.arms)
+        given = ((arm, run.on_arm(case, self.path, arm)) for arm in run.arms)
         return [_item(self, on_arm, arm, marks) for arm, on_arm in given if on_arm is not None]
 
 
@@ -145,7 +145,7 @@ class ExtractItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case; the verdict's side that fails the item becomes an exception."""
         run = run_of(self.config)
-        self.result = self.error = None
+        self._forget()
         if run.settings.dry_run:
             self.forecast = run.forecast(self)
             pytest.skip("dry run: nothing was called")
@@ -156,6 +156,10 @@ class ExtractItem(pytest.Item):
             raise self.error
         if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):
             raise CaseFailed(result)
+
+    def _forget(self) -> None:
+        """Drop what an earlier run of this item left, before a rerun."""
+        self.result = self.error = None
 
     def teardown(self) -> None:
         """Let go of the document, so that ten thousand need not fit in memory."""

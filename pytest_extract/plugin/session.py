@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,10 @@ from pytest_extract.report.summary import Forecast
 from pytest_extract.run import plan_of, run_case
 
 if TYPE_CHECKING:
-    from pytest_extract.cases.model import Prompt
+    from pytest_extract.cases.model import Case, Prompt
     from pytest_extract.plugin.ahead import Ahead
     from pytest_extract.plugin.items import ExtractItem
+    from pytest_extract.plugin.revisions import View
 
 _RUN = pytest.StashKey["Run"]()
 _PURSE_FILE = pytest.StashKey[Path]()
@@ -102,6 +104,12 @@ class Run:
         self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         if self.calls.past is not None and self.arms == (Arm(),):
             self.arms = self.calls.past.arms or self.arms
+        self._views: dict[str, View] = {}
+        if self.settings.base_ref is not None and self.calls.past is None:
+            self.view_of(self.settings.base_ref)
+            self.arms = tuple(
+                each for arm in self.arms for each in (replace(arm, revision=self.settings.base_ref), arm)
+            )
         self._judges = Judges(config, self.settings, self.calls.loop)
         self._fixtures = arms.ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
@@ -137,6 +145,35 @@ class Run:
     def prompt_path(self, arm: Arm) -> Path | None:
         """File of the arm's prompt from the command line."""
         return arms.prompt_of(arm, self.settings.prompt, self.config.rootpath)
+
+    # revisions
+
+    def view_of(self, ref: str) -> View:
+        """Return the files of a git revision, laid out once a session; ConfigError where there is no such revision."""
+        if ref not in self._views:
+            from pytest_extract.plugin.revisions import View
+
+            self._views[ref] = View(self.config.rootpath, ref)
+            self.config.add_cleanup(self._views[ref].close)
+        return self._views[ref]
+
+    def on_arm(self, case: Case, file: Path, arm: Arm) -> Case | None:
+        """Return a case of a case file as an arm runs it; None where the arm's revision does not have it."""
+        prompt = self.prompt_for(arm)
+        if arm.revision is not None and self.calls.past is None:
+            twin = self.view_of(arm.revision).twin(case, file)
+            if twin is None:
+                return None
+            case = twin
+        return case if prompt is None else replace(case, prompt=prompt)
+
+    def choose(self, items: Sequence[ExtractItem]) -> None:
+        """`--extract-changed`: tell each case whether it is called or replayed, and why."""
+        ref = self.settings.changed
+        if ref is None:
+            return
+        for nodeid, choice in self.view_of(ref).choices(items, self.config.rootpath).items():
+            self.calls.choices[nodeid] = choice
 
     # running
 
@@ -212,6 +249,8 @@ class Run:
     def prompt_for(self, arm: Arm) -> Prompt | None:
         """Return the prompt that stands in place of every case's own; CaseFileError when it cannot be read."""
         path = self.prompt_path(arm)
+        if path is not None and arm.revision is not None and self.calls.past is None:
+            path = self.view_of(arm.revision).prompt(path) or path
         return None if path is None else self.sources.prompt(str(path))
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.errors import StoreError
+from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.gather import open_results
 from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.session import PURSE, purse_file, run_of
@@ -15,9 +15,13 @@ from pytest_extract.plugin.session import PURSE, purse_file, run_of
 def open_files(config: pytest.Config) -> None:
     """Read the past run that stands in for calls, start the results file; UsageError where that is not possible."""
     try:
-        run_of(config)
+        run = run_of(config)
+        if config.stash[SETTINGS].changed is not None:
+            run.view_of(str(config.stash[SETTINGS].changed))
     except StoreError as error:
         raise pytest.UsageError(f"--extract-from: {error}") from error
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from error
     settings = config.stash[SETTINGS]
     if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
         from pytest_extract.plugin.regression import prepare
@@ -30,3 +34,12 @@ def open_files(config: pytest.Config) -> None:
 def share_purse(config: pytest.Config, node: Any) -> None:
     """Tell an xdist worker where the run's purse is."""
     node.workerinput[PURSE] = str(purse_file(config))
+
+
+def choose_calls(session: pytest.Session) -> None:
+    """`--extract-changed`: decide which cases are called."""
+    from pytest_extract.plugin.items import ExtractItem
+
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
+    if items:
+        run_of(session.config).choose(items)

@@ -143,8 +143,9 @@ def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int]
 class CodedItems:
     """Lists inside rows. `gold[i]`, `extracted[j]`: the places of a row's elements in `problem`.
 
-    Rows with equal codes have the same elements in any order, each of which scores 1 against itself. `gold_weights[i]`,
-    `extracted_weights[j]`: weight of all leaves in the list.
+    Rows with equal codes have the same elements in any order, each of which scores 1 against itself. `gold_alone`,
+    `extracted_alone`: what each element weighs without a partner. `gold_floor[i]`, `extracted_floor[j]`: weight of the
+    plain leaves in a list, which a pair of lists never falls below.
     """
 
     problem: Problem
@@ -152,8 +153,10 @@ class CodedItems:
     extracted: list[range]
     gold_codes: list[int]
     extracted_codes: list[int]
-    gold_weights: list[float]
-    extracted_weights: list[float]
+    gold_alone: list[float]
+    extracted_alone: list[float]
+    gold_floor: list[float]
+    extracted_floor: list[float]
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
 
 
@@ -207,15 +210,22 @@ def perfect(problem: Problem, key: tuple[int, ...]) -> bool:
     return all(column.perfect(code) for column, code in zip(problem.columns, key, strict=False))
 
 
-def row_weights(problem: Problem, *, gold: bool) -> list[float]:
-    """Return the weight of all leaves of each row."""
+def _row_weights(problem: Problem, *, gold: bool, plain: bool) -> list[float]:
+    """Return the weight of all leaves of each row without a partner; `plain`: without what a pair function scores."""
     weights = list(problem.omitted if gold else problem.hallucinated)
     for column in problem.columns:
+        if plain and column.pair is not None:
+            continue
         for row, code in enumerate(column.gold if gold else column.extracted):
             if code != ABSENT:
                 weights[row] += column.weight * (1.0 if column.pair is None else _alone(column, code, gold=gold))
     for items in problem.items:
-        inside = items.gold_weights if gold else items.extracted_weights
+        if plain:
+            inside = items.gold_floor if gold else items.extracted_floor
+        else:
+            inside = _range_sums(
+                items.gold_alone if gold else items.extracted_alone, items.gold if gold else items.extracted
+            )
         weights = [weight + more for weight, more in zip(weights, inside, strict=True)]
     return weights
 
@@ -236,8 +246,10 @@ def _encode_items(items: Items, objective: Objective) -> CodedItems:
         extracted=extracted,
         gold_codes=_bag_codes(problem, gold, names, gold=True),
         extracted_codes=_bag_codes(problem, extracted, names, gold=False),
-        gold_weights=_range_sums(row_weights(problem, gold=True), gold),
-        extracted_weights=_range_sums(row_weights(problem, gold=False), extracted),
+        gold_alone=_row_weights(problem, gold=True, plain=False),
+        extracted_alone=_row_weights(problem, gold=False, plain=False),
+        gold_floor=_range_sums(_row_weights(problem, gold=True, plain=True), gold),
+        extracted_floor=_range_sums(_row_weights(problem, gold=False, plain=True), extracted),
     )
 
 

@@ -116,10 +116,10 @@ def _list_sums(items: CodedItems, row: int, other: int) -> PairScore:
 
 
 def _fitted_sums(items: CodedItems, row: int, other: int) -> PairScore:
-    if items.gold_codes[row] == items.extracted_codes[other]:
-        return PairScore(items.gold_weights[row], items.gold_weights[row], 0.0, 0.0)
-    parts = [_pair_sums(items.problem, *pair) for pair in fit(items.problem, items.gold[row], items.extracted[other])]
-    score = sum((part.score for part in parts), 0.0)
-    compared = sum((part.compared for part in parts), 0.0)
-    # what is not compared is missing from the other side, whether its element has a partner or not
-    return PairScore(score, compared, items.gold_weights[row] - compared, items.extracted_weights[other] - compared)
+    ours, theirs = items.gold[row], items.extracted[other]
+    pairs = fit(items.problem, ours, theirs)
+    parts = [_pair_sums(items.problem, *pair) for pair in pairs]
+    lost, invented = set(ours).difference(i for i, _ in pairs), set(theirs).difference(j for _, j in pairs)
+    parts += [PairScore(0.0, 0.0, items.gold_alone[i], 0.0) for i in sorted(lost)]
+    parts += [PairScore(0.0, 0.0, 0.0, items.extracted_alone[j]) for j in sorted(invented)]
+    return PairScore(*map(sum, zip(_NOTHING, *parts, strict=True)))

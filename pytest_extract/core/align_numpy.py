@@ -43,7 +43,8 @@ def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -
     leaves = [column for column in problem.columns if column.pair is None]
     golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
     others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    sums = _sums(problem, rows, columns, golds, others)
+    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
+    sums = _sums(problem, rows, columns, golds, others, bounds)
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
         expected += column.weight * (gold != ABSENT)
@@ -51,7 +52,7 @@ def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -
     expected = (expected + np.array([problem.omitted[row] for row in rows]))[:, None]
     hallucinated = np.array([problem.hallucinated[other] for other in columns])
     if problem.objective == "f1":
-        return _f1(problem, rows, columns, sums, expected, given + hallucinated)
+        return _f1(problem, rows, columns, sums, expected, given + hallucinated, bounds)
     union = _union(leaves, golds, others, expected)
     if hallucinated.any():
         union = union + hallucinated
@@ -59,12 +60,19 @@ def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -
         if column.pair is not None:
             part = _nested(column, rows, columns)
             union = union + column.weight * (part[1] + part[2] + part[3])
-    for items in problem.items:
-        union = union + np.maximum(*_item_weights(items, rows, columns))
+    for items, bound in zip(problem.items, bounds, strict=True):
+        union = union + np.maximum(*_item_weights(items, rows, columns, bound))
     return _divide(sums, union)
 
 
-def _sums(problem: Problem, rows: Sequence[int], columns: Sequence[int], golds: list[Any], others: list[Any]) -> Floats:
+def _sums(
+    problem: Problem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    golds: list[Any],
+    others: list[Any],
+    bounds: Sequence[Floats],
+) -> Floats:
     """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
     import numpy as np
 
@@ -75,16 +83,19 @@ def _sums(problem: Problem, rows: Sequence[int], columns: Sequence[int], golds: 
     for column in problem.columns:
         if column.pair is not None:
             sums = sums + column.weight * _nested(column, rows, columns)[0]
-    for items in problem.items:
-        sums = sums + _item_bounds(items, rows, columns)
+    for bound in bounds:
+        sums = sums + bound
     return sums
 
 
-def _item_weights(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> tuple[Floats, Floats]:
+def _item_weights(
+    items: CodedItems, rows: Sequence[int], columns: Sequence[int], bound: Floats
+) -> tuple[Floats, Floats]:
+    """Return what lists weigh at least, gold's and the extracted; never less than their score."""
     import numpy as np
 
-    ours = np.array([items.gold_weights[row] for row in rows])
-    return ours[:, None], np.array([items.extracted_weights[other] for other in columns])
+    ours = np.array([items.gold_floor[row] for row in rows])[:, None]
+    return np.maximum(ours, bound), np.maximum(np.array([items.extracted_floor[other] for other in columns]), bound)
 
 
 def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> Floats:
@@ -104,7 +115,7 @@ def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int])
     by_rows = np.add.reduceat(np.maximum.reduceat(matrix, across, axis=1), down, axis=0)
     by_columns = np.add.reduceat(np.maximum.reduceat(matrix, down, axis=0), across, axis=1)
     bounds[np.ix_(tall, wide)] = np.minimum(by_rows, by_columns)
-    return np.minimum(bounds, np.minimum(*_item_weights(items, rows, columns)))
+    return bounds
 
 
 def _element_sums(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
@@ -113,7 +124,8 @@ def _element_sums(problem: Problem, rows: Sequence[int], columns: Sequence[int])
     leaves = [column for column in problem.columns if column.pair is None]
     golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
     others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    return _sums(problem, rows, columns, golds, others)
+    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
+    return _sums(problem, rows, columns, golds, others, bounds)
 
 
 def _union(leaves: Sequence[CodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
@@ -126,15 +138,21 @@ def _union(leaves: Sequence[CodedColumn], golds: list[Any], others: list[Any], e
 
 
 def _f1(
-    problem: Problem, rows: Sequence[int], columns: Sequence[int], sums: Floats, expected: Floats, given: Floats
+    problem: Problem,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    sums: Floats,
+    expected: Floats,
+    given: Floats,
+    bounds: Sequence[Floats],
 ) -> Floats:
     for column in problem.columns:
         if column.pair is not None:
             part = _nested(column, rows, columns)
             expected = expected + column.weight * (part[1] + part[2])
             given = given + column.weight * (part[1] + part[3])
-    for items in problem.items:
-        ours, theirs = _item_weights(items, rows, columns)
+    for items, bound in zip(problem.items, bounds, strict=True):
+        ours, theirs = _item_weights(items, rows, columns, bound)
         expected, given = expected + ours, given + theirs
     precision, recall = _divide(sums, given), _divide(sums, expected)
     total = precision + recall

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from operator import add
 from typing import TypeAlias
 
 from pytest_extract.core.align_codes import ABSENT, CodedColumn, CodedItems, Problem
@@ -19,33 +20,49 @@ def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) 
 
     Where rows have lists inside, these are upper bounds.
     """
-    sums = _sum_matrix(problem, rows, columns)
+    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
+    sums = _sum_matrix(problem, rows, columns, bounds)
     leaves = [column for column in problem.columns if column.pair is None]
     given = _given(problem, leaves, columns)
-    return [
-        array("d", _row(problem, leaves, row, columns, row_sums, given))
-        for row, row_sums in zip(rows, sums, strict=True)
-    ]
+    matrix: Matrix = []
+    for place, row in enumerate(rows):
+        weights = _item_weights(problem, row, columns, [bound[place] for bound in bounds])
+        if problem.objective == "mean":
+            union = _union(problem, leaves, row, columns)
+            for more, _, _ in weights:
+                union = list(map(add, union, more))
+            matrix.append(array("d", map(_ratio, sums[place], union)))
+        else:
+            wanted, offered = _f1_weights(problem, leaves, row, columns, given)
+            for _, ours, theirs in weights:
+                wanted, offered = list(map(add, wanted, ours)), list(map(add, offered, theirs))
+            matrix.append(array("d", map(f1_of, sums[place], wanted, offered)))
+    return matrix
 
 
-def _sum_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
+def _ratio(score: float, weight: float) -> float:
+    return score / weight if weight else 1.0
+
+
+def _sum_matrix(
+    problem: Problem, rows: Sequence[int], columns: Sequence[int], bounds: Sequence[list[list[float]]]
+) -> list[list[float]]:
     """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
     leaves = [column for column in problem.columns if column.pair is None]
     adders = [_adder(column, rows, columns) for column in leaves]
     matrix = []
     for row in rows:
         sums = [0.0] * len(columns)
-        for column, add in zip(leaves, adders, strict=True):
+        for column, adder in zip(leaves, adders, strict=True):
             if column.gold[row] != ABSENT:
-                add(column.gold[row], sums)
+                adder(column.gold[row], sums)
         for column in problem.columns:
             if column.pair is not None:
                 for place, other in enumerate(columns):
                     sums[place] += column.weight * _part(column, row, other).score
         matrix.append(sums)
-    for items in problem.items:
-        for sums, bounds in zip(matrix, _item_bounds(items, rows, columns), strict=True):
-            sums[:] = [score + bound for score, bound in zip(sums, bounds, strict=True)]
+    for bound in bounds:
+        matrix = [list(map(add, sums, line)) for sums, line in zip(matrix, bound, strict=True)]
     return matrix
 
 
@@ -54,31 +71,35 @@ def _part(column: CodedColumn, row: int, other: int) -> PairScore:
     return _NOTHING if gold == extracted == ABSENT else column.pair_of(gold, extracted)
 
 
-def _row(
-    problem: Problem,
-    leaves: Sequence[CodedColumn],
-    row: int,
-    columns: Sequence[int],
-    sums: list[float],
-    given: list[float],
-) -> Iterable[float]:
-    """Divide one row's sums by what could be had."""
-    expected = sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
-    if problem.objective == "mean":
-        union = _union(problem, leaves, row, columns, expected)
-        return (score / weight if weight else 1.0 for score, weight in zip(sums, union, strict=True))
-    wanted, offered = [expected] * len(columns), list(given)
+def _f1_weights(
+    problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int], given: list[float]
+) -> tuple[list[float], list[float]]:
+    """Return, for each extracted row, the weight that could be found and the weight that was offered."""
+    wanted, offered = [_expected(problem, leaves, row)] * len(columns), list(given)
     for column in problem.columns:
         if column.pair is not None:
             for place, other in enumerate(columns):
                 part = _part(column, row, other)
                 wanted[place] += column.weight * (part.compared + part.omitted)
                 offered[place] += column.weight * (part.compared + part.hallucinated)
-    for items in problem.items:
-        more = items.gold_weights[row]
-        wanted = [weight + more for weight in wanted]
-        offered = [weight + items.extracted_weights[other] for weight, other in zip(offered, columns, strict=True)]
-    return map(f1_of, sums, wanted, offered)
+    return wanted, offered
+
+
+def _expected(problem: Problem, leaves: Sequence[CodedColumn], row: int) -> float:
+    return sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
+
+
+def _item_weights(
+    problem: Problem, row: int, columns: Sequence[int], bounds: Sequence[list[float]]
+) -> list[tuple[list[float], list[float], list[float]]]:
+    """Return what lists weigh at least: both sides together, gold's, the extracted; never less than their score."""
+    weights = []
+    for items, bound in zip(problem.items, bounds, strict=True):
+        gold = items.gold_floor[row]
+        ours = [max(gold, most) for most in bound]
+        theirs = [max(items.extracted_floor[other], most) for other, most in zip(columns, bound, strict=True)]
+        weights.append((list(map(max, ours, theirs)), ours, theirs))
+    return weights
 
 
 def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[int]) -> list[float]:
@@ -89,11 +110,9 @@ def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[in
     ]
 
 
-def _union(
-    problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int], expected: float
-) -> list[float]:
-    """Return, for each extracted row, the weight of the leaves that it or the gold row has; at least, of lists."""
-    union = [expected] * len(columns)
+def _union(problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int]) -> list[float]:
+    """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for lists."""
+    union = [_expected(problem, leaves, row)] * len(columns)
     for column in leaves:
         if column.gold[row] == ABSENT and column.weight:
             codes, weight = column.extracted, column.weight
@@ -107,9 +126,6 @@ def _union(
             for place, other in enumerate(columns):
                 part = _part(column, row, other)
                 union[place] += column.weight * (part.compared + part.omitted + part.hallucinated)
-    for items in problem.items:
-        ours, theirs = items.gold_weights[row], items.extracted_weights
-        union = [weight + max(ours, theirs[other]) for weight, other in zip(union, columns, strict=True)]
     return union
 
 
@@ -117,16 +133,17 @@ def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int])
     """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
     ours = [element for row in rows for element in items.gold[row]]
     theirs = [element for column in columns for element in items.extracted[column]]
-    matrix = _sum_matrix(items.problem, ours, theirs)
+    inside = [_item_bounds(inner, ours, theirs) for inner in items.problem.items]
+    matrix = _sum_matrix(items.problem, ours, theirs, inside)
     lines = iter(matrix)
     bounds = []
     for row in rows:
         block = [next(lines) for _ in items.gold[row]]
-        most, start, line = items.gold_weights[row], 0, []
+        start, line = 0, []
         for column in columns:
             stop = start + len(items.extracted[column])
             cells = [scores[start:stop] for scores in block] if stop > start else []
-            line.append(min(_most(cells), most, items.extracted_weights[column]))
+            line.append(_most(cells))
             start = stop
         bounds.append(line)
     return bounds
@@ -155,11 +172,11 @@ def _adder(column: CodedColumn, rows: Sequence[int], columns: Sequence[int]) -> 
 
 
 def _equality_adder(places: dict[int, list[int]], weight: float) -> _AddRow:
-    def add(gold: int, sums: list[float]) -> None:
+    def add_row(gold: int, sums: list[float]) -> None:
         for place in places.get(gold, ()):
             sums[place] += weight
 
-    return add
+    return add_row
 
 
 def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[int]]) -> _AddRow:
@@ -170,12 +187,12 @@ def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[in
     for one, other, score in column.metric.near([values[c] for c in golds], [values[c] for c in others]):
         found.setdefault(golds[one], []).append((others[other], weight * score))
 
-    def add(gold: int, sums: list[float]) -> None:
+    def add_row(gold: int, sums: list[float]) -> None:
         for other, score in found.get(gold, ()):
             for place in places[other]:
                 sums[place] += score
 
-    return add
+    return add_row
 
 
 def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow:
@@ -184,7 +201,7 @@ def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow
     scan = _scan(column, others)
     known: dict[int, Sequence[float]] = {}
 
-    def add(gold: int, sums: list[float]) -> None:
+    def add_row(gold: int, sums: list[float]) -> None:
         row = known.get(gold)
         if row is None:
             row = known[gold] = array("d", scan(gold))
@@ -193,7 +210,7 @@ def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow
                 for place in where:
                     sums[place] += weight * score
 
-    return add
+    return add_row
 
 
 def _scan(column: CodedColumn, others: list[int]) -> Callable[[int], Sequence[float]]:

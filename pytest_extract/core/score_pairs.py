@@ -86,7 +86,12 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
     if run.absent and not run.free:
         if isinstance(plan, Object) and _all_are(dict, ours, theirs):
             return rows_of(run, plan, ours, theirs)
-        if isinstance(plan, Array) and _is_laid_out(plan) and _all_are(list, ours, theirs):
+        if (
+            isinstance(plan, Array)
+            and _is_laid_out(plan)
+            and _all_are(list, ours, theirs)
+            and _have_plain_rows(plan, ours, theirs)
+        ):
             return _list_rows(run, plan, ours, theirs)
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 
@@ -94,6 +99,14 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
 def _all_are(kind: type, *sides: Sequence[Json | Missing]) -> bool:
     """Whether every value is of this kind and not empty, or not there at all."""
     return all(value is MISSING or value is None or (type(value) is kind and value) for side in sides for value in side)
+
+
+def _hold_plain_rows(array: Array, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether all are lists without `{}` or null for an object: alone they are a leaf of which no column knows."""
+    if not _all_are(list, *sides) or not isinstance(array.items, Object):
+        return _all_are(list, *sides)
+    lists = (value for side in sides for value in side if type(value) is list)
+    return all(type(row) is dict and row for rows in lists for row in rows)
 
 
 def _is_laid_out(array: Array) -> bool:

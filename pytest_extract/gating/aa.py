@@ -7,33 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.stats_repeats import pass_hat_k
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 from pytest_extract.gating.gate import judge
+from pytest_extract.gating.repeats import UnsteadyField, unsteady_fields
 from pytest_extract.gating.rules import Rules
-from pytest_extract.gating.snapshot import CaseKey, Snapshot
+from pytest_extract.gating.snapshot import Snapshot
 from pytest_extract.gating.verdict import Answer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnsteadyField:
-    """A field that passed in some runs and failed in others. `values`: how many different values it had at least.
-
-    `again`: probability that two runs in a row both pass (pass^2), estimated from the runs.
-    """
-
-    case: str
-    arm: str
-    path: str
-    pattern: str
-    runs: int
-    passes: int
-    values: int
-
-    @property
-    def again(self) -> float:
-        """pass^2."""
-        return pass_hat_k(self.passes, self.runs, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +47,7 @@ def self_test(runs: Sequence[Snapshot], rules: Rules) -> SelfTest:
     verdicts = [judge(before, after, rules).verdict for before, after in permutations(runs, 2)]
     answers = [verdict.answer for verdict in verdicts]
     reasons = {reason for verdict in verdicts if verdict.answer is Answer.WORSE for reason in verdict.reasons}
-    unsteady = _unsteady(runs)
+    unsteady = unsteady_fields(runs)
     return SelfTest(
         runs=len(runs),
         comparisons=len(verdicts),
@@ -94,42 +72,3 @@ def split_repeats(results: Sequence[CaseResult]) -> list[list[CaseResult]]:
 def _only(result: CaseResult, index: int) -> CaseResult:
     attempt = result.attempts[index]
     return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)
-
-
-def _unsteady(runs: Sequence[Snapshot]) -> tuple[UnsteadyField, ...]:
-    places = {(key, path) for run in runs for key, state in run.items() for path in state.failing}
-    fields = [field for key, path in places if (field := _field(runs, key, path)) is not None]
-    return tuple(sorted(fields, key=lambda field: (abs(2 * field.passes - field.runs), field.case, field.path)))
-
-
-def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField | None:
-    """Return a field that failed somewhere, if it also passed somewhere."""
-    verdicts: list[bool] = []
-    values: set[str] = set()
-    pattern = ""
-    for run in runs:
-        state = run.get(key)
-        if state is None or state.lost:
-            continue
-        entry = state.failing.get(path)
-        verdicts += entry.runs if entry else (True,) * state.runs
-        if entry is None or any(entry.runs):
-            values.add("gold")
-        if entry is not None:
-            pattern = entry.pattern
-            values.add(_text(entry.value))
-    if all(verdicts) or not any(verdicts):
-        return None
-    return UnsteadyField(
-        case=key.case,
-        arm=key.arm,
-        path=path,
-        pattern=pattern,
-        runs=len(verdicts),
-        passes=sum(verdicts),
-        values=len(values),
-    )
-
-
-def _text(value: Json | Missing) -> str:
-    return "missing" if value is MISSING else canonical_json(value)

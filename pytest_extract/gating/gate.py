@@ -41,6 +41,14 @@ def judge_run(results: Sequence[CaseResult], baseline: Baseline, rules: Rules) -
     return judge(baseline.cases, snapshot(results), rules, best=baseline)
 
 
+def judge_base(results: Sequence[CaseResult], base: str, rules: Rules) -> Judged:
+    """Judge every other arm of a run against its arm `base`, all in one: alpha is for all arms together."""
+    states = snapshot(results)
+    others = sorted({key.arm for key in states} - {base})
+    comparison = Comparison(arms=tuple(compare_arms(states, states, base, other) for other in others))
+    return Judged(comparison, decide(comparison, rules))
+
+
 def judge_arms(results: Sequence[CaseResult], before: str, after: str, rules: Rules) -> Judged:
     """Judge one arm of a run against another of it, by their labels: two models, two prompts, two revisions."""
     states = snapshot(results)

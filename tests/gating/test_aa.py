@@ -7,6 +7,7 @@ import random
 import pytest
 
 from pytest_extract.gating.aa import self_test, split_repeats
+from pytest_extract.gating.repeats import suite_pass_hat_k, unsteady_fields
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from tests.gating.make import INVENTED, broken, result, suite
@@ -65,3 +66,19 @@ def test_repeats_are_taken_apart_into_runs():
     assert [one.case_id for one in first] == ["a", "b"]
     assert [(one.case_id, str(one.outcome), len(one.attempts)) for one in second] == [("a", "failed", 1)]
     assert split_repeats([]) == []
+
+
+def test_pass_hat_k_of_a_suite():
+    results = [
+        result("a", {"n": True}, {"n": True}, {"n": True}),
+        result("b", {"n": True}, {"n": False}, {"n": True}),
+        broken("c"),
+    ]
+    assert suite_pass_hat_k(results) == pytest.approx({1: (1 + 2 / 3) / 2, 2: (1 + 1 / 3) / 2, 3: 0.5})
+    assert suite_pass_hat_k([*results, result("d", {"n": False})]).keys() == {1}
+    assert suite_pass_hat_k([broken("c")]) == {}
+
+
+def test_repeats_inside_one_run_show_unsteady_fields_too():
+    (field,) = unsteady_fields([snapshot([result("a", {"n": True, "m": False}, {"n": False, "m": False})])])
+    assert (field.path, field.runs, field.passes) == ("n", 2, 1)

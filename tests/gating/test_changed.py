@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -188,7 +187,7 @@ def test_changed_new_and_gone_files(repo):
 
 
 def test_a_view_has_texts_and_placeholders_and_nothing_outside(repo, tmp_path):
-    os.symlink("/etc/passwd", repo / "link.md")
+    (repo / "link.md").symlink_to("/etc/passwd")
     (repo / "big.md").write_bytes(b"x" * 1_000_001)
     (repo / "odd name\n.md").write_text("odd")
     git(repo, "add", ".")

@@ -86,12 +86,7 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
     if run.absent and not run.free:
         if isinstance(plan, Object) and _all_are(dict, ours, theirs):
             return rows_of(run, plan, ours, theirs)
-        if (
-            isinstance(plan, Array)
-            and _is_laid_out(plan)
-            and _all_are(list, ours, theirs)
-            and _have_plain_rows(plan, ours, theirs)
-        ):
+        if isinstance(plan, Array) and _is_laid_out(plan) and _hold_plain_rows(plan, ours, theirs):
             return _list_rows(run, plan, ours, theirs)
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 

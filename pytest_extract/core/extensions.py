@@ -5,13 +5,18 @@ They are handed over as one argument; there is no registry to fill or to reset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from types import FunctionType
+from typing import Final, Protocol, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError
+
+MARK: Final = "__extract_extension__"
+"""Attribute under which a decorated function carries what it makes (`pytest_extract.extend`)."""
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 Transformed: TypeAlias = Callable[[FieldResult], tuple[Json, Json]]
@@ -44,13 +49,15 @@ class BatchMetric:
     [(gold members, extracted members)]; `primary` (default: the first) gets the score, the others are skipped.
     Without, `compare` is called once a document with all (gold, extracted) values of the fields that name it.
     It returns a score in [0, 1] or None (not decided) for each pair; what raises or falls short breaks the fields.
+    With `params`, `compare` gets their values by keyword; fields that give other values are other groups.
     """
 
     name: str
-    compare: Callable[[Sequence[tuple[Json, Json]]], Sequence[float | None]]
+    compare: Callable[..., Sequence[float | None]]
     fields: tuple[str, ...] = ()
     primary: str | None = None
     threshold: float = 1.0
+    params: tuple[Param, ...] = ()
     doc: str = ""
 
 
@@ -74,6 +81,16 @@ class PostSpec:
     doc: str = ""
 
 
+Extension: TypeAlias = MetricSpec | TransformSpec | AlignerSpec | BatchMetric | PostSpec
+_TABLES: Final[Mapping[type, str]] = {
+    MetricSpec: "metrics",
+    TransformSpec: "transforms",
+    AlignerSpec: "aligners",
+    BatchMetric: "batches",
+    PostSpec: "post_processors",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extensions:
     """Everything that a project adds, by name; a name that the package has already is taken over."""
@@ -83,3 +100,54 @@ class Extensions:
     aligners: Mapping[str, AlignerSpec] = field(default_factory=dict)
     batches: Mapping[str, BatchMetric] = field(default_factory=dict)
     post_processors: Mapping[str, PostSpec] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *items: object) -> Extensions:
+        """Gather functions marked by the decorators of `pytest_extract.extend`, and specs made by hand.
+
+        Raises ConfigError for anything else, and for two things that share a name.
+        """
+        tables: dict[str, dict[str, Extension]] = {table: {} for table in _TABLES.values()}
+        taken: dict[tuple[str, str], Extension] = {}
+        for item in items:
+            spec = item if isinstance(item, Extension) else getattr(item, MARK, None)
+            if not isinstance(spec, Extension):
+                wanted = "a function with a decorator of pytest_extract.extend, or a spec (MetricSpec, ...)"
+                raise ConfigError(f"an extension is {wanted}, not {item!r}")
+            table = _TABLES[type(spec)]
+            kind = "metric" if table in ("metrics", "batches") else table  # both are named where a metric is
+            if taken.setdefault((kind, spec.name), spec) is not spec:
+                raise ConfigError(f"two extensions are called {spec.name!r}: {_noun(table)} names are unique")
+            tables[table][spec.name] = spec
+        return cls(**tables)  # type: ignore[arg-type]  # each table holds its own kind
+
+    @classmethod
+    def marked_in(cls, namespace: Mapping[str, object]) -> Extensions:
+        """Gather every marked function of a module's namespace, imported ones included."""
+        return cls.of(*marked(namespace))
+
+    def over(self, below: Extensions) -> Extensions:
+        """Return both, these winning where a name is in both."""
+        mine = {*self.metrics, *self.batches}
+        return Extensions(
+            metrics={**{k: v for k, v in below.metrics.items() if k not in mine}, **self.metrics},
+            transforms={**below.transforms, **self.transforms},
+            aligners={**below.aligners, **self.aligners},
+            batches={**{k: v for k, v in below.batches.items() if k not in mine}, **self.batches},
+            post_processors={**below.post_processors, **self.post_processors},
+        )
+
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield (kind, name) of everything, in words: ("transform", "digits")."""
+        for table in _TABLES.values():
+            yield from ((_noun(table), name) for name in getattr(self, table))
+
+
+def marked(namespace: Mapping[str, object]) -> list[FunctionType]:
+    """Return the functions of a namespace that a decorator has marked, each once."""
+    found = [value for value in namespace.values() if isinstance(value, FunctionType) and MARK in vars(value)]
+    return list({id(function): function for function in found}.values())
+
+
+def _noun(table: str) -> str:
+    return {"batches": "metric", "post_processors": "post-processor"}.get(table, table.removesuffix("s"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, TypeAlias
 
-from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.extensions import BatchMetric, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, plain
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, check_params, with_defaults
 from pytest_extract.core.metrics.kernels import text_against, text_matrix
@@ -15,7 +16,7 @@ from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.transforms import TRANSFORMS
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
@@ -34,6 +35,7 @@ class Binder:
         self._judge_mode = judge_mode
         self._metrics: Mapping[str, MetricSpec] = {**METRICS, **extensions.metrics}
         self._defaults: dict[str, Check] = {}
+        self._batches: dict[tuple[str, str], BatchMetric] = {}
 
     def default(self, json_type: str) -> Check | None:
         """Return the semantics' check for a leaf of this type that has none of its own."""
@@ -92,11 +94,18 @@ class Binder:
         bound = spec.make(with_defaults(params, spec.params), self._semantics.name)
         return self._check(replace(bound, params=dict(params)), custom=name in self._extensions.metrics)
 
-    def _batch(self, use: NamedUse, report: Report) -> Check:
-        batch = self._extensions.batches[use.name]
-        if use.params:
-            report(f"the batch metric {use.name!r} takes no parameters", use.where)
-        metric = BoundMetric(name=use.name, compare=lambda _gold, _extracted: 0.0, reflexive=False)
+    def _batch(self, use: NamedUse, report: Report) -> Check | None:
+        spec = self._extensions.batches[use.name]
+        params = _checked(use, spec.params, f"metric {use.name!r}", report)
+        if params is None:
+            return None
+        key = (use.name, canonical_json(params))  # fields are compared together that name it with the same parameters
+        if key not in self._batches:
+            self._batches[key] = replace(spec, compare=partial(spec.compare, **params)) if params else spec
+        batch = self._batches[key]
+        metric = BoundMetric(
+            name=use.name, compare=lambda _gold, _extracted: 0.0, params=dict(use.params), reflexive=False
+        )
         return Check(metric=metric, threshold=batch.threshold, batch=batch)
 
     def _check(self, metric: BoundMetric, *, custom: bool = False) -> Check:
@@ -145,7 +154,9 @@ class Binder:
             report(f"no transform {use.name!r}{nearest(use.name, table)}", use.where)
             return None
         params = _checked(use, spec.params, f"transform {use.name!r}", report)
-        return None if params is None else spec.make(params)
+        if params is None:
+            return None
+        return _total(spec.make(params), use.name) if use.name in self._extensions.transforms else spec.make(params)
 
     def align(self, use: AlignUse, report: Report) -> Align | None:
         """Return the alignment that a configuration names."""
@@ -171,7 +182,7 @@ class Binder:
 
     def post(self, use: NamedUse, report: Report) -> Callable[..., object] | None:
         """Return a post-processor with its parameters bound."""
-        from pytest_extract.core.post import POST_PROCESSORS
+        from pytest_extract.core.post import POST_PROCESSORS, processed
 
         table = {**POST_PROCESSORS, **self._extensions.post_processors}
         spec = table.get(use.name)
@@ -181,7 +192,7 @@ class Binder:
         params = _checked(use, spec.params, f"post-processor {use.name!r}", report)
         if params is None:
             return None
-        return lambda results, transformed: spec.process(results, params, transformed)
+        return lambda results, transformed: processed(spec, params, results, transformed)
 
 
 def _checked(use: NamedUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
@@ -199,6 +210,18 @@ def _chain(functions: Sequence[Transform]) -> Transform:
         for function in functions:
             value = function(value)
         return value
+
+    return transform
+
+
+def _total(function: Transform, name: str) -> Transform:
+    """Let a project's own transform raise what it likes: it then does not apply, and the result says why."""
+
+    def transform(value: Json) -> Json:
+        try:
+            return function(value)
+        except Exception as error:  # a user's function may raise anything
+            raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 
     return transform
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
+from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.pattern import (
     ROOT,
     any_property_pattern,
@@ -281,7 +282,7 @@ class Builder:
             other, extra = self.build(node.additional, further, inside=inside), "compare"
         elif self.semantics.undeclared:
             extra = "compare"
-        groups = {check.batch.name: check.batch for entry in entries for check in _batches(entry.plan) if check.batch}
+        groups = {id(check.batch): check.batch for entry in entries for check in _batches(entry.plan) if check.batch}
         return Object(
             pattern=pattern,
             entries=tuple(entries),
@@ -293,9 +294,18 @@ class Builder:
             extra=extra,  # type: ignore[arg-type]  # one of its three words
             checks=checks,
             descend=not any(check.metric.judged for check in checks),
-            groups=tuple(group for group in groups.values() if group.fields),
+            groups=tuple(group for group in groups.values() if self._whole(group, entries, node)),
             field=not inside,
         )
+
+    def _whole(self, group: BatchMetric, entries: list[Entry], node: SchemaNode) -> bool:
+        """Whether a batch metric is one over siblings; it must be named at each of them, with the same parameters."""
+        named = [entry.name for entry in entries if any(check.batch is group for check in _batches(entry.plan))]
+        if group.fields and set(named) != set(group.fields):
+            wanted, found = (", ".join(map(repr, names)) for names in (group.fields, named))
+            together = f"metric {group.name!r} compares {wanted} as one: name it at each, with the same parameters"
+            self.report(f"{together}; here it stands at {found}", node.pointer)
+        return bool(group.fields)
 
     def items(self, node: SchemaNode, pattern: str, *, inside: bool) -> tuple[tuple[Plan, ...], Plan]:
         """Compile the places of a tuple and the rows after them."""
@@ -313,7 +323,7 @@ def bulk(entries: list[Entry]) -> Bulk | None:
     if len(entries) < 2 or not all(entry.fast for entry in entries):
         return None
     names, _, patterns, metrics, params, weights, fast = zip(*entries, strict=True)
-    odd = tuple((index, kinds) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
+    odd = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
     return Bulk(itemgetter(*names), patterns, metrics, params, weights, odd)
 
 

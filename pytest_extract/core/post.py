@@ -101,6 +101,35 @@ POST_PROCESSORS: Final[Mapping[str, PostSpec]] = MappingProxyType(
 )
 
 
+def processed(
+    spec: PostSpec, params: Mapping[str, Json], results: Sequence[FieldResult], transformed: Transformed
+) -> list[FieldResult]:
+    """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
+    try:
+        found = list(spec.process(results, params, transformed))
+        problem = None if len(found) == len(results) else f"it gave {len(found)} results for {len(results)}"
+        found = [_checked(result) for result in found]
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        problem, found = f"{type(error).__name__}: {error}", []
+    if problem is None:
+        return found
+    reason = f"the post-processor {spec.name!r} broke: {problem}"
+    return [
+        result
+        if result.status is Status.SKIPPED
+        else result._replace(status=Status.JUDGE_ERROR, score=0.0, passed=False, reason=reason)
+        for result in results
+    ]
+
+
+def _checked(result: FieldResult) -> FieldResult:
+    if not isinstance(result, FieldResult):
+        raise TypeError(f"{result!r} is no FieldResult")
+    if isinstance(result.score, bool) or not 0.0 <= result.score <= 1.0:
+        raise ValueError(f"the score of {result.path} is {result.score!r}, not a number from 0 to 1")
+    return result._replace(status=Status(result.status), passed=bool(result.passed))
+
+
 def post_process(
     program: Program, fields: tuple[FieldResult, ...], leaves: tuple[FieldResult, ...]
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:

@@ -45,9 +45,9 @@ def finish_batches(run: Run) -> None:
     """Score all fields that wait for a batch metric of the whole document."""
     if not run.pending:
         return
-    batches = {one.check.batch.name: one.check.batch for one in run.pending if one.check.batch is not None}
-    for name, batch in batches.items():
-        waiting = [one for one in run.pending if one.check.batch is not None and one.check.batch.name == name]
+    batches = {id(one.check.batch): one.check.batch for one in run.pending if one.check.batch is not None}
+    for batch in batches.values():
+        waiting = [one for one in run.pending if one.check.batch is batch]
         scores = _scores(batch, [(one.gold, one.extracted) for one in waiting])
         for one, score in zip(waiting, scores, strict=True):
             _decide(run, one, score, None)

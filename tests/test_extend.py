@@ -1,0 +1,222 @@
+"""Decorated functions as metrics, transforms, aligners, compound metrics and post-processors."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract import Extensions, FieldResult, Status, extend, score
+from pytest_extract.errors import ConfigError, SchemaError
+
+
+@extend.metric()
+def initials(gold: str, extracted: str, *, most: int = 3) -> bool:
+    """Compare the first letters of the words."""
+    return [w[0] for w in gold.split()][:most] == [w[0] for w in extracted.split()][:most]
+
+
+@extend.metric("likeness", threshold=0.5)
+def share(gold, extracted):
+    return 0.5
+
+
+@extend.transform()
+def without(value, *, letters: str):
+    return "".join(each for each in value if each not in letters)
+
+
+@extend.aligner()
+def backwards(gold, extracted, *, skip: int = 0):
+    pairs = zip(range(len(gold)), reversed(range(len(extracted))), strict=False)
+    return list(pairs)[skip:]
+
+
+@extend.compound("first", "last", primary="last")
+def full_name(gold, extracted, *, case: bool = True):
+    ours, theirs = (f"{side['first']} {side['last']}" for side in (gold, extracted))
+    return ours == theirs if case else ours.lower() == theirs.lower()
+
+
+@extend.batch()
+def spread(pairs, *, least: float = 0.0):
+    return [1.0 if gold == extracted else least for gold, extracted in pairs]
+
+
+@extend.post_processor()
+def forgive(results, transformed, *, path: str):
+    return [r._replace(status=Status.MATCH, score=1.0, passed=True) if str(r.path) == path else r for r in results]
+
+
+ALL = Extensions.of(initials, share, without, backwards, full_name, spread, forgive)
+
+
+def obj(**properties):
+    return {"type": "object", "properties": properties}
+
+
+def named(compare, **more):
+    return {"type": "string", "x-eval-compare": compare, **more}
+
+
+def leaves(schema, gold, extracted, **how):
+    found = score(schema, gold, extracted, extensions=ALL, **how).leaves
+    return [(str(r.path), str(r.status), r.score) for r in found]
+
+
+def name(compare):
+    return obj(first=named(compare), last=named(compare))
+
+
+UPPER = {"first": "ADA", "last": "BYRON"}, {"first": "Ada", "last": "Byron"}
+USES = {
+    "metric": (named("initials"), "Ada King", "A K", [("v", "match", 1.0)]),
+    "metric-parameter": (named({"initials": {"most": 1}}), "Ada King", "A B", [("v", "match", 1.0)]),
+    "metric-evaluation-config": (
+        {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "initials", "params": {"most": 1}}]}},
+        "Ada King", "A B", [("v", "match", 1.0)],
+    ),
+    "threshold": (named("likeness"), "a", "b", [("v", "match", 0.5)]),
+    "transform": (
+        named("exact", **{"x-eval-transform": [{"without": {"letters": "-"}}]}), "1-2", "12", [("v", "match", 1.0)],
+    ),
+    "transform-raises": (
+        {**named("exact"), "type": ["string", "number"], "x-eval-transform": [{"without": {"letters": "-"}}]}, "1", 1,
+        [("v", "mismatch", 0.0)],
+    ),
+    "aligner": (
+        {"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "backwards"}}, ["a", "b"], ["b", "a"],
+        [("v[0]", "match", 1.0), ("v[1]", "match", 1.0)],
+    ),
+    "aligner-parameter": (
+        {"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "backwards", "params": {"skip": 1}}},
+        ["a", "b"], ["b", "a"],
+        [("v[1]", "match", 1.0), ("v[0]", "omission", 0.0), ("v[-1]", "hallucination", 0.0)],
+    ),
+    "compound": (name("full_name"), *UPPER, [("v.first", "skipped", 0.0), ("v.last", "mismatch", 0.0)]),
+    "compound-parameter": (
+        name({"full_name": {"case": False}}), *UPPER, [("v.first", "skipped", 0.0), ("v.last", "match", 1.0)],
+    ),
+    "batch": (
+        obj(a=named("spread"), b=named({"spread": {"least": 0.25}})), {"a": "x", "b": "x"}, {"a": "y", "b": "y"},
+        [("v.a", "mismatch", 0.0), ("v.b", "mismatch", 0.25)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "gold", "extracted", "expected"), USES.values(), ids=USES)
+def test_a_decorated_function_is_named_by_a_schema(schema, gold, extracted, expected):
+    assert sorted(leaves(obj(v=schema), {"v": gold}, {"v": extracted})) == sorted(expected)
+
+
+def test_a_transform_that_raises_says_why():
+    schema = obj(
+        v={"x-eval-compare": "exact", "x-eval-transform": [{"without": {"letters": "-"}}]},
+    )
+    schema["properties"]["v"]["type"] = ["string", "number"]
+    (result,) = score(schema, {"v": "1"}, {"v": 1}, extensions=ALL).leaves
+    assert "extracted is not transformed: without raised TypeError" in result.reason
+
+
+def test_a_post_processor():
+    schema, values = obj(a=named("exact"), b=named("exact")), ({"a": "1", "b": "1"}, {"a": "2", "b": "2"})
+    kept = leaves(schema, *values, post_process={"name": "forgive", "path": "a"})
+    assert kept == [("a", "match", 1.0), ("b", "mismatch", 0.0)]
+
+
+MISTAKES = {
+    "name": (named("initialz"), "no metric 'initialz'; did you mean 'initials'?"),
+    "compound-name": (named("ful_name"), "did you mean 'full_name'?"),
+    "parameter": (named({"initials": {"mst": 1}}), "metric 'initials' has no parameter 'mst'; did you mean 'most'?"),
+    "value": (named({"initials": {"most": "x"}}), "parameter 'most' must be a whole number, not 'x'"),
+    "needed": (
+        named("exact", **{"x-eval-transform": ["without"]}),
+        "transform 'without' needs the parameter 'letters'",
+    ),
+    "half-a-compound": (obj(first=named("full_name"), last=named("exact")), "name it at each"),
+    "two-halves": (
+        obj(first=named("full_name"), last=named({"full_name": {"case": False}})),
+        "compares 'first', 'last' as one: name it at each, with the same parameters; here it stands at 'first'",
+    ),
+    "compound-parameter": (name({"full_name": {"case": 1}}), "parameter 'case' must be true or false, not 1"),
+    "aligner": (
+        {"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "backward"}},
+        "no aligner 'backward'; did you mean 'backwards'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("schema", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_in_the_schema_is_told_with_its_place(schema, message):
+    with pytest.raises(SchemaError) as caught:
+        score(obj(v=schema), {}, {}, extensions=ALL)
+    error = caught.value.errors[0]
+    assert message in error.message
+    assert error.pointer.startswith("/properties/v")
+
+
+BROKEN = {
+    "raises": lambda results, transformed: 1 / 0,
+    "short": lambda results, transformed: results[1:],
+    "no-results": lambda results, transformed: [1 for _ in results],
+    "no-score": lambda results, transformed: [r._replace(score=2.0) for r in results],
+    "no-status": lambda results, transformed: [r._replace(status="fine") for r in results],
+    "none": lambda results, transformed: None,
+}
+
+
+@pytest.mark.parametrize("function", BROKEN.values(), ids=BROKEN)
+def test_a_post_processor_that_breaks_breaks_every_field(function):
+    function = extend.post_processor("odd")(function)
+    schema, values = obj(a=named("exact"), b=named("exact")), ({"a": "1"}, {"a": "1", "b": "2"})
+    found = score(schema, *values, extensions=Extensions.of(function), post_process="odd").leaves
+    assert [str(r.status) for r in found] == ["judge_error", "judge_error"]
+    assert "the post-processor 'odd' broke" in found[0].reason
+
+
+def test_a_decorated_function_stays_a_function():
+    assert initials("Ada King", "A K")
+    assert isinstance(score(obj(v=named("initials")), {"v": "a"}, {"v": "b"}, extensions=ALL).leaves[0], FieldResult)
+
+
+def wrong(gold):
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: extend.metric(initials), "write `@extend.metric\\(\\)`, with brackets, above 'initials'"),
+        (lambda: extend.metric()("x"), "stands above a function, not 'x'"),
+        (lambda: extend.metric()(wrong), "metric 'wrong': must take"),
+        (lambda: extend.compound("first"), "needs two fields"),
+        (lambda: extend.compound("a", "b", primary="c"), "a `primary` that is one of them"),
+        (lambda: Extensions.of(wrong), "an extension is a function with a decorator"),
+        (
+            lambda: Extensions.of(initials, extend.metric("initials")(lambda g, e: 1.0)),
+            "two extensions are called 'initials'",
+        ),
+        (lambda: Extensions.of(initials, extend.batch("initials")(lambda pairs: [])), "metric names are unique"),
+    ],
+    ids=["no-brackets", "no-function", "signature", "one-field", "primary", "not-marked", "twice", "twice-batch"],
+)
+def test_mistakes_of_the_writer_are_told(make, message):
+    with pytest.raises(ConfigError, match=message):
+        make()
+
+
+def test_what_is_nearer_wins():
+    mine = Extensions.of(extend.batch("initials")(lambda pairs: []), extend.transform("without")(lambda value: value))
+    both = mine.over(ALL)
+    assert "initials" not in both.metrics
+    assert both.batches["initials"] is mine.batches["initials"]
+    assert both.transforms["without"] is mine.transforms["without"]
+    assert both.aligners == ALL.aligners
+    assert ("post-processor", "forgive") in both.names()
+
+
+def test_marked_functions_of_a_module_are_found_once():
+    assert Extensions.marked_in({"a": initials, "b": initials, "wrong": wrong, "n": 1}).metrics.keys() == {"initials"}
+
+
+def test_nothing_is_kept_between_calls():
+    with pytest.raises(SchemaError, match="no metric 'initials'"):
+        score(obj(v=named("initials")), {}, {})

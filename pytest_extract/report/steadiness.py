@@ -22,9 +22,8 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     if max(rates, default=0) < 2 and not fields:
         return []
     told = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())
-    lines = [
-        line(Span("repeats: ", "head"), told or "no case was scored", f"; {plural(len(fields), 'unsteady field')}")
-    ]
+    count = plural(len(fields), "unsteady field")
+    lines = [line(Span("repeats: ", "head"), f"{told}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
     lines += [_field_line(field) for field in fields[:most]]
     left = plural(len(fields) - most, "more field")

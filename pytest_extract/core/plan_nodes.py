@@ -103,20 +103,31 @@ MOST_PLACES: Final = 1_024
 class Places:
     """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
 
-    __slots__ = ("_kept", "_names")
+    __slots__ = ("_kept", "_tables", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
+        self.names = names
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
+        self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
 
     def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
         """Return the paths below `path`."""
         found = self._kept.get(path)
         if found is None:
-            found = tuple([FieldPath((*path, name)) for name in self._names])
+            found = tuple([FieldPath((*path, name)) for name in self.names])
             if len(self._kept) < MOST_PLACES:
                 self._kept[path] = found
         return found
+
+    def table(self, path: tuple[Step, ...], rows: int) -> tuple[FieldPath, ...]:
+        """Return the paths of all properties of an array's first rows, one row after the other."""
+        size = rows * len(self.names)
+        found = self._tables.get(path, ())
+        if len(found) < size:
+            found = tuple([FieldPath((*path, row, name)) for row in range(rows) for name in self.names])
+            if size < MOST_PLACES and len(self._tables) < MOST_PLACES:
+                self._tables[path] = found
+        return found if len(found) == size else found[:size]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import Final
 
-from pytest_extract.core.plan_nodes import SCALARS, Bulk, Object
+from pytest_extract.core.plan_nodes import SCALARS, Object
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.score_run import Run
 from pytest_extract.core.values import FieldPath, Json
@@ -17,6 +17,8 @@ _MATCHES: Final = repeat(Status.MATCH)
 _ONES: Final = repeat(1.0)
 _TRUES: Final = repeat(True)  # noqa: FBT003 - a value
 _NONES: Final = repeat(None)
+_NOTHING: Final = type(None)
+_SURE: Final = SCALARS | {_NOTHING}
 
 
 def keep_equal(
@@ -35,37 +37,32 @@ def keep_equal(
     if bulk is None:
         return False
     size = len(gold)
-    if obj.extra != "ignore":
-        lengths = [len(bulk.patterns)] * size
-        if [*map(_length, gold)] != lengths or [*map(_length, extracted)] != lengths:
-            return False
+    values, patterns, metrics, params, weights, odd = bulk
+    width = len(patterns)
     try:
-        ours = [*chain.from_iterable(map(bulk.values, gold))]
-        theirs = [*chain.from_iterable(map(bulk.values, extracted))]
+        if obj.extra != "ignore" and not {width}.issuperset([*map(len, gold), *map(len, extracted)]):
+            return False
+        ours = [*chain.from_iterable(map(values, gold))]
+        theirs = [*chain.from_iterable(map(values, extracted))]
     except (KeyError, TypeError, IndexError):
+        return False  # a row that lacks a property, or is no object
+    kinds = [*map(type, ours)]
+    if not _SURE.issuperset(kinds) or kinds != [*map(type, theirs)] or ours != theirs:
         return False
-    if not _surely_equal(bulk, ours, theirs):
+    if odd and not all(fast.issuperset(kinds[index::width]) for index, fast in odd):
         return False
-    _, patterns, metrics, params, weights, _ = bulk
-    values = zip(
+    whole = zip(
         places, patterns * size, metrics * size, params * size, _MATCHES, _ONES, _TRUES,
         ours, theirs, _NONES, weights * size, _NONES if wheres is None else wheres, strict=False,  # Nones never end
     )  # fmt: skip
-    results = [*map(_new, _RESULTS, values)]
+    if _NOTHING in kinds:
+        if not run.absent or (run.both_passed and obj.field):
+            return False
+        present = [value is not None for value in ours]
+        run.vacuous += present.count(False)
+        whole = compress(whole, present)
+    results = [*map(_new, _RESULTS, whole)]
     run.leaves += results
     if obj.field:
         run.fields += results
     return True
-
-
-def _length(row: Json) -> int:
-    return len(row) if type(row) is dict else -1
-
-
-def _surely_equal(bulk: Bulk, ours: list[Json], theirs: list[Json]) -> bool:
-    """Whether all values are scalars, of the same types, equal, and of types where equal means a match."""
-    kinds = [*map(type, ours)]
-    if not SCALARS.issuperset(kinds) or kinds != [*map(type, theirs)] or ours != theirs:
-        return False
-    width = len(bulk.patterns)
-    return all(fast.issuperset(kinds[index::width]) for index, fast in bulk.odd)

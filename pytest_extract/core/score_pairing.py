@@ -13,6 +13,7 @@ from pytest_extract.core.plan_nodes import Array, Leaf
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.core.score_leaf import transformed
 from pytest_extract.core.score_pairs import leaf_column, rows_of, single_check
+from pytest_extract.core.score_quick import quick_pairing
 from pytest_extract.core.score_run import Path, Run
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
@@ -43,6 +44,9 @@ def pair_rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], p
 
 
 def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+    quick = quick_pairing(run, array, gold, extracted)
+    if quick is not None:
+        return quick
     rows = rows_of(run, array.items, gold, extracted)
     return best_fit(
         rows.columns,

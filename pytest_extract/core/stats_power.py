@@ -46,18 +46,26 @@ class Needs:
 
 
 def needs(
-    sample: Sample, *, margin: float, alpha: float, unseen_loss: float, cost_per_call: float | None = None
+    sample: Sample,
+    *,
+    margin: float,
+    alpha: float,
+    confidence: float,
+    unseen_loss: float,
+    cost_per_call: float | None = None,
 ) -> Needs | None:
     """Plan what would decide; None without a case to learn from.
 
-    alpha: level at which the overall test says "worse". Normal approximations: this is advice, not the verdict.
+    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`stats_interval.bounds`).
+    Normal approximations: this is advice, not the verdict.
     """
     if not sample.changes:
         return None
     have = len(sample.changes)
     drop = -math.fsum(sample.changes) / have
     spread = statistics.pvariance(sample.changes)
-    decides = _worse(drop, alpha) if drop >= margin else _not_worse(drop, margin, alpha, unseen_loss)
+    worst = max([unseen_loss, *map(abs, sample.changes)])
+    decides = _worse(drop, alpha) if drop >= margin else _not_worse(drop, margin, confidence, worst)
     noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
     real = max(0.0, spread - noise / sample.repeats)
     total = _least(lambda count: decides(count, spread), have)
@@ -89,9 +97,9 @@ def _worse(drop: float, alpha: float) -> Callable[[int, float], bool]:
     return lambda cases, spread: cases >= fewest and drop >= reach * math.sqrt(spread / cases)
 
 
-def _not_worse(drop: float, margin: float, alpha: float, unseen_loss: float) -> Callable[[int, float], bool]:
+def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> Callable[[int, float], bool]:
     """Whether the upper bound of the drop (`stats_interval.bounds`) would fall below the margin."""
-    reach = statistics.NormalDist().inv_cdf(1 - alpha)
+    reach = statistics.NormalDist().inv_cdf(confidence)
 
     def decides(cases: int, spread: float) -> bool:
         unseen = unseen_loss / (cases + 1)

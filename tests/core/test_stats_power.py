@@ -10,7 +10,7 @@ from pytest_extract.core.stats_power import Sample, needs
 
 def ask(changes, *, repeats=1, noise=None, price=None):
     sample = Sample(changes=changes, repeats=repeats, noise=noise)
-    return needs(sample, margin=0.05, alpha=0.025, unseen_loss=0.5, cost_per_call=price)
+    return needs(sample, margin=0.05, alpha=0.025, confidence=0.95, unseen_loss=0.5, cost_per_call=price)
 
 
 def test_nothing_to_learn_from():
@@ -59,3 +59,17 @@ def test_a_drop_just_below_the_margin_cannot_be_shown_to_be_less():
 
 def test_an_unpriced_model_costs_unknown_not_nothing():
     assert ask([0.0] * 3).cases_cost_usd is None
+
+
+def test_the_advice_counts_on_losses_as_large_as_were_seen():
+    mild, grave = ask([0.02, -0.02] * 5), ask([0.9, -0.9] * 5)
+    assert mild.cases < grave.cases
+
+
+@pytest.mark.parametrize("changes", [[0.05, -0.05] * 10, [0.1, 0.0, -0.1, 0.0] * 5, [0.0] * 19 + [-0.1]])
+def test_following_the_advice_on_noisy_results_decides(changes):
+    """The sample is repeated until it has about the advised size; the real bound must then be near the margin."""
+    asked = ask(changes)
+    size = len(changes) + asked.cases
+    repeated = (changes * (size // len(changes) + 1))[:size]
+    assert bounds(repeated, unseen_loss=0.5).worst < 0.055

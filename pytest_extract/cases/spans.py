@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pytest_extract.cases.json_text import value_spans
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Source
-from pytest_extract.cases.yaml_text import events_of
+from pytest_extract.cases.yaml_text import events_of, pyyaml
 from pytest_extract.core.values import Step
 
 
@@ -46,8 +46,7 @@ class _Frame:
 
 
 def _yaml_spans(text: str) -> dict[Steps, Span]:
-    from yaml import events
-
+    events = pyyaml().events
     spans: dict[Steps, Span] = {}
     frames: list[_Frame] = []
     event: Any

@@ -11,6 +11,7 @@ nesting is bounded by `MAX_DEPTH` and not by the C stack.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -34,10 +35,19 @@ def read_yaml(text: str) -> Parsed:
     return Parsed(builder.root, tuple(builder.problems), builder.rows)
 
 
+def pyyaml() -> Any:
+    """Return PyYAML as libyaml's parser knows it: its events and errors are of these classes.
+
+    Where PyYAML is imported a second time (`pytester` makes Python do so from one inner session to the next), the part
+    in C keeps to the first import.
+    """
+    import yaml
+
+    return getattr(sys.modules.get("yaml._yaml"), "yaml", yaml)
+
+
 def _parser(text: str) -> Any:
     """Return libyaml's parser, or PyYAML's own where it was built without libyaml; both give the same events."""
-    from yaml import YAMLError
-
     try:
         try:
             from yaml._yaml import CParser
@@ -54,7 +64,7 @@ def _parser(text: str) -> Any:
 
             return PureParser(text)
         return CParser(text)
-    except YAMLError as error:
+    except pyyaml().YAMLError as error:
         raise _text_error(error, text) from None
     except UnicodeEncodeError as error:
         raise TextError("a lone surrogate is no character", _place_of(text, error.start)) from None
@@ -109,8 +119,7 @@ class _Builder:
 
     def run(self, text: str) -> None:
         """Read all events; keys and texts of mappings, most of a file, are dealt with on the spot."""
-        from yaml import YAMLError, events
-
+        events = pyyaml().events
         scalar = events.ScalarEvent
         handle = {
             events.MappingStartEvent: self._start_mapping,
@@ -137,7 +146,7 @@ class _Builder:
                     self._key = None
                 else:
                     self._scalar(event)
-        except YAMLError as error:
+        except pyyaml().YAMLError as error:
             raise _text_error(error, text) from None
         for merged in self._merging:
             merged.pop("<<", None)  # told; nobody needs to hear of it again as an unknown key
@@ -299,8 +308,7 @@ def find_in_yaml(text: str, targets: Collection[Target]) -> dict[Target, Place]:
     wanted = set(targets)
     found: dict[Target, Place] = {}
     frames: list[tuple[bool, Step | None]] = []  # is it a mapping, and the key or index whose value comes next
-    from yaml import events
-
+    events = pyyaml().events
     for event in events_of(text):
         if isinstance(event, events.CollectionEndEvent):
             frames.pop()

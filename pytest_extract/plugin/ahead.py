@@ -18,7 +18,7 @@ import pytest
 
 from pytest_extract.core.results import Judge
 from pytest_extract.extractors.base import Extraction
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.upcoming import Upcoming, made
 from pytest_extract.run import Plan, plan_of, score_extraction
@@ -94,8 +94,8 @@ class Ahead:
             self._changed.notify_all()
 
     def _extractor_of(self, item: ExtractItem) -> tuple[bool, Any]:
-        if arms.visible(item, arms.EXTRACTOR):
-            return made(item, arms.EXTRACTOR)
+        if visible(item, EXTRACTOR):
+            return made(item, EXTRACTOR)
         return item.arm.model is not None, self._calls.extractor_for(item)
 
     def _plan(self, item: ExtractItem, plan: Plan, extractor: object, judge: Judge | None) -> int:

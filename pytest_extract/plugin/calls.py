@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.loop import BackgroundLoop
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
@@ -156,8 +156,8 @@ class Calls:
 
     def extractor_for(self, item: ExtractItem) -> Any:
         """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
-        if arms.visible(item, arms.EXTRACTOR):
-            return item.fixture(arms.EXTRACTOR)
+        if visible(item, EXTRACTOR):
+            return item.fixture(EXTRACTOR)
         model = item.arm.model
         if model is None:
             return None

@@ -65,11 +65,11 @@ def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     wanted = settings.gate == "regression" or settings.baseline is not None
     if not wanted and len({result.arm for result in gathered.results.values()}) < 2:
         return _End()
-    from pytest_extract.plugin import regression
+    from pytest_extract.plugin.regression import failed, judgements, write_baseline
 
-    judged = tuple(regression.judgements(session.config, gathered)) if not gathered.forecasts else ()
-    baseline = regression.write_baseline(session, gathered)
-    green = not (regression.failed(judged, settings) and not gathered.forecasts) and (baseline is None or baseline[0])
+    judged = tuple(judgements(session.config, gathered)) if not gathered.forecasts else ()
+    baseline = write_baseline(session, gathered)
+    green = not (failed(judged, settings) and not gathered.forecasts) and (baseline is None or baseline[0])
     return _End(judged=judged, baseline=baseline, green=green)
 
 
@@ -113,10 +113,10 @@ def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> li
     settings = gathered.settings
     if not (end.judged or end.baseline or settings.gate == "regression" or settings.aa):
         return []
-    from pytest_extract.plugin import regression
+    from pytest_extract.plugin.regression import against_itself, lines_of
 
-    lines = regression.lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity())
-    lines += regression.against_itself(gathered)
+    lines = lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity())
+    lines += against_itself(gathered)
     if end.baseline is not None:
         written, text = end.baseline
         lines.append(line(Span(text, "good" if written else "bad")))

@@ -16,7 +16,7 @@ from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ExtractError
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import visible
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -135,7 +135,7 @@ class ExtractItem(pytest.Item):
 
     def fixture(self, name: str) -> Any:
         """Value of a fixture for this item; None where no conftest or plugin defines it."""
-        return self._request.getfixturevalue(name) if arms.visible(self, name) else None
+        return self._request.getfixturevalue(name) if visible(self, name) else None
 
     def setup(self) -> None:
         """Set up all fixtures."""

@@ -13,7 +13,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.gating.changed import Choice, Revision, case_name, cases_at, choose, parts_at, parts_now
 from pytest_extract.gating.git_tree import open_tree
 from pytest_extract.gating.sources import extractor_sources
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import EXTRACTOR
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
@@ -71,7 +71,7 @@ class View:
         known: dict[int, tuple[str, ...]] = {}
         groups: dict[tuple[str, ...], list[ExtractItem]] = {}
         for item in items:
-            definitions = item._fixtureinfo.name2fixturedefs.get(arms.EXTRACTOR)  # noqa: SLF001  # as in items.py
+            definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
             function = definitions[-1].func if definitions else None
             if id(function) not in known:
                 known[id(function)] = self._changed_sources(function, root)

@@ -15,7 +15,7 @@ from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import Judge
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, MODEL, PROMPT, ArmFixtures, arms_of, prompt_of, visible, wanted
 from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
 from pytest_extract.plugin.judging import Judges
@@ -101,7 +101,7 @@ class Run:
             slots_of(shared_slots(config), self.settings.concurrency),
         )
         self._ahead: Ahead | None = None
-        self.arms = arms.arms_of(self.settings.model, self.settings.prompt, config.rootpath)
+        self.arms = arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         if self.calls.past is not None and self.arms == (Arm(),):
             self.arms = self.calls.past.arms or self.arms
         self._views: dict[str, View] = {}
@@ -111,7 +111,7 @@ class Run:
                 each for arm in self.arms for each in (replace(arm, revision=self.settings.base_ref), arm)
             )
         self._judges = Judges(config, self.settings, self.calls.loop)
-        self._fixtures = arms.ArmFixtures()
+        self._fixtures = ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
 
@@ -124,7 +124,7 @@ class Run:
         if key not in self._infos:
             info = self._pytest_info(item, self._all_names(item))
             if len(self.arms) > 1:
-                values = {arms.MODEL: item.arm.model, arms.PROMPT: self.prompt_path(item.arm)}
+                values = {MODEL: item.arm.model, PROMPT: self.prompt_path(item.arm)}
                 info = self._fixtures.info_for(info, item.arm, values)
             self._infos[key] = info
         return self._infos[key]
@@ -137,14 +137,14 @@ class Run:
 
     def _pytest_info(self, item: ExtractItem, names: tuple[str, ...]) -> Any:
         manager = item.session._fixturemanager  # noqa: SLF001  # as pytest's doctest items do
-        return manager.getfixtureinfo(item, func=arms.wanted(*names), cls=None)
+        return manager.getfixtureinfo(item, func=wanted(*names), cls=None)
 
     def _all_names(self, item: ExtractItem) -> tuple[str, ...]:
-        return (arms.MODEL, arms.PROMPT, *(n for n in (arms.EXTRACTOR, arms.JUDGE) if arms.visible(item, n)))
+        return (MODEL, PROMPT, *(n for n in (EXTRACTOR, JUDGE) if visible(item, n)))
 
     def prompt_path(self, arm: Arm) -> Path | None:
         """File of the arm's prompt from the command line."""
-        return arms.prompt_of(arm, self.settings.prompt, self.config.rootpath)
+        return prompt_of(arm, self.settings.prompt, self.config.rootpath)
 
     # revisions
 
@@ -179,7 +179,7 @@ class Run:
 
     def check_ready(self, item: ExtractItem) -> None:
         """Fail an item that has nothing to get an output from, saying what to write (in full once a session)."""
-        if self.calls.replays_only or item.arm.model or arms.visible(item, arms.EXTRACTOR):
+        if self.calls.replays_only or item.arm.model or visible(item, EXTRACTOR):
             return
         told, self._told_no_extractor = self._told_no_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if told else NO_EXTRACTOR)
@@ -233,7 +233,7 @@ class Run:
         """Return the project's `extract_judge` fixture, or the judge that the options name."""
         if not item.case.scorer.needs_judge:
             return None
-        return self._judges.desk_for(item.fixture(arms.JUDGE))
+        return self._judges.desk_for(item.fixture(JUDGE))
 
     def judge_ahead(self, item: ExtractItem) -> Judge | None:
         """Return the judge of an item whose turn has not come, where it can be known."""
@@ -241,7 +241,7 @@ class Run:
             return None
         from pytest_extract.plugin.upcoming import made
 
-        known, user = made(item, arms.JUDGE)
+        known, user = made(item, JUDGE)
         return self._judges.desk_for(user) if known else None
 
     # showing

@@ -9,7 +9,7 @@ import pytest
 from _pytest.outcomes import OutcomeException
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
-from pytest_extract.plugin import arms
+from pytest_extract.plugin.arms import visible
 from pytest_extract.plugin.items import ExtractItem
 
 
@@ -74,7 +74,7 @@ def made(item: ExtractItem, name: str) -> tuple[bool, Any]:
     """
     definitions = item._fixtureinfo.name2fixturedefs.get(name)  # noqa: SLF001  # as in items.py
     if not definitions:
-        return not arms.visible(item, name), None
+        return not visible(item, name), None
     definition = definitions[-1]
     cached = definition.cached_result
     if definition.scope != "session" or cached is None or cached[2] is not None:

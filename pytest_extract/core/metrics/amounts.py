@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -12,26 +12,33 @@ from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, P
 from pytest_extract.core.metrics.currencies import CODES, currency_of
 from pytest_extract.core.metrics.locales import (
     LOCALE,
+    Exact,
     NumberStyle,
     decimal_text,
+    exact,
     exactly,
-    near_enough,
     read_written,
     scale_of,
     styles_of,
+    within,
 )
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
 
 # --- numbers
 
 
-def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Fraction | None]:
+def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
     styles, scales, percent = styles_of(params["locale"]), bool(params["scales"]), params["percent"]
 
-    def read(value: Json) -> Fraction | None:
+    def read(value: Json) -> Exact | None:
+        number = fraction(value)
+        return None if number is None else exact(number)
+
+    def fraction(value: Json) -> Fraction | None:
         if not isinstance(value, str):
             return exactly(value)
-        found = read_written(value.strip(), styles)
+        found = read_written(plain.fold(value), styles)
         if found is None or found.before:
             return None
         if found.after == "%":
@@ -46,12 +53,10 @@ def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) ->
     del semantics
     read = _number_reader(params)
     rel, tolerance = float(params["rel"]), float(params["abs"])
+    admits = within(rel, tolerance)
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
-        return 1.0 if near_enough(one, other, rel, tolerance) else 0.0
+    def agree(gold: Exact, extracted: Exact) -> float:
+        return 1.0 if admits(gold, extracted) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -59,7 +64,12 @@ def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) ->
             return f"not a number in {params['locale']!r}: {plain.short(gold if one is None else extracted)}"
         return f"{decimal_text(one)} expected, got {decimal_text(other)}"
 
-    return BoundMetric(name="locale_number", compare=compare, params=params, explain=explain)
+    canonical = None if rel or tolerance else _itself
+    return reading_metric("locale_number", read, agree, explain, params, canonical=canonical)
+
+
+def _itself(value: Hashable) -> Hashable:
+    return value
 
 
 # --- money
@@ -68,7 +78,7 @@ def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) ->
 class Money(NamedTuple):
     """An amount, and its currency (ISO 4217 where it is known, "" where there is none)."""
 
-    amount: Fraction
+    amount: Exact
     currency: str
 
 
@@ -78,8 +88,8 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
     def read(value: Json) -> Money | None:
         if not isinstance(value, str):
             amount = exactly(value)
-            return None if amount is None else Money(amount, default)
-        found = read_written(value.strip(), styles)
+            return None if amount is None else Money(exact(amount), default)
+        found = read_written(plain.fold(value), styles)
         if found is None:
             return None
         factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)
@@ -88,7 +98,7 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
             currency = currency_of(found.before, said or default)
             if said and currency != said:
                 return None  # "EUR 5 USD"
-        return None if factor is None or currency is None else Money(found.value * factor, currency)
+        return None if factor is None or currency is None else Money(exact(found.value * factor), currency)
 
     return read
 
@@ -106,16 +116,14 @@ def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
     del semantics
     read = _money_reader(params)
     rel, tolerance, strict = float(params["rel"]), float(params["abs"]), bool(params["require_currency"])
+    admits = within(rel, tolerance)
 
     def same_currency(one: Money, other: Money) -> bool:
         unsaid = not strict and not (one.currency and other.currency)
         return unsaid or one.currency == other.currency
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
-        return 1.0 if same_currency(one, other) and near_enough(one.amount, other.amount, rel, tolerance) else 0.0
+    def agree(gold: Money, extracted: Money) -> float:
+        return 1.0 if same_currency(gold, extracted) and admits(gold.amount, extracted.amount) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -125,7 +133,9 @@ def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
             return f"currency {one.currency or 'none'} expected, got {other.currency or 'none'}"
         return f"amount {decimal_text(one.amount)} expected, got {decimal_text(other.amount)}"
 
-    return BoundMetric(name="money", compare=compare, params=params, explain=explain)
+    # an amount without currency agrees with two that differ, so it takes `require_currency` to make an equality
+    canonical = _itself if strict and not (rel or tolerance) else None
+    return reading_metric("money", read, agree, explain, params, canonical=canonical)
 
 
 def _check_currency(value: Json) -> str | None:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
 
-Read = Callable[[Json], PartialDate | None]
+
+class _Day(NamedTuple):
+    """A date as it is compared: its known parts, largest first, its first day as a number, its time of day."""
+
+    known: tuple[int, ...]
+    number: int
+    time: datetime | None
+
+
+Read = Callable[[Json], _Day | None]
 _ORDERS = ("DMY", "MDY", "YMD")
 
 
@@ -22,7 +34,11 @@ def _reader(params: Mapping[str, Json]) -> Read:
     if order is not None:
         readers.append(lambda text: read_ordered(text, order))
 
-    def read(value: Json) -> PartialDate | None:
+    def read(value: Json) -> _Day | None:
+        found = parse(value)
+        return None if found is None else _Day(found.known, found.first_day.toordinal(), found.time)
+
+    def parse(value: Json) -> PartialDate | None:
         if isinstance(value, int) and not isinstance(value, bool) and 1000 <= value <= 9999:
             return PartialDate(value)
         if not isinstance(value, str) or len(value) > LONGEST:
@@ -38,26 +54,29 @@ def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMet
     read = _reader(params)
     partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
 
-    def agree(gold: PartialDate, extracted: PartialDate) -> bool:
+    def agree(gold: _Day, extracted: _Day) -> float:
+        return 1.0 if same(gold, extracted) else 0.0
+
+    def same(gold: _Day, extracted: _Day) -> bool:
         if times and (gold.time or extracted.time):
             return _same_moment(gold, extracted)
         one, other = gold.known, extracted.known
         if len(one) == len(other):
-            return one == other or (len(one) == 3 and abs((gold.first_day - extracted.first_day).days) <= days)
+            return one == other or (len(one) == 3 and abs(gold.number - extracted.number) <= days)
         shared = min(len(one), len(other))
         allowed = partial == "either" or (partial == "gold" and len(one) < len(other))
         return allowed and one[:shared] == other[:shared]
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
-        return 1.0 if agree(one, other) else 0.0
-
-    return BoundMetric(name="date", compare=compare, params=params, explain=_explain(read))
+    by_parts = partial == "strict" and not times and not days
+    canonical = _known if by_parts else None
+    return reading_metric("date", read, agree, _explain(read), params, canonical=canonical)
 
 
-def _same_moment(gold: PartialDate, extracted: PartialDate) -> bool:
+def _known(value: _Day) -> tuple[int, ...]:
+    return value.known
+
+
+def _same_moment(gold: _Day, extracted: _Day) -> bool:
     if gold.time is None or extracted.time is None:
         return False
     if (gold.time.tzinfo is None) is not (extracted.time.tzinfo is None):
@@ -75,17 +94,17 @@ def _explain(read: Read) -> Callable[[Json, Json], str]:
             return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"
         if one.known == other.known:
             return "times differ"
-        return f"{_text(one)} expected, got {_text(other)}" + (_days(one, other) if one.day and other.day else "")
+        return f"{_text(one)} expected, got {_text(other)}" + (_days(one, other) if len(one.known) == 3 else "")
 
     return explain
 
 
-def _days(gold: PartialDate, extracted: PartialDate) -> str:
-    days = (extracted.first_day - gold.first_day).days
+def _days(gold: _Day, extracted: _Day) -> str:
+    days = extracted.number - gold.number
     return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
-def _text(value: PartialDate) -> str:
+def _text(value: _Day) -> str:
     return "-".join(f"{part:02d}" for part in value.known)
 
 

@@ -6,8 +6,9 @@ does not stand before three digits. Guessing would turn 1.23 into 123.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
@@ -186,14 +187,35 @@ def exactly(value: Json) -> Fraction | None:
         return None
 
 
-def near_enough(gold: Fraction, extracted: Fraction, rel: float, tolerance: float) -> bool:
-    """Whether |gold - extracted| <= max(rel * |gold|, tolerance), exactly."""
-    return abs(gold - extracted) <= max(Fraction(rel) * abs(gold), Fraction(tolerance))
+class Exact(NamedTuple):
+    """A number, and the float nearest to it (infinite beyond floats), by which most pairs are told apart at once."""
+
+    value: Fraction
+    rough: float
 
 
-def decimal_text(value: Fraction) -> str:
-    """Return a fraction as a short decimal text for a reason."""
+def exact(value: Fraction) -> Exact:
+    """Return a number with its nearest float."""
     try:
-        return f"{float(value):.12g}"
+        return Exact(value, float(value))
     except OverflowError:
-        return "a number beyond floats"
+        return Exact(value, math.inf if value > 0 else -math.inf)
+
+
+def within(rel: float, tolerance: float) -> Callable[[Exact, Exact], bool]:
+    """Make the check |gold - extracted| <= max(rel * |gold|, tolerance), exactly."""
+    exact_rel, exact_tolerance = Fraction(rel), Fraction(tolerance)
+
+    def admits(gold: Exact, extracted: Exact) -> bool:
+        size = abs(gold.rough)
+        # the float's own error is far below 1e-9 of its size
+        if math.inf > abs(gold.rough - extracted.rough) > max(rel * size, tolerance) * (1 + 1e-9) + size * 1e-9:
+            return False
+        return abs(gold.value - extracted.value) <= max(exact_rel * abs(gold.value), exact_tolerance)
+
+    return admits
+
+
+def decimal_text(value: Exact) -> str:
+    """Return a number as a short decimal text for a reason."""
+    return "a number beyond floats" if math.isinf(value.rough) else f"{value.rough:.12g}"

@@ -9,7 +9,17 @@ from typing import NamedTuple
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.locales import LOCALE, decimal_text, exactly, near_enough, read_written, styles_of
+from pytest_extract.core.metrics.locales import (
+    LOCALE,
+    Exact,
+    decimal_text,
+    exact,
+    exactly,
+    read_written,
+    styles_of,
+    within,
+)
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit
 from pytest_extract.core.values import Json
 
@@ -17,7 +27,7 @@ from pytest_extract.core.values import Json
 class Quantity(NamedTuple):
     """A value in base units, and their powers."""
 
-    value: Fraction
+    value: Exact
     dimensions: Dimensions
 
 
@@ -26,13 +36,13 @@ def _reader(params: Mapping[str, Json]) -> Callable[[Json], Quantity | None]:
     default = read_unit(params["unit"] or "")
 
     def in_base(number: Fraction, unit: Unit | None) -> Quantity | None:
-        return None if unit is None else Quantity(number * unit.factor + unit.zero, unit.dimensions)
+        return None if unit is None else Quantity(exact(number * unit.factor + unit.zero), unit.dimensions)
 
     def read(value: Json) -> Quantity | None:
         if not isinstance(value, str):
             number = exactly(value)
             return None if number is None else in_base(number, default)
-        found = read_written(value.strip(), styles)
+        found = read_written(plain.fold(value), styles)
         if found is None or found.before:
             return None
         return in_base(found.value, read_unit(found.after) if found.after else default)
@@ -42,13 +52,10 @@ def _reader(params: Mapping[str, Json]) -> Callable[[Json], Quantity | None]:
 
 def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read, rel = _reader(params), float(params["rel"])
+    read, admits = _reader(params), within(float(params["rel"]), 0.0)
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
-        return 1.0 if one.dimensions == other.dimensions and near_enough(one.value, other.value, rel, 0) else 0.0
+    def agree(gold: Quantity, extracted: Quantity) -> float:
+        return 1.0 if gold.dimensions == extracted.dimensions and admits(gold.value, extracted.value) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -58,7 +65,7 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
             return "units of different kinds"
         return f"{decimal_text(one.value)} expected, got {decimal_text(other.value)} (both in SI base units)"
 
-    return BoundMetric(name="quantity", compare=compare, params=params, explain=explain)
+    return reading_metric("quantity", read, agree, explain, params)
 
 
 def _check_unit(value: Json) -> str | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.bags import Bag, bag_of, common
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
-
-Bag = Counter[Hashable]
 
 
 def _f1(common: int, gold: int, extracted: int) -> float:
@@ -55,8 +54,7 @@ def _reader(params: Mapping[str, Json], *, repeats: bool) -> Callable[[Json], Ba
         return folded(item) if isinstance(item, str) else plain.same_key(item)
 
     def read(value: Json) -> Bag:
-        bag: Bag = Counter(key(item) for item in _items(value, separator))
-        return bag if repeats else Counter(dict.fromkeys(bag, 1))
+        return bag_of(map(key, _items(value, separator)), repeats=repeats)
 
     return read
 
@@ -65,17 +63,17 @@ def _make(name: str, params: Mapping[str, Json], *, repeats: bool) -> BoundMetri
     read = _reader(params, repeats=repeats)
     measure = _MEASURES[params["measure"]]
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if not one and not other:
+    def agree(gold: Bag, extracted: Bag) -> float:
+        if not gold.size and not extracted.size:
             return 1.0
-        return measure((one & other).total(), one.total(), other.total())
+        return measure(common(gold, extracted), gold.size, extracted.size)
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
-        return f"{(one - other).total()} of {one.total()} items missing, {(other - one).total()} added"
+        found = common(one, other)
+        return f"{one.size - found} of {one.size} items missing, {other.size - found} added"
 
-    return BoundMetric(name=name, compare=compare, params=params, threshold=float(params["threshold"]), explain=explain)
+    return reading_metric(name, read, agree, explain, params, threshold=float(params["threshold"]))
 
 
 def _make_set(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:

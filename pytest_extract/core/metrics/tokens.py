@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.bags import Bag, bag_f1, bag_of, common
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
 
 _PUNCTUATION = re.compile(r"[^\w\s]")
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-
-
-def counter_f1(gold: Counter[str], extracted: Counter[str]) -> float:
-    """Return the F1 of two multisets: 2 * common / (size + size); both empty are equal."""
-    total = gold.total() + extracted.total()
-    return 2 * (gold & extracted).total() / total if total else 1.0
 
 
 def _token_text(value: Json) -> str:
@@ -39,21 +34,15 @@ def _make_token_f1(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
     del semantics
     articles, characters = bool(params["drop_articles"]), params["unit"] == "character"
 
-    def count(value: Json) -> Counter[str]:
-        return Counter(_tokens(value, articles=articles, characters=characters))
+    def count(value: Json) -> Bag:
+        return bag_of(_tokens(value, articles=articles, characters=characters))
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = count(gold), count(extracted)
-        lost, new = (one - other).total(), (other - one).total()
-        return f"{(one & other).total()} of {one.total()} tokens found, {lost} lost, {new} added"
+        found = common(one, other)
+        return f"{found} of {one.size} tokens found, {one.size - found} lost, {other.size - found} added"
 
-    return BoundMetric(
-        name="token_f1",
-        compare=lambda gold, extracted: counter_f1(count(gold), count(extracted)),
-        params=params,
-        threshold=float(params["threshold"]),
-        explain=explain,
-    )
+    return reading_metric("token_f1", count, bag_f1, explain, params, threshold=float(params["threshold"]))
 
 
 def _make_contains(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:

@@ -89,6 +89,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         runs=pairs.runs,
         noise=pairs.noise(),
         same_setup=same_setup(was, now),
+        replayed=now.replayed,
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,
     )

@@ -250,6 +250,9 @@ def _notes(comparison: Comparison) -> list[str]:
             )
         if not arm.compared and arm.of_kind(Change.NEW):
             notes.append(f"{_where(arm.after, 'no earlier result')}: nothing to compare it with yet")
+        if arm.compared and all(row.replayed for row in arm.compared):
+            what = _where(arm.label, "every output was replayed")
+            notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
         if arm.known:
             notes.append(f"{_where(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
     return notes

@@ -70,6 +70,15 @@ def test_a_replay_of_the_same_set_up_is_not_worse_however_small():
     assert found.effects[0].cases == 1
 
 
+def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():
+    replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(3)]
+    found = judge(snapshot(suite(3, GOOD)), snapshot(replayed), Rules()).verdict
+    assert found.answer is Answer.NOT_WORSE
+    assert any("replayed" in note for note in found.notes)
+    other_prompt = judge(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed)), Rules()).verdict
+    assert other_prompt.answer is Answer.CANNOT_TELL
+
+
 def test_cases_that_a_change_does_not_touch_do_not_vouch_for_those_that_it_does():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(100, GOOD)]
     touched = prompt_changed(run[:3]) + run[3:]

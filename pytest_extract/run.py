@@ -263,8 +263,9 @@ class _Asking:
 
 def _undecided(results: Sequence[FieldResult], judge: _Asking | None) -> str:
     """Say which comparisons nobody decided, and why, or that there is nobody."""
-    places = ", ".join(str(result.path) for result in results[:5])
-    more = f" and {len(results) - 5} more" if len(results) > 5 else ""
+    paths = list(dict.fromkeys(str(result.path) for result in results))
+    places = ", ".join(paths[:5])
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
     if judge is None:
         return f"{places}{more}: {NO_JUDGE}"
     said = dict.fromkeys(judge.reasons.get(str(result.path)) or result.reason or "no reason" for result in results)

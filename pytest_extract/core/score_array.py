@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -200,7 +200,7 @@ def _pairing(run: Run, array: Array, gold: list[Json], extracted: list[Json], pa
     return known
 
 
-def _without(pairing: Pairing, undone: Sequence[tuple[int, int]]) -> Pairing:
+def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:
     kept = tuple(pair for pair in pairing.pairs if pair not in undone)
     missing = tuple(sorted((*pairing.missing, *(i for i, _ in undone))))
     return Pairing(kept, missing, tuple(sorted((*pairing.extra, *(j for _, j in undone)))))
@@ -220,26 +220,73 @@ def _walk_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]], pa
 
 def _walk_pairs(
     run: Run, array: Array, lists: tuple[list[Json], list[Json]], pairing: Pairing, path: Path, at: Path | None
-) -> tuple[list[tuple[int, int]], float]:
+) -> tuple[set[tuple[int, int]], float]:
     """Score the pairs; return those that turned out to have nothing in common, and the sum of the others' scores."""
-    undo = array.align.mode in ("best_fit", "multiset")
     base = path if at is None else at
-    undone: list[tuple[int, int]] = []
+    undone: set[tuple[int, int]] = set()
     total = 0.0
-    for i, j in pairing.pairs:
-        mark = _mark(run)
-        where = None if i == j and at is None else (*base, j)
-        run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
-        if run.flaws == mark.flaws:
-            total += 1.0
+    for pairs in _runs(array, lists, pairing.pairs):
+        if len(pairs) > 1 and _keep_run(run, array, lists, pairs, path, at):
+            total += len(pairs)
             continue
-        leaves = run.leaves[mark.leaves :]
-        score = pair_number(run, sums(leaves))
-        if undo and score == 0.0 and all(leaf.status is not Status.JUDGE_ERROR for leaf in leaves):
-            _take_back(run, mark)
-            undone.append((i, j))
-        total += score
+        for i, j in pairs:
+            mark = _mark(run)
+            where = None if i == j and at is None else (*base, j)
+            run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
+            score = 1.0 if run.flaws == mark.flaws else _judge_pair(run, array, mark)
+            if score is None:
+                _take_back(run, mark)
+                undone.add((i, j))
+            else:
+                total += score
     return undone, total
+
+
+def _judge_pair(run: Run, array: Array, mark: _Mark) -> float | None:
+    """Return the score of the pair that was walked since `mark`; None for one that best fit had better left apart."""
+    leaves = run.leaves[mark.leaves :]
+    score = pair_number(run, sums(leaves))
+    apart = score == 0.0 and array.align.mode in ("best_fit", "multiset")
+    return None if apart and all(leaf.status is not Status.JUDGE_ERROR for leaf in leaves) else score
+
+
+def _runs(
+    array: Array, lists: tuple[list[Json], list[Json]], pairs: tuple[tuple[int, int], ...]
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Cut the pairs into runs: rows of scalars that follow each other on both sides and look equal, or one pair."""
+    gold, extracted = lists
+    start, size = 0, len(pairs)
+    items = array.items
+    flat = type(items) is Object and items.bulk is not None and not array.prefix
+    while start < size:
+        end = start + 1
+        if flat:
+            (i, j), last = pairs[start], start
+            while last < size and pairs[last] == (i, j) and alike(gold[i], extracted[j]):
+                i, j, last = i + 1, j + 1, last + 1
+            end = max(last, end)
+        yield pairs[start:end]
+        start = end
+
+
+def _keep_run(
+    run: Run,
+    array: Array,
+    lists: tuple[list[Json], list[Json]],
+    pairs: tuple[tuple[int, int], ...],
+    path: Path,
+    at: Path | None,
+) -> bool:
+    """Score a run of rows that look equal all at once."""
+    (i, j), size, items = pairs[0], len(pairs), array.items
+    if type(items) is not Object:
+        return False
+    width = len(items.places.names)
+    places = items.places.table(path, i + size)[i * width :]
+    wheres = None
+    if i != j or at is not None:
+        wheres = items.places.table(path if at is None else at, j + size)[j * width :]
+    return keep_equal(run, items, lists[0][i : i + size], lists[1][j : j + size], places, wheres)
 
 
 def pair_number(run: Run, sums: PairScore) -> float:

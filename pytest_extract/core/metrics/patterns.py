@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from typing import NamedTuple
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.linear_regex import LONGEST_TEXT, compile_linear
+from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
 
 
@@ -16,13 +18,22 @@ def _make_regex(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
     compiled = compile_linear(params["pattern"], ignore_case=bool(params["ignore_case"]))
     matches = compiled.search if params["search"] else compiled.fullmatch
 
-    def compare(gold: Json, extracted: Json) -> float:
-        if plain.text_key(gold) == plain.text_key(extracted):
-            return 1.0
-        fits = isinstance(extracted, str) and len(extracted) <= LONGEST_TEXT and matches(extracted)
-        return 1.0 if fits else 0.0
+    def read(value: Json) -> _Read:
+        fits = isinstance(value, str) and len(value) <= LONGEST_TEXT and matches(value)
+        return _Read(plain.text_key(value), fits)
 
-    return BoundMetric(name="regex", compare=compare, params=params, explain=_explain(str(params["pattern"])))
+    return reading_metric("regex", read, _agree, _explain(str(params["pattern"])), params)
+
+
+class _Read(NamedTuple):
+    """A value by its text, and whether it matches the pattern."""
+
+    key: Hashable
+    fits: bool
+
+
+def _agree(gold: _Read, extracted: _Read) -> float:
+    return 1.0 if extracted.fits or gold.key == extracted.key else 0.0
 
 
 def _explain(pattern: str) -> Callable[[Json, Json], str]:

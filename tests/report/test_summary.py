@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
+from pytest_extract.report.lines import text_of
+from pytest_extract.report.summary import (
+    Forecast,
+    JudgeSpending,
+    Spending,
+    forecast_lines,
+    measure_means,
+    summary_lines,
+)
+
+
+def leaf(pattern: str, status: str, score: float = 0.0) -> dict[str, Any]:
+    return {"path": pattern, "pattern": pattern, "metric": "text", "status": status, "score": score, "gold": 1}
+
+
+def attempt(pass_rate: float = 1.0, *leaves: dict[str, Any], **keys: Any) -> Attempt:
+    outcome = keys.pop("outcome", Outcome.PASSED if pass_rate == 1 else Outcome.FAILED)
+    failure = keys.pop("failure", None)
+    score = {
+        "measures": {"pass_rate": pass_rate, "f1": pass_rate},
+        "leaves": list(leaves),
+        "fields": [],
+        "failure": failure and {"kind": failure},
+    }
+    return Attempt(index=0, outcome=outcome, score=score, **keys)
+
+
+def case(name: str, *attempts: Attempt, **keys: Any) -> CaseResult:
+    outcome = attempts[0].outcome if attempts else Outcome.NOT_RUN
+    base = {"nodeid": f"{name}.extract.yaml::{name}", "case_id": name, "file": "f", "arm": Arm(), "outcome": outcome}
+    return CaseResult(attempts=attempts, **{**base, **keys})
+
+
+def told(*results: CaseResult, **how: Any) -> list[str]:
+    return [text_of(each) for each in summary_lines(results, **how)]
+
+
+def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
+    broken = Attempt(index=0, outcome=Outcome.BROKEN, error="ValueError: down")
+    lines = told(
+        case("a", attempt(1.0)),
+        case("b", attempt(0.5)),
+        case("c", broken, why="ValueError: down"),
+        case("d", why="the budget is spent"),
+    )
+    assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; pass_rate 0.75; f1 0.75"
+    assert "broken: 1 case: ValueError: down" in lines
+    assert "not run: 1 case: the budget is spent" in lines
+
+
+def test_a_case_s_repeats_count_as_one_case() -> None:
+    results = [case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))]
+    assert measure_means(results, ["pass_rate", "none"]) == {"pass_rate": 0.75}
+
+
+def test_a_judged_out_repeat_is_in_no_measure() -> None:
+    results = [case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))]
+    assert measure_means(results, ["pass_rate"]) == {"pass_rate": 1.0}
+
+
+def test_worst_fields_stand_first_over_all_cases() -> None:
+    lines = told(
+        case("a", attempt(0.5, leaf("x", "mismatch", 0.9), leaf("y", "omission"), leaf("z", "match", 1.0))),
+        case("b", attempt(0.5, leaf("x", "match", 1.0), leaf("y", "hallucination"), leaf("z", "match", 1.0))),
+        case("c", attempt(0.0, leaf("y", "omission"), failure="no_json")),
+        case("d", attempt(0.5, leaf("known", "mismatch")), known=("known",)),
+    )
+    start = lines.index("worst fields")
+    assert lines[start + 1 : start + 3] == [
+        "  y  2 of 2 wrong (100 %) in 2 cases: 1 omission, 1 hallucination",
+        "  x  1 of 2 wrong (50 %) in 1 case: 1 mismatch",
+    ]
+    assert "unusable outputs: 1 no_json" in lines
+    assert not any(line.startswith(("  z", "  known")) for line in lines)
+
+
+@pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])
+def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
+    lines = told(case("a", attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))), verbosity=verbosity)
+    assert sum(line.startswith("  f") for line in lines) == shown
+    assert ("  … 5 more fields (-vv shows all)" in lines) == (shown == 10)
+
+
+def test_a_line_per_arm() -> None:
+    lines = told(
+        case("a", attempt(1.0, cost_usd=0.5), arm=Arm(model="m")),
+        case("a", attempt(0.5), arm=Arm(model="n")),
+        case("b", attempt(0.0), arm=Arm(model="n")),
+    )
+    assert [line.split() for line in lines[1:4]] == [
+        ["cases", "passed", "failed", "broken", "not", "run", "pass_rate", "f1", "cost"],
+        ["m", "1", "1", "0", "0", "0", "1", "1", "$0.5000"],
+        ["n", "2", "0", "2", "0", "0", "0.25", "0.25", "unknown"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "line"),
+    [
+        pytest.param(
+            [{"cost_usd": 0.5, "usage": Usage(prompt_tokens=1000, completion_tokens=20)}],
+            "tokens: 1,000 in, 20 out; cost: $0.5000",
+            id="priced",
+        ),
+        pytest.param(
+            [{"cost_usd": 0.5}, {}], "cost: $0.5000 (1 call without a known price not counted)", id="partly-priced"
+        ),
+        pytest.param(
+            [{"usage": Usage(prompt_tokens=5)}],
+            "tokens: 5 in, 0 out; cost: unknown, no call has a known price",
+            id="unpriced",
+        ),
+        pytest.param(
+            [{"cost_usd": 0.5, "recorded": True}], "1 output recorded earlier, nothing spent on them now", id="recorded"
+        ),
+        pytest.param([{"cost_usd": 0.0}], "cost: $0.0000", id="free"),
+    ],
+)
+def test_money(attempts: list[dict[str, Any]], line: str) -> None:
+    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts)))
+
+
+def test_an_unknown_cost_is_never_counted_as_free() -> None:
+    spent = Spending.of([case("a", attempt(1.0), attempt(1.0))])
+    assert (spent.calls, spent.unpriced, spent.cost_text) == (2, 2, "unknown")
+
+
+def test_what_the_judge_cost() -> None:
+    judge = JudgeSpending(calls=2, cost_usd=0.01, tokens=300) + JudgeSpending(calls=1, cost_usd=0.01, tokens=5)
+    assert "judge: 3 calls, 305 tokens, cost: $0.0200" in told(case("a", attempt()), judge=judge)
+    assert "judge: 1 call, 0 tokens, cost: unknown" in told(
+        case("a", attempt()), judge=JudgeSpending(calls=2, unpriced=2) - JudgeSpending(calls=1, unpriced=1)
+    )
+
+
+def test_the_slowest_calls() -> None:
+    results = [case(name, attempt(1.0, latency_s=seconds)) for name, seconds in zip("abcd", (1, 4, 3, 2), strict=True)]
+    assert told(*results)[-1] == "slowest: b 4.0 s, c 3.0 s, d 2.0 s"
+
+
+def test_hostile_names_are_escaped() -> None:
+    text = "\n".join(told(case("a\x1b[31m", attempt(0.5, leaf("x\x1b[31m", "mismatch"), latency_s=5), why="\x07")))
+    assert "\x1b" not in text
+    assert "\\x1b" in text
+
+
+@pytest.mark.parametrize(
+    ("forecasts", "lines"),
+    [
+        pytest.param(
+            [Forecast(calls=2, recorded=1, cost_usd=0.5), Forecast(calls=1, recorded=0, cost_usd=0.25)],
+            ["2 cases: 3 calls, 1 recorded", "cost: about $0.7500"],
+            id="priced",
+        ),
+        pytest.param(
+            [Forecast(calls=2, recorded=0, cost_usd=None)],
+            ["1 case: 2 calls, 0 recorded", "2 calls without a known price, not counted"],
+            id="unpriced",
+        ),
+        pytest.param(
+            [Forecast(calls=0, recorded=3, cost_usd=0.0)],
+            ["1 case: 0 calls, 3 recorded", "cost: about $0.0000"],
+            id="all-recorded",
+        ),
+    ],
+)
+def test_forecast(forecasts: list[Forecast], lines: list[str]) -> None:
+    assert [text_of(each) for each in forecast_lines(forecasts)] == lines

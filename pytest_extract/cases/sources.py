@@ -90,7 +90,8 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it."""
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:  # noqa: PTH123 - see `Source.folder`
+            data = file.read()
     except OSError as error:
         raise CaseFileError(f"cannot be read: {error.strerror or error}", path=path) from None
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

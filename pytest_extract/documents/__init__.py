@@ -69,14 +69,29 @@ class Document:
     ) -> None:
         if (path is None) == (text is None):
             raise TypeError("a document has either a path or a text")
-        self.path: Final = None if path is None else Path(path)
         self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
+        self._place = path
         self._inline = text
-        self._read: dict[str, Any] = {}
-        self._lock = threading.RLock()
+        self._read: dict[
+            str, Any
+        ] = {}  # ten thousand documents wait in a collection: what is not asked for costs nothing
+
+    @property
+    def path(self) -> Path | None:
+        """The file, None for an inline text."""
+        if self._place is not None and not isinstance(self._place, Path):
+            self._place = Path(self._place)
+        return self._place
 
     def __repr__(self) -> str:
         return f"Document({str(self.path)!r})" if self.path is not None else f"Document(text={self._inline!r:.40})"
+
+    @property
+    def _lock(self) -> Any:
+        lock = self._read.get("lock")
+        return (
+            self._read.setdefault("lock", threading.RLock()) if lock is None else lock
+        )  # one wins, also among threads
 
     def _once(self, name: str, read: Callable[[], T]) -> T:
         with self._lock:

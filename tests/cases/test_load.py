@@ -312,12 +312,19 @@ def test_a_file_that_changed_is_read_again(folder):
 
 
 def test_no_document_is_opened(folder, monkeypatch):
-    opened = []
-    read_bytes = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: opened.append(path.name) or read_bytes(path))
+    opened: list[str] = []
+
+    def noted(path, *rest, **how):
+        opened.append(Path(path).name)
+        return real(path, *rest, **how)
+
+    real = open
+    for module in ("builtins", "io"):
+        monkeypatch.setattr(f"{module}.open", noted)
     (case,) = _load(folder, "document: acme.txt\nschema: invoice.schema.json\ngold: acme.gold.json\n")
-    assert sorted(opened) == ["acme.extract.yaml", "acme.gold.json", "invoice.schema.json"]
+    assert sorted(set(opened)) == ["acme.extract.yaml", "acme.gold.json", "invoice.schema.json"]
     assert case.document.text == "Invoice"
+    assert opened[-1] == "acme.txt"
 
 
 def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(folder):

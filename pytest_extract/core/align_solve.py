@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from heapq import nlargest
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_extract.core import align_numpy, align_pure
@@ -65,14 +67,23 @@ def _refine(
 ) -> Assignment:
     """Replace upper bounds by scores until an assignment holds none: then none can be better.
 
-    Only pairs that are best by their bounds are scored, a small part of all.
+    Only pairs that are best by their bounds are scored, a small part of all. A row that was disappointed scores twice
+    as many of its best pairs next time.
     """
-    scored: set[tuple[int, int]] = set()
+    scored: defaultdict[int, set[int]] = defaultdict(set)
     while True:
-        bounds = [(i, j) for i, j in found.pairs if (i, j) not in scored and scores[i][j] > 0]
+        bounds = [(i, j) for i, j in found.pairs if j not in scored[i] and scores[i][j] > 0]
         if not bounds:
             return found
         for i, j in bounds:
-            scores[i][j] = score_of(problem, rows[i], columns[j])
-        scored.update(bounds)
+            for other in (j, *_best_bounds(scores[i], scored[i], len(scored[i]))):
+                scores[i][other] = score_of(problem, rows[i], columns[other])
+                scored[i].add(other)
         found = best_assignment(scores, potentials=potentials)
+
+
+def _best_bounds(row: Any, scored: set[int], count: int) -> list[int]:
+    if not count:
+        return []
+    cells = list(row)
+    return nlargest(count, (place for place in range(len(cells)) if place not in scored), key=cells.__getitem__)

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.loaded import load_everything
+
+load_everything()
+
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {

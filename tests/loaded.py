@@ -1,7 +1,7 @@
-"""Sessions inside a session: pytest's `pytester` forgets every module that an inner run has imported.
+"""For in-process inner sessions: pytest's `pytester` forgets every module that an inner run has imported.
 
 Imported once more by the next inner run, half of a package would hold classes of the first import, and parts written in
-C (yaml, numpy) cannot be loaded twice. So where `pytester` is in use, all that a case may need is loaded beforehand.
+C (yaml, numpy) cannot be loaded twice. So all that a case may need is loaded before the first of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from typing import Final
 
 COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize", "lxml.html")
-"""What we use that has parts in C or Rust; the last five may be missing."""
+"""What the package uses that has parts in C or Rust; the last five may be missing."""
 
 
 def load_everything() -> None:

@@ -1,0 +1,131 @@
+"""--extract-base-ref and --extract-changed: another git revision as an arm, or as what tells which cases to call."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+CONFTEST = """
+import pytest
+from pathlib import Path
+
+LOG = Path(__file__).parent / "log"
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document, prompt, schema, case):
+        with LOG.open("a") as log:
+            log.write(case.id + "\\n")
+        label = prompt.strip()
+        return {"n": int(document.text), "title": schema["title"], "label": label}
+    return extract
+"""
+
+
+def git(path, *arguments):
+    who = ("-c", "user.email=dev@example.org", "-c", "user.name=dev", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *who, *arguments], cwd=path, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(pytester):
+    """A repository with three cases: two in a file with prompt a, one in a dataset with prompt b."""
+    path = pytester.path
+    pytester.makeconftest(CONFTEST)
+    properties = {"n": {"type": "integer"}, "title": {"type": "string"}, "label": {"type": "string"}}
+    (path / "s.json").write_text(json.dumps({"title": "T", "type": "object", "properties": properties}))
+    (path / "a.md").write_text("one\n")
+    (path / "b.md").write_text("one\n")
+    gold = {"title": "T", "label": "one"}
+    cases = [{"id": f"a{n}", "text": str(n), "gold": {**gold, "n": n}} for n in (1, 2)]
+    (path / "a.extract.yaml").write_text(
+        json.dumps({"defaults": {"schema": "s.json", "prompt": "a.md"}, "cases": cases})
+    )
+    (path / "b.jsonl").write_text(json.dumps({"id": "b1", "text": "1", "gold": {**gold, "n": 1}}) + "\n")
+    defaults = {"schema": "s.json", "prompt": "b.md"}
+    (path / "b.extract.yaml").write_text(json.dumps({"dataset": "b.jsonl", "defaults": defaults}))
+    (path / ".gitignore").write_text("log\nextract-recordings\n__pycache__\n.pytest_cache\n")
+    git(path, "init", "-q")
+    git(path, "add", ".")
+    git(path, "commit", "-qm", "first")
+    return path
+
+
+def called(path):
+    log = path / "log"
+    names = sorted(log.read_text().split()) if log.exists() else []
+    log.unlink(missing_ok=True)
+    return names
+
+
+def test_the_other_revision_runs_with_its_own_prompt_and_schema(pytester, repository):
+    (repository / "a.md").write_text("two\n")
+    result = pytester.runpytest_subprocess("--extract-base-ref=HEAD", "--extract-gate=none", "-v", "--tb=no")
+    result.stdout.fnmatch_lines_random(
+        ["*::a1[[]HEAD[]] PASSED*", "*::a1 BELOW*", "*::b1[[]HEAD[]] PASSED*", "*::b1 PASSED*"]
+    )
+    result.stdout.fnmatch_lines(["*[[]HEAD -> now[]] 3 cases*"])
+    result.stdout.fnmatch_lines(['*a.extract.yaml::a1 label: "one" -> "two"*'])
+
+
+def test_a_hard_rule_gates_the_work_tree_against_the_revision(pytester, repository):
+    arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-rule=max_broken=0")
+    assert pytester.runpytest_subprocess(*arguments).ret == 0
+    (repository / "a.md").write_text("two\n")
+    assert pytester.runpytest_subprocess(*arguments).ret == 1
+
+
+def test_a_case_that_the_revision_does_not_have_runs_once(pytester, repository):
+    text = (repository / "b.jsonl").read_text()
+    (repository / "b.jsonl").write_text(text + text.replace("b1", "b2"))
+    result = pytester.runpytest_subprocess("--extract-base-ref=HEAD", "--collect-only", "-q")
+    assert [line for line in result.outlines if "::b" in line] == [
+        "b.extract.yaml::b1[HEAD]", "b.extract.yaml::b1", "b.extract.yaml::b2",
+    ]  # fmt: skip
+
+
+def test_only_what_changed_is_called_and_the_rest_replayed(pytester, repository):
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    assert called(repository) == ["a1", "a2", "b1"]
+    (repository / "b.md").write_text("one \n")
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result.assert_outcomes(passed=3)
+    assert called(repository) == ["b1"]
+    result.stdout.fnmatch_lines(
+        ["changed since HEAD: 1 of 3 cases called, the others replayed", "  b.extract.yaml::b1: prompt changed (b.md)"]
+    )
+
+
+def test_a_change_of_the_extractor_calls_all(pytester, repository):
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    conftest = repository / "conftest.py"
+    conftest.write_text(conftest.read_text() + "\n# tuned\n")
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    assert called(repository) == ["a1", "a2", "b1"]
+    result.stdout.fnmatch_lines(["*3 of 3 cases called*", "*extractor changed (conftest.py)*"])
+
+
+def test_another_gold_costs_no_call(pytester, repository):
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    (repository / "b.jsonl").write_text((repository / "b.jsonl").read_text().replace("one", "uno"))
+    pytester.runpytest_subprocess("--extract-changed=HEAD").assert_outcomes(passed=2, failed=1)
+    assert called(repository) == []
+
+
+def test_what_was_never_recorded_is_broken_and_says_how_to_record(pytester, repository):
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    assert called(repository) == []
+    result.stdout.fnmatch_lines(["*--extract-record=once*"])
+    assert result.ret == 1
+
+
+@pytest.mark.parametrize("option", ["--extract-changed", "--extract-base-ref"])
+def test_a_revision_that_is_not_there_is_told_first(pytester, repository, option):
+    result = pytester.runpytest_subprocess(f"{option}=nowhere")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no git revision 'nowhere'*"])
+    assert called(repository) == []

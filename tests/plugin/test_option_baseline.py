@@ -1,0 +1,174 @@
+"""--extract-baseline, --extract-update-baseline, --extract-gate=regression, --extract-rule, --extract-aa."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+CONFTEST = """
+import json, pytest
+from pathlib import Path
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document, case):
+        wrong = json.loads((Path(__file__).parent / "wrong.json").read_text())
+        gold = json.loads(document.text)
+        if gold["n"] in wrong.get("down", []):
+            raise ConnectionError("the model is down")
+        return {**gold, "total": -1} if gold["n"] in wrong.get("total", []) else gold
+    return extract
+"""
+SCHEMA = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "total": {"type": "number"}, "name": {"type": "string"}},
+}
+
+
+@pytest.fixture
+def suite(pytester, monkeypatch):
+    """Write `count` cases; returns a function that runs them while the named fields are wrong."""
+    for name in ("CI", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def write(count):
+        pytester.makeconftest(CONFTEST)
+        golds = [{"n": index, "total": index * 2.5, "name": f"case {index}"} for index in range(count)]
+        cases = [{"id": f"c{gold['n']}", "text": json.dumps(gold), "gold": gold} for gold in golds]
+        content = {"defaults": {"schema": SCHEMA}, "cases": cases}
+        (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+
+        def run(*arguments, **wrong):
+            (pytester.path / "wrong.json").write_text(json.dumps(wrong))
+            return pytester.runpytest_subprocess("--extract-baseline=base.json", *arguments)
+
+        return run
+
+    return write
+
+
+UPDATE = "--extract-update-baseline"
+GATE = "--extract-gate=regression"
+
+
+def test_a_run_as_good_as_its_baseline_is_green(pytester, suite):
+    run = suite(40)
+    written = run(UPDATE, total=[3])
+    written.stdout.fnmatch_lines(["baseline written: *base.json (40 cases)"])
+    same = run(GATE, total=[3])
+    assert same.ret == 0  # c3 is below its thresholds, and was before
+    same.stdout.fnmatch_lines(["regression gate: *", "*40 cases, 120 fields compared (*"])
+    same.stdout.no_fnmatch_line("*broken (*")
+
+
+@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+def test_a_field_that_got_worse_beyond_noise_turns_the_run_red(pytester, suite, xdist):
+    run = suite(20)
+    assert run(UPDATE).ret == 0
+    worse = run(GATE, *xdist, total=list(range(12)))
+    assert worse.ret == pytest.ExitCode.TESTS_FAILED
+    worse.stdout.fnmatch_lines(["regression gate: worse", "*total: 12 broken, 0 fixed*"])
+
+
+def test_without_the_gate_a_baseline_only_reports(pytester, suite):
+    run = suite(20)
+    run(UPDATE)
+    told = run("--extract-gate=none", total=list(range(12)))
+    assert told.ret == 0
+    told.stdout.fnmatch_lines(["regression gate: worse"])
+
+
+@pytest.mark.parametrize(("inconclusive", "status"), [("pass", 0), ("warn", 0), ("fail", 1)])
+def test_three_cases_cannot_tell(pytester, suite, inconclusive, status):
+    run = suite(3)
+    run(UPDATE)
+    result = run(GATE, f"--extract-inconclusive={inconclusive}", total=[0])
+    assert result.ret == status
+    result.stdout.fnmatch_lines(["regression gate: cannot tell", "*more cases*"])
+
+
+def test_a_hard_rule_needs_no_statistics(pytester, suite):
+    run = suite(3)
+    run(UPDATE)
+    assert run(GATE, "--extract-rule=max_broken=1", total=[0]).ret == 0
+    assert run(GATE, "--extract-rule=max_broken=0", total=[0]).ret == 1
+
+
+def test_an_outage_is_broken_and_no_regression(pytester, suite):
+    run = suite(20)
+    run(UPDATE)
+    result = run(GATE, "--tb=no", down=[1])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # the broken case, which says so itself
+    result.stdout.fnmatch_lines(["BROKEN *::c1 - *"])
+    result.stdout.no_fnmatch_line("regression gate: worse")
+
+
+def test_a_gate_that_compared_nothing_is_not_green(pytester, suite):
+    run = suite(2)
+    run(UPDATE)
+    (pytester.path / "all.extract.yaml").rename(pytester.path / "other.extract.yaml")
+    text = (pytester.path / "other.extract.yaml").read_text().replace('"c0"', '"x0"').replace('"c1"', '"x1"')
+    (pytester.path / "other.extract.yaml").write_text(text)
+    result = run(GATE)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_only_selected_cases_are_replaced_and_gone_ones_dropped(pytester, suite):
+    run = suite(4)
+    run(UPDATE)
+    content = json.loads((pytester.path / "all.extract.yaml").read_text())
+    content["cases"].pop()
+    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+    run(UPDATE, "-k", "c0", total=[0, 1]).stdout.fnmatch_lines(["*1 case dropped that no longer exist*"])
+    cases = json.loads((pytester.path / "base.json").read_text())["cases"]
+    assert sorted(cases) == ["all.extract.yaml::c0", "all.extract.yaml::c1", "all.extract.yaml::c2"]
+    assert list(cases["all.extract.yaml::c0"][""]["failing"]) == ["total"]
+    assert cases["all.extract.yaml::c1"][""]["failing"] == {}
+
+
+def test_a_run_that_did_not_complete_writes_no_baseline(pytester, suite):
+    run = suite(4)
+    result = run(UPDATE, "-x", total=[0])
+    result.stdout.fnmatch_lines(["baseline not written: the run did not complete*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert not (pytester.path / "base.json").exists()
+
+
+def test_ci_writes_no_baseline_unless_forced(pytester, suite, monkeypatch):
+    run = suite(2)
+    monkeypatch.setenv("CI", "true")
+    refused = run(UPDATE)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*a baseline is not written in CI*--extract-force*"])
+    assert run(UPDATE, "--extract-force").ret == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((GATE,), "*base.json: no such baseline; write one with --extract-update-baseline*"),
+        (("--extract-rule=max_brokn=0",), "*did you mean 'max_broken'*"),
+        (("--extract-rule=alpha=2",), "*alpha must be above 0 and below 1*"),
+        (("--extract-aa=1",), "*--extract-aa*2 or more*"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, message):
+    result = suite(1)(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_gate_without_anything_to_compare_with_is_an_error(pytester, suite):
+    suite(1)
+    result = pytester.runpytest_subprocess(GATE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*needs something to compare with: --extract-baseline=FILE*"])
+
+
+def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suite):
+    run = suite(5)
+    result = run(UPDATE)
+    result = pytester.runpytest_subprocess("--extract-aa=3")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["A/A: 3 runs of the same: 0 of 6 comparisons said worse*", "*every field came out*"])

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.measures.sob import sob_measures
+from pytest_extract.core.validate import Validator
 from tests.core.metrics.helpers import bound
+from tests.strategies import scalars
 
 
 @pytest.mark.parametrize(
@@ -127,3 +130,9 @@ def test_instructions_reach_the_judge():
     assert metric.judged
     assert metric.instructions == "Is the gold value the extracted value? Answer as the answer.\nIgnore titles."
     assert bound("array_llm").aligns
+
+
+@given(gold=scalars | st.text("a the.-X", max_size=20), extracted=scalars | st.text("a the.-X", max_size=20))
+def test_token_f1_is_the_faithfulness_of_a_single_leaf(gold, extracted):
+    measures = sob_measures({"leaf": gold}, {"leaf": extracted}, Validator({"type": "object"}))
+    assert bound("token_f1").compare(gold, extracted) == pytest.approx(measures["faithfulness"], abs=1e-12)

@@ -25,13 +25,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks'
     add_options(parser)
 
 
-def pytest_plugin_registered(plugin_name: str) -> None:  # noqa: D103
-    if plugin_name == "pytester":
-        from pytest_extract.plugin.nested import load_everything
-
-        load_everything()
-
-
 def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     from pytest_extract.plugin.options import SETTINGS, settings_from
 

@@ -16,7 +16,6 @@ from pytest_extract.core.plan_nodes import (
     Object,
     Plan,
     Skip,
-    is_plain,
 )
 from pytest_extract.core.schema import SchemaNode
 from pytest_extract.core.schema_config import Annotation
@@ -50,7 +49,6 @@ def array_plan(
     places, items = builder.items(listed, pattern, inside=inside)
     judging = aligning[0] if aligning else _default_judge(builder, said)
     align = _align(builder, said, items, judging, tuple_like=bool(places))
-    plain = is_plain(items) and all(map(is_plain, places))
     return Array(
         pattern=pattern,
         items=items,
@@ -61,13 +59,12 @@ def array_plan(
         field=not inside,
         empty_absent=builder.semantics.nulls == "absent" and not (builder.published and node.via_union),
         wrap=builder.published and node.via_union and bool(aligning),
-        plain=plain,
-        equal_first=plain and _equal_first(builder, align),
+        equal_first=_equal_first(builder, align),
     )
 
 
 def _equal_first(builder: Builder, align: Align) -> bool:
-    """Whether lists that look equal are paired row by row.
+    """Whether lists that look equal are tried row by row: no pairing beats one of nothing but matches.
 
     Not where a judge or a project's aligner pairs (a look tells 0 and 0.0 not apart), nor by key under
     struct-extract-eval, which leaves rows with unusable keys unpaired.

@@ -189,8 +189,7 @@ class Array:
     result: the array's own result, None where its rows speak for themselves.
     checks: further metrics that compare the two lists as one value.
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
-    plain: every check below gives 1.0 for equal values, so equal rows fit each other best.
-    equal_first: whether lists that look equal are paired row by row without more ado.
+    equal_first: whether lists that look equal are tried row by row before anything else.
     """
 
     pattern: str
@@ -202,7 +201,6 @@ class Array:
     field: bool = True
     empty_absent: bool = True
     wrap: bool = False
-    plain: bool = True
     equal_first: bool = True
     skipped: bool = False
 
@@ -253,24 +251,3 @@ class Program:
     judged: bool
     posts: tuple[Callable[..., Any], ...] = ()
     fits: Callable[[SchemaNode, Json], bool]
-
-
-def is_plain(plan: Plan) -> bool:
-    """Whether equal values score 1.0 everywhere below: no metric that looks away from gold, nothing recursive."""
-    match plan:
-        case Leaf():
-            every = plan.checks if plan.by_type is None else sum(plan.by_type.values(), plan.checks)
-            return all(check.fast and check.batch is None for check in every)
-        case Skip():
-            return True
-        case Object():
-            below = [entry.plan for entry in plan.entries] + [child for _, child in plan.patterns]
-            if plan.other is not None:
-                below.append(plan.other)
-            return not plan.groups and not plan.checks and all(map(is_plain, below))
-        case Array():
-            return not plan.checks and plan.plain
-        case Choice():
-            return all(is_plain(branch) for _, branch in plan.branches)
-        case Lazy():
-            return False

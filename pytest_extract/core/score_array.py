@@ -151,7 +151,8 @@ def _equal_rows(run: Run, array: Array, lists: tuple[Json, Json], path: Path, at
         wheres = None if at is None else items.places.table(at, size)
         table = keep_equal(run, items, lists[0], lists[1], items.places.table(path, size), wheres)
     if not table:
-        if not alike(*lists):
+        # a list that was tried before, inside a row that is walked again, is known to be unlike
+        if (id(array), *map(id, lists)) in run.pairings or not alike(*lists):
             return False
         mark = _mark(run)
         _walk_equal(run, array, lists, path, at)

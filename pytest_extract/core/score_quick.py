@@ -32,7 +32,7 @@ def quick_pairing(run: Run, array: Array, gold: Sequence[Json], extracted: Seque
     of them, and one of them with a row of the other side; where both together are no more than is lost, nothing is.
     """
     items = array.items
-    if not isinstance(items, Object) or items.bulk is None or not array.plain or run.f1 or not run.absent:
+    if not isinstance(items, Object) or items.bulk is None or run.f1 or not run.absent:
         return None
     try:
         ours, theirs = _laid_out(items, items.bulk, gold), _laid_out(items, items.bulk, extracted)

@@ -397,6 +397,15 @@ def test_nested_alignments_do_not_multiply():
     assert compile_schema(schema).score(gold, extracted, gates={"schema": False}).leaves
 
 
+def test_a_difference_deep_inside_is_not_looked_for_twice_a_level():
+    gold, extracted, items = 1, True, {"type": "integer"}
+    for _ in range(60):
+        gold, extracted, items = [gold], [extracted], {"type": "array", "items": items}
+    for schema in (items, {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}}):
+        score = compile_schema(schema).score(gold, extracted, gates={"schema": False})
+        assert {str(leaf.status) for leaf in score.leaves} == {"omission", "hallucination"}
+
+
 def test_a_document_is_not_changed_by_scoring():
     gold, extracted = {"rows": [{"a": "1"}]}, {"rows": [{"a": "2"}, {"a": "1"}]}
     kept = repr((gold, extracted))

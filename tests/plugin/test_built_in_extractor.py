@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_extract.llm import load_litellm
+from tests.llm_server import (
+    MODEL,
+    LlmServer,
+    answer,
+    context_length,
+    empty,
+    failed,
+    llm_server,
+    refused,
+    truncated,
+)
+from tests.plugin.conftest import GOLD
+
+__all__ = ["llm_server"]
+load_litellm()  # once, not in every inner run
+Write = Callable[..., None]
+
+
+@pytest.mark.parametrize(
+    ("reply", "outcome", "text"),
+    [
+        pytest.param(answer(json.dumps(GOLD)), "passed", "tokens: 11 in, 7 out; cost: *", id="good"),
+        pytest.param(answer(f"Here:\n```json\n{json.dumps(GOLD)}\n```"), "passed", "1 case: 1 passed*", id="fenced"),
+        pytest.param(empty(), "failed", "  empty_response: *", id="empty"),
+        pytest.param(truncated('{"vendor": "AC'), "failed", "  truncated_json at line 1, column *", id="truncated"),
+        pytest.param(refused("I cannot"), "failed", "  refusal: *I cannot*", id="refused"),
+        pytest.param(context_length(), "failed", "  context_length:*", id="context-length"),
+        pytest.param(failed(401, "Incorrect API key"), "failed", "BROKEN: *", id="no-access"),
+    ],
+)
+def test_a_model_is_called_where_there_is_no_extractor(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, reply: object, outcome: str, text: str
+) -> None:
+    llm_server.otherwise = reply  # type: ignore[assignment]
+    write_case("acme", "Invoice of ACME")
+    result = pytester.runpytest(f"--extract-model={MODEL}")
+    result.assert_outcomes(**{outcome: 1})
+    result.stdout.fnmatch_lines([text])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert "Invoice of ACME" in json.dumps(llm_server.bodies[0]["messages"])
+
+
+def test_structured_mode_hands_over_the_schema(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    llm_server.otherwise = answer(json.dumps(GOLD))
+    write_case("acme")
+    pytester.runpytest(f"--extract-model={MODEL}", "--extract-mode=structured").assert_outcomes(passed=1)
+    assert llm_server.bodies[0]["response_format"]["type"] == "json_schema"
+
+
+def test_a_project_s_extractor_goes_before_the_built_in_one(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, echo: None
+) -> None:
+    write_case("acme")
+    pytester.runpytest(f"--extract-model={MODEL}").assert_outcomes(passed=1)
+    assert llm_server.bodies == []

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_extract.llm import load_litellm
+from tests.judge.questions import by_rule
+from tests.llm_server import MODEL, LlmServer, llm_server, server_error
+
+__all__ = ["llm_server"]
+load_litellm()  # once, not in every inner run
+pytestmark = pytest.mark.usefixtures("echo")
+Write = Callable[..., None]
+SCHEMA = {
+    "type": "object",
+    "properties": {name: {"type": "string", "evaluation_config": "string_semantic"} for name in ("a", "b")},
+}
+GOLD = {"a": "Gold value", "b": "car"}
+SAME_LETTERS = {"a": "GOLD  value", "b": "Car"}
+OTHER = {"a": "gold value!", "b": "automobile"}
+
+
+@pytest.fixture
+def judged(write_case: Write) -> Callable[..., None]:
+    return lambda output, **keys: write_case("acme", output, schema=SCHEMA, gold=GOLD, **keys)
+
+
+def test_values_equal_after_folding_need_no_judge(pytester: pytest.Pytester, judged: Write) -> None:
+    judged(SAME_LETTERS)
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_comparison_that_needs_a_judge_is_an_error_without_one(pytester: pytest.Pytester, judged: Write) -> None:
+    judged(OTHER)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "BROKEN: *",
+            "  a, b: a semantic comparison needs a judge and none is configured: give*",
+            "*--extract-judge=exact or fuzzy*",
+            "1 case: 1 broken",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "output", "outcome"),
+    [
+        pytest.param("exact", SAME_LETTERS, "passed", id="exact-same"),
+        pytest.param("exact", OTHER, "failed", id="exact-other"),
+        pytest.param("fuzzy", {"a": "Gold values", "b": "car"}, "passed", id="fuzzy-near"),
+        pytest.param("fuzzy", OTHER, "failed", id="fuzzy-other"),
+    ],
+)
+def test_deciding_without_a_model(
+    pytester: pytest.Pytester, judged: Write, mode: str, output: object, outcome: str
+) -> None:
+    judged(output)
+    result = pytester.runpytest(f"--extract-judge={mode}")
+    result.assert_outcomes(**{outcome: 1})
+    result.stdout.no_fnmatch_line("*broken*")
+
+
+def test_the_project_s_own_judge(pytester: pytest.Pytester, judged: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: document.text
+
+        @pytest.fixture(scope="session")
+        def extract_judge():
+            def judge(questions):
+                with open("asked", "a") as log:
+                    log.writelines(f"{question.path}\\n" for question in questions)
+                return [1.0 if question.extracted == "automobile" else 0.0 for question in questions]
+            return judge
+        """
+    )
+    judged(OTHER)
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*1 of 2 fields passed", "  a *string_semantic* mismatch *"])
+    assert sorted((pytester.path / "asked").read_text(encoding="utf-8").split()) == ["a", "b"]
+
+
+def test_a_model_judges_once_and_its_answers_are_kept(
+    pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
+) -> None:
+    llm_server.otherwise = by_rule
+    judged(OTHER)
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}")
+    result.stdout.fnmatch_lines(["judge: 1 call, * tokens, cost: *"])
+    assert len(llm_server.bodies) == 1
+    again = pytester.runpytest(f"--extract-judge-model={MODEL}")
+    assert again.parseoutcomes() == result.parseoutcomes()
+    assert len(llm_server.bodies) == 1
+
+
+def test_answers_stand_beside_the_recordings_when_the_run_records(
+    pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
+) -> None:
+    llm_server.otherwise = by_rule
+    judged(OTHER)
+    first = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-record=once")
+    assert list((pytester.path / "extract-recordings" / "judge").rglob("*.json"))
+    second = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-record=none")
+    assert second.parseoutcomes() == first.parseoutcomes()
+    assert len(llm_server.bodies) == 1
+
+
+def test_a_judge_that_is_down_breaks_the_case(pytester: pytest.Pytester, judged: Write, llm_server: LlmServer) -> None:
+    llm_server.otherwise = server_error(400)
+    judged(OTHER)
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-results=r.jsonl")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["  the judge decided nothing for a, b: *", "1 case: 1 broken"])
+    line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))
+    assert line["outcome"] == "broken"
+
+
+def test_people_s_verdicts_win(pytester: pytest.Pytester, judged: Write, llm_server: LlmServer) -> None:
+    llm_server.otherwise = by_rule
+    folder = pytester.mkdir("extract-recordings")
+    verdicts = [{"gold": gold, "extracted": OTHER[name], "equal": True} for name, gold in GOLD.items()]
+    (folder / "verdicts.yaml").write_text(json.dumps(verdicts), encoding="utf-8")
+    judged(OTHER)
+    pytester.runpytest(f"--extract-judge-model={MODEL}").assert_outcomes(passed=1)
+    assert llm_server.bodies == []

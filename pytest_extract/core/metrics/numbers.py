@@ -198,6 +198,21 @@ def _within(gold: Number, extracted: Number, rel: float | None, tolerance: float
     return tolerance is None or not error > tolerance
 
 
+def _within_floats(gold: Any, extracted: Any, rel: float | None, tolerance: float | None) -> Any:
+    """Apply `_within` to arrays of finite floats."""
+    import numpy as np
+
+    error = abs(gold - extracted)
+    if rel is None and tolerance is None:
+        return error == 0
+    beyond = np.zeros(error.shape, bool)
+    if rel is not None:
+        beyond |= error / np.where(gold == 0, 1.0, abs(gold)) > rel
+    if tolerance is not None:
+        beyond |= error > tolerance
+    return ~beyond
+
+
 def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     published = semantics == "struct-extract-eval"
     bounds = params["tolerance"] or {}
@@ -218,17 +233,8 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
             return 1.0 if one == other else 0.0
 
     def kernel(gold: Any, extracted: Any) -> Any:
-        import numpy as np
-
-        error = abs(gold - extracted)
-        if rel is None and tolerance is None:
-            return error == 0
-        beyond = np.zeros(error.shape, bool)
-        if rel is not None:
-            beyond |= error / np.where(gold == 0, 1.0, abs(gold)) > rel
-        if tolerance is not None:
-            beyond |= error > tolerance
-        return ~beyond if published else ~beyond | (error == 0)
+        fits = _within_floats(gold, extracted, rel, tolerance)
+        return fits if published else fits | (gold == extracted)
 
     return BoundMetric(
         name="numeric",

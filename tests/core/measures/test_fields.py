@@ -1,0 +1,57 @@
+"""Numbers over results, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.core.measures.fields import count, field_measures, mean_score, pass_rate
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.values import FieldPath
+
+
+def result(status, score=None, weight=1.0):
+    value = score if score is not None else float(status is Status.MATCH)
+    return FieldResult(FieldPath(("a",)), "a", "m", {}, status, value, status is Status.MATCH, 1, 1, None, weight)
+
+
+MATCH, MISMATCH, OMISSION = Status.MATCH, Status.MISMATCH, Status.OMISSION
+HALLUCINATION, SKIPPED, JUDGE_ERROR = Status.HALLUCINATION, Status.SKIPPED, Status.JUDGE_ERROR
+CASES = {
+    "all-kinds": ([MATCH, MATCH, MISMATCH, OMISSION, HALLUCINATION, SKIPPED, JUDGE_ERROR], 0.5, 0.5, 0.5),
+    "nothing": ([], 1.0, 1.0, 1.0),
+    "only-skipped": ([SKIPPED], 1.0, 1.0, 1.0),
+    "only-omitted": ([OMISSION], 1.0, 0.0, 0.0),
+    "only-invented": ([HALLUCINATION], 0.0, 1.0, 0.0),
+    "only-wrong": ([MISMATCH], 0.0, 0.0, 0.0),
+    "one-omitted": ([MATCH, OMISSION], 1.0, 0.5, 2 / 3),
+}
+
+
+@pytest.mark.parametrize(("statuses", "precision", "recall", "f1"), CASES.values(), ids=CASES)
+def test_precision_recall_and_f1(statuses, precision, recall, f1):
+    counts = count([result(status) for status in statuses])
+    assert (counts.precision, counts.recall, counts.f1) == pytest.approx((precision, recall, f1))
+
+
+def test_partial_scores_count_in_part():
+    assert count([result(MISMATCH, 0.5), result(MATCH)]).precision == 0.75
+
+
+def test_pass_rate_leaves_skipped_fields_out():
+    assert pass_rate([result(MATCH), result(MISMATCH), result(SKIPPED)]) == 0.5
+    assert pass_rate([result(MATCH), result(JUDGE_ERROR)]) == 0.5
+
+
+def test_mean_score_is_weighted():
+    assert mean_score([result(MATCH, weight=3.0), result(MISMATCH, 0.2)]) == pytest.approx(0.8)
+
+
+def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
+    assert field_measures([], [], empty=0.0) == {
+        "pass_rate": 0.0,
+        "mean_score": 0.0,
+        "precision": 1.0,
+        "recall": 1.0,
+        "f1": 1.0,
+    }
+    assert mean_score([result(MATCH, weight=0.0)]) == 1.0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.complexity import case_shape
 from pytest_extract.core.results import Answer, FailureKind, FieldResult, Judge, Question, Status
+from pytest_extract.core.scorer import NO_JUDGE as NOBODY
 from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.call import failure_of
 from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
@@ -262,11 +263,20 @@ class _Asking:
 
 
 def _undecided(results: Sequence[FieldResult], judge: _Asking | None) -> str:
-    """Say which comparisons nobody decided, and why, or that there is nobody."""
-    paths = list(dict.fromkeys(str(result.path) for result in results))
-    places = ", ".join(paths[:5])
-    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
-    if judge is None:
-        return f"{places}{more}: {NO_JUDGE}"
-    said = dict.fromkeys(judge.reasons.get(str(result.path)) or result.reason or "no reason" for result in results)
-    return f"the judge decided nothing for {places}{more}: {'; '.join([*said][:3])}"
+    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own."""
+    judged: dict[str, list[str]] = {}
+    others: dict[str, list[str]] = {}
+    for result in results:
+        path = str(result.path)
+        told = None if judge is None else judge.reasons.get(path)
+        reason = told or result.reason or "no reason"
+        paths = (judged if told else others).setdefault(NO_JUDGE if reason == NOBODY else reason, [])
+        if path not in paths:
+            paths.append(path)
+    every = list(dict.fromkeys(path for paths in judged.values() for path in paths))
+    said = [f"the judge decided nothing for {_places(every)}: {'; '.join([*judged][:3])}"] if judged else []
+    return "; ".join([*said, *(f"{_places(paths)}: {reason}" for reason, paths in [*others.items()][:3])])
+
+
+def _places(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")

@@ -14,6 +14,7 @@ from pytest_extract.report.lines import text_of
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Thresholds
+    from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score_result import Score
 
 
@@ -29,11 +30,15 @@ def assert_extraction(
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
     gates: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Json] | None = None,
+    post_process: Json = None,
+    extensions: Extensions | None = None,
 ) -> Score:
     """Hold an output against gold as a case would; return its `Score`.
 
     `output` is whatever an extractor may return: text, a JSON value, a pydantic model or an `Extraction`. The keywords
-    mean what they mean in a case file. Raises AssertionError with the field-by-field diff; ConfigError or SchemaError
+    mean what they mean in a case file; `extensions` are the project's own metrics and the like (in a test: the fixture
+    `extract_extensions`). Raises AssertionError with the field-by-field diff; ConfigError or SchemaError
     for a mistake in the arguments.
     """
     __tracebackhide__ = True
@@ -47,6 +52,9 @@ def assert_extraction(
         accept=accept,
         absent=absent,
         gates=gates,
+        overrides=overrides,
+        post_process=post_process,
+        extensions=extensions,
     )
     score, breaches = expected.check(output)
     if breaches:
@@ -74,6 +82,9 @@ class Gold:
         accept: Mapping[str, Sequence[Json]] | None = None,
         absent: Mapping[str, str] | None = None,
         gates: Mapping[str, Any] | None = None,
+        overrides: Mapping[str, Json] | None = None,
+        post_process: Json = None,
+        extensions: Extensions | None = None,
     ) -> None:
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.scorer import compile_schema
@@ -85,7 +96,9 @@ class Gold:
         self._absent = _checked("absent", absent)
         self._thresholds = _thresholds(_checked("thresholds", thresholds))
         self._gates = GateConfig.from_json(_checked("gates", gates))
-        self._scorer = compile_schema(schema, semantics=semantics)
+        self._scorer = compile_schema(
+            schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
+        )
 
     def __repr__(self) -> str:
         return f"Gold({self.value!r})"
@@ -102,7 +115,7 @@ class Gold:
         score = self._score(extraction.output, extraction.finish_reason)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         if undecided:
-            breach = Breach(what="judge", message=f"the judge decided nothing for {undecided[0].path}")
+            breach = Breach(what="judge", message=f"{undecided[0].path} is not decided: {undecided[0].reason}")
             return score, (breach,)
         bounds = Bounds(thresholds=self._thresholds, absent=self._absent)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)

@@ -14,7 +14,7 @@ from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.layers import Settings
-from pytest_extract.cases.model import NOTHING, Case, Modality, Repeat, Thresholds
+from pytest_extract.cases.model import NOTHING, Case, Modality, Thresholds
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source
 from pytest_extract.core.gates import GateConfig
@@ -66,7 +66,7 @@ class CaseBuilder:
         gold = self._gold()
         prompt = self._read("prompt", self._values["prompt"], self._cache.prompt) if "prompt" in self._values else None
         scorer = self._scorer(schema) if schema is not None else None
-        gates = GateConfig.from_json(self._values.get("gates", NOTHING))
+        gates = GateConfig.from_json(self._values["gates"]) if "gates" in self._values else self._cache.gates
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
         if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
@@ -96,7 +96,7 @@ class CaseBuilder:
             modality=values.get("modality") or modality_of(document.media_type),
             marks=values.get("marks", ()),
             tags=_frozen(values.get("tags")),
-            repeat=values.get("repeat") or Repeat(),
+            repeat=values.get("repeat") or self._cache.repeat,
             accept=self._by_field(values.get("accept")),
             absent=self._by_field(values.get("absent")),
             known_failures=tuple(
@@ -105,11 +105,14 @@ class CaseBuilder:
             gates=gates,
             thresholds=self._thresholds(),
             overrides=_frozen(values.get("overrides")),
+            post_process=values.get("post_process"),
         )
 
     def _thresholds(self) -> Thresholds:
         """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
-        clean = self._values.get("thresholds", NOTHING)
+        clean = self._values.get("thresholds")
+        if not clean:
+            return self._cache.thresholds
         measures = {key: value for key, value in clean.items() if key not in ("fields", *LIMITS)}
         fields = self._by_field(clean.get("fields"))
         if not measures and not fields:
@@ -209,7 +212,11 @@ class CaseBuilder:
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         values = self._values
         compiled = self._cache.scorer(
-            schema, values.get("semantics"), values.get("nulls"), values.get("overrides", NOTHING)
+            schema,
+            values.get("semantics"),
+            values.get("nulls"),
+            values.get("overrides", NOTHING),
+            values.get("post_process"),
         )
         if not isinstance(compiled, tuple):
             return compiled
@@ -220,6 +227,10 @@ class CaseBuilder:
     def _tell_schema_error(self, error: SchemaError, schema: SchemaPlace) -> None:
         if error.override is not None:
             self._tell(f"`overrides`: {error.override}: {error.message}", "overrides", error.override, on_key=True)
+            return
+        if error.post is not None:
+            below = (error.post,) if isinstance(self._values["post_process"], list) else ()
+            self._tell(f"`post_process`: {error.message}", "post_process", *below)
             return
         steps = pointer_steps(schema.value, error.pointer) or ()
         where = f"at {error.pointer}: " if error.pointer else ""

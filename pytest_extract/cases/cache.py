@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_extract.cases.json_text import pointer_steps
-from pytest_extract.cases.model import Prompt
+from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, usual
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
+from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, SchemaError
@@ -37,13 +38,18 @@ class SchemaPlace:
 class SchemaCache:
     """Reads each file once while it stays the same on disk, and compiles each schema once per way of scoring it.
 
+    `repeat`, `thresholds`, `gates`: what a case has that says nothing of them, the same objects for all.
     One cache serves a whole collection; there is no other state. Errors are kept as well, so that a broken schema
     that a thousand cases name is read once and told once.
 
-    `compile_schema` is called with (schema, semantics=, nulls=, overrides=); a project with own metrics binds them.
+    `compile_schema` is called with (schema, semantics=, nulls=, overrides=, post_process=); a project's own metrics are
+    bound in it.
     """
 
     def __init__(self, compile_schema: Callable[..., Scorer] | None = None) -> None:
+        self.repeat = Repeat()
+        self.thresholds = Thresholds()
+        self.gates = GateConfig()
         self._compile = compile_schema or _compiler()
         self._files: dict[tuple[str, str], tuple[tuple[int, int], object]] = {}
         self._places: dict[tuple[str, str], str] = {}
@@ -139,14 +145,21 @@ class SchemaCache:
         return problem
 
     def scorer(
-        self, schema: SchemaPlace, semantics: str | None, nulls: str | None, overrides: Mapping[str, Json]
+        self,
+        schema: SchemaPlace,
+        semantics: str | None,
+        nulls: str | None,
+        overrides: Mapping[str, Json],
+        post_process: Json = None,
     ) -> Scorer | tuple[SchemaError, ...]:
         """Return the compiled schema, or every configuration mistake in it."""
-        key = (schema.sha256, semantics or "", nulls or "", canonical_json(dict(overrides)) if overrides else "")
+        further = canonical_json([dict(overrides), post_process]) if overrides or post_process is not None else ""
+        key = (schema.sha256, semantics or "", nulls or "", further)
         kept = self._compiled.get(key)
         if kept is None:
             try:
-                kept = self._compile(schema.value, semantics=semantics, nulls=nulls, overrides=overrides)
+                how = {"semantics": semantics, "nulls": nulls, "overrides": overrides, "post_process": post_process}
+                kept = self._compile(schema.value, **how)
             except SchemaError as error:
                 kept = error.errors
             self._compiled[key] = kept

@@ -313,6 +313,16 @@ def _override(value: Json, at: Steps, tell: Tell) -> Any:
     return BAD
 
 
+def _post_process(value: Json, at: Steps, tell: Tell) -> Any:
+    entries = value if value.__class__ is list else [value]
+    for index, entry in enumerate(entries):
+        if entry.__class__ is not str and not (entry.__class__ is dict and isinstance(entry.get("name"), str)):
+            here = (*at, index) if value.__class__ is list else at
+            tell(here, f"must be a post-processor's name, or a mapping with `name`, not {_shown(entry)}")
+            return BAD
+    return value
+
+
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
     {
         "document": _name_of_file,
@@ -334,6 +344,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "gates": _fields_of("gates", {"schema": _flag, "coverage": _coverage}),
         "thresholds": _thresholds,
         "overrides": _mapping("field to scoring", _override),
+        "post_process": _post_process,
     }
 )
 """Every key of a case and its check."""

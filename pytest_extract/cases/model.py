@@ -90,6 +90,7 @@ class Case:
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
+    `post_process`: names of post-processors, as written.
     """
 
     id: str
@@ -118,3 +119,4 @@ class Case:
     gates: GateConfig
     thresholds: Thresholds = field(default_factory=Thresholds)
     overrides: Mapping[str, Json] = field(default_factory=_nothing)
+    post_process: Json = None

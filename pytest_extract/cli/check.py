@@ -30,7 +30,11 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
     )
-    parser.add_argument("--extensions", metavar="MODULE:NAME", help="Extensions object with the project's own metrics")
+    parser.add_argument(
+        "--extensions",
+        metavar="MODULE[:NAME]",
+        help="the project's own metrics: a module with decorated functions (conftest), or an Extensions object in it",
+    )
     parser.add_argument(
         "--golds",
         action="store_true",

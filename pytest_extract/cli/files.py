@@ -67,17 +67,23 @@ def _value(source: Source) -> Json:
 
 
 def load_extensions(given: str | None) -> Extensions | None:
-    """Import the Extensions object that `module:name` means (current folder first); raises ConfigError."""
+    """Import what `module:name` means (current folder first); raises ConfigError.
+
+    An Extensions object; without `:name`, the module's decorated functions (`conftest`, for one in this folder).
+    """
     if given is None:
         return None
     module, _, name = given.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), name or "extensions")
+        home = importlib.import_module(module)
+        found = getattr(home, name) if name else Extensions.marked_in(vars(home))
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"--extensions {given}: {error}") from error
     finally:
         sys.path.pop(0)
     if not isinstance(found, Extensions):
         raise ConfigError(f"--extensions {given}: an Extensions object is needed, not {type(found).__name__}")
+    if not any(found.names()):
+        raise ConfigError(f"--extensions {given}: no function with a decorator of pytest_extract.extend is there")
     return found

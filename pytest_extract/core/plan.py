@@ -20,20 +20,24 @@ from pytest_extract.errors import SchemaError, SchemaErrors, nearest
 
 IN_OVERRIDES: Final = "overrides:"
 """Starts the `where` of what stands in a case's overrides; a JSON pointer never does."""
+IN_POST: Final = "post_process:"
+"""Starts the `where` of what stands in a case's `post_process`."""
 
 
 class _Problems:
     """Configuration mistakes, each told once."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, str | None, str], SchemaError] = {}
+        self.found: dict[tuple[str, str | None, int | None, str], SchemaError] = {}
 
     def add(self, error: SchemaError) -> None:
-        self.found.setdefault((error.pointer, error.override, error.message), error)
+        self.found.setdefault((error.pointer, error.override, error.post, error.message), error)
 
     def report(self, message: str, where: str) -> None:
         if where.startswith(IN_OVERRIDES):
             self.add(SchemaError(message, override=where.removeprefix(IN_OVERRIDES).split("\n")[0]))
+        elif where.startswith(IN_POST):
+            self.add(SchemaError(message, post=int(where.removeprefix(IN_POST).strip("/"))))
         else:
             self.add(SchemaError(message, pointer=where))
 
@@ -132,4 +136,5 @@ def _check_patterns(said: Mapping[str, Annotation], builder: Builder, problems: 
 def _post(value: Json, problems: _Problems) -> tuple[NamedUse, ...]:
     if value is None:
         return ()
-    return parse_post(value, lambda message, path: problems.add(SchemaError(f"{message} (post-processor {path})")))
+    uses = parse_post(value, lambda message, path: problems.report(message, IN_POST + path))
+    return tuple(replace(use, where=IN_POST + use.where) for use in uses)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, plain
-from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, check_params, with_defaults
+from pytest_extract.core.metrics.base import BoundMetric, Broken, MetricSpec, Param, check_params, with_defaults
 from pytest_extract.core.metrics.kernels import text_against, text_matrix
 from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
@@ -227,12 +226,12 @@ def _total(function: Transform, name: str) -> Transform:
 
 
 def _guarded(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
-    """Make a project's own metric total: what raises gives NaN, which scoring reports as broken."""
+    """Make a project's own metric total: what raises gives a NaN that says why, which scoring reports as broken."""
 
     def guarded(gold: Json, extracted: Json) -> float:
         try:
             return float(compare(gold, extracted))
-        except Exception:  # noqa: BLE001 - a user's function may raise anything
-            return math.nan
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+            return Broken(f"{type(error).__name__}: {error}")
 
     return guarded

@@ -28,11 +28,11 @@ def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[s
                 _decide(run, one, 0.0, "another field of its group is not there")
             continue
         pair = ({name: gold[name] for name in names}, {name: extracted[name] for name in names})
-        score = _scores(group, [pair])[0]
+        scores, why = _scores(group, [pair])
         primary = group.primary or group.fields[0]
         for name, one in zip(names, waiting, strict=True):
             if name == primary:
-                _decide(run, one, score, None)
+                _decide(run, one, scores[0], why)
             else:
                 _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
 
@@ -48,20 +48,21 @@ def finish_batches(run: Run) -> None:
     batches = {id(one.check.batch): one.check.batch for one in run.pending if one.check.batch is not None}
     for batch in batches.values():
         waiting = [one for one in run.pending if one.check.batch is batch]
-        scores = _scores(batch, [(one.gold, one.extracted) for one in waiting])
+        scores, why = _scores(batch, [(one.gold, one.extracted) for one in waiting])
         for one, score in zip(waiting, scores, strict=True):
-            _decide(run, one, score, None)
+            _decide(run, one, score, why)
     run.pending = []
 
 
-def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> list[float | None]:
-    """Call a project's batch metric; what raises, falls short or is no score decides nothing."""
+def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> tuple[list[float | None], str | None]:
+    """Call a project's batch metric; what raises, falls short or is no score decides nothing. Say why it raised."""
+    why = None
     try:
         found = list(batch.compare(pairs))
-    except Exception:  # noqa: BLE001 - a user's function may raise anything
-        found = []
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        found, why = [], f"{type(error).__name__}: {error}"
     found += [None] * (len(pairs) - len(found))
-    return [_usable(score) for score in found[: len(pairs)]]
+    return [_usable(score) for score in found[: len(pairs)]], why
 
 
 def _usable(score: object) -> float | None:
@@ -72,7 +73,9 @@ def _usable(score: object) -> float | None:
 
 def _decide(run: Run, one: Pending, score: float | None, reason: str | None) -> None:
     if score is None:
-        _replace(run, one, Status.JUDGE_ERROR, 0.0, f"the batch metric {one.check.metric.name!r} decided nothing")
+        name = f"the batch metric {one.check.metric.name!r}"
+        why = f"{name} decided nothing" if reason is None else f"{name} broke: {reason}"
+        _replace(run, one, Status.JUDGE_ERROR, 0.0, why)
         return
     right = score >= one.check.threshold
     _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import plain
+from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.plan_nodes import Check, Leaf, Skip
 from pytest_extract.core.results import FieldResult, Question, Status, Verdict
 from pytest_extract.core.schema_fit import type_fits
@@ -171,7 +172,8 @@ def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> 
         return _Outcome(1.0)
     score = metric.compare(gold, extracted)
     if not 0.0 <= score <= 1.0:
-        return _Outcome(None, f"the metric {metric.name!r} broke: it raised or gave {score!r}, not a score from 0 to 1")
+        why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
+        return _Outcome(None, f"the metric {metric.name!r} broke: {why}")
     return _Outcome(score)
 
 

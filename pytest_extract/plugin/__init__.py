@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_extract.core.extensions import Extensions
     from pytest_extract.plugin.items import ExtractFile
     from pytest_extract.plugin.options import Settings
 
@@ -23,6 +24,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks'
     from pytest_extract.plugin.options import add_options
 
     add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: D103
+    from pytest_extract.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
@@ -54,6 +61,14 @@ def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
     from pytest_extract.plugin.session import run_of
 
     return run_of(request.config).prompt_path(run_of(request.config).arms[0])
+
+
+@pytest.fixture
+def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
+    """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""
+    from pytest_extract.plugin.session import run_of
+
+    return run_of(request.config).project.extensions_for(request.path)
 
 
 @pytest.hookimpl(wrapper=True)

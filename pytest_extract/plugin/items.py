@@ -15,7 +15,7 @@ from _pytest.fixtures import TopRequest
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
-from pytest_extract.errors import CaseFileError, ExtractError
+from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import visible
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
@@ -35,7 +35,11 @@ class ExtractFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Read the file; when nothing in it can run, the file itself is the collection error."""
         run = run_of(self.config)
-        loaded: LoadedFile = load_cases(self.path, cache=run.sources)
+        try:
+            cache = run.project.cache_for(self.path)
+        except ConfigError as error:  # two of the project's extensions clash
+            raise self.CollectError(str(error)) from error
+        loaded: LoadedFile = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
         items = [item for case in loaded.cases for item in self._items(case, run, errors)]
         if errors and not items:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import Judge
-from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, MODEL, PROMPT, ArmFixtures, arms_of, prompt_of, visible, wanted
 from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
+from pytest_extract.plugin.extending import ProjectExtensions
 from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.slots import slot_folder, slots_of
@@ -92,7 +90,7 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
-        self.sources = SchemaCache(partial(compile_schema, judge_mode=self.settings.judge))
+        self.project = ProjectExtensions(config, self.settings.judge)
         self.mistakes_beside_good_cases = False
         self.calls = Calls(
             self.settings,
@@ -251,7 +249,7 @@ class Run:
         path = self.prompt_path(arm)
         if path is not None and arm.revision is not None and self.calls.past is None:
             path = self.view_of(arm.revision).prompt(path) or path
-        return None if path is None else self.sources.prompt(str(path))
+        return None if path is None else self.project.plain.prompt(str(path))
 
     @property
     def style(self) -> str:

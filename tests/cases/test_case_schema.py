@@ -60,6 +60,8 @@ GOOD = {
     },
     "overrides": {"overrides": {"total": "number", "items": {"align": "best_fit"}, "vendor.name": {"skip": True}}},
     "semantics": {"semantics": "ours", "nulls": "value", "modality": "audio", "question": "?"},
+    "post": {"post_process": "reclassify_nulls"},
+    "posts": {"post_process": [{"name": "reclassify_nulls", "both_absent_skip": False}, "propagate_batch_errors"]},
     "empty defaults": {"defaults": {}},
     "defaults": {"defaults": {"tags": {"a": "b"}}},
 }
@@ -95,6 +97,8 @@ BAD = {
     "fields": {"thresholds": {"fields": {"total": "x"}}},
     "override": {"overrides": {"total": 1}},
     "override key": {"overrides": {"total": {"metrik": "number"}}},
+    "post": {"post_process": 1},
+    "post without name": {"post_process": [{"absent_values": []}]},
     "semantics": {"semantics": "theirs"},
     "nulls": {"nulls": "no"},
     "modality": {"modality": "video"},

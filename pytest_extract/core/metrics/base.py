@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
@@ -67,6 +67,20 @@ class BoundMetric:
     near: Near | None = None
     against: Against | None = None
     triangle: bool = False
+
+
+class Broken(float):
+    """NaN that says why: what a project's own metric gives where it raises."""
+
+    __slots__ = ("why",)
+
+    def __new__(cls, why: str) -> Self:
+        """Keep the words."""
+        made = super().__new__(cls, "nan")
+        made.why = why
+        return made
+
+    why: str
 
 
 class Example(NamedTuple):

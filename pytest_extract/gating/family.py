@@ -83,12 +83,17 @@ def _adjust(overall: list[Evidence], patterns: list[Evidence], rules: Rules) -> 
     """Weighted Holm over the tests that can be significant at all; the others keep 1.0.
 
     Which ones can depends on how many cases changed, not on the direction, so leaving them out costs no error control.
+    The reserve takes part as a test that nothing makes significant.
     """
-    general = [test for test in overall if test.smallest <= rules.alpha]
+    budget = 1 - rules.reserve
+    general = [test for test in overall if test.smallest <= rules.alpha * budget]
     share = rules.overall_share if general else 0.0
-    kept = attainable([test.smallest for test in patterns], rules.alpha * (1 - share))
+    kept = attainable([test.smallest for test in patterns], rules.alpha * budget * (1 - share))
     family = [*general, *(patterns[index] for index in kept)]
-    weights = [share / len(general) for _ in general] + [(1 - share) / len(kept) for _ in kept]
-    adjusted = holm([test.p for test in family], weights)
-    done = {id(test): value for test, value in zip(family, adjusted, strict=True)}
+    weights = [budget * share / len(general) for _ in general] + [budget * (1 - share) / len(kept) for _ in kept]
+    p_values = [test.p for test in family]
+    if rules.reserve:
+        p_values, weights = [*p_values, 1.0], [*weights, rules.reserve]
+    adjusted = holm(p_values, weights)
+    done = {id(test): value for test, value in zip(family, adjusted, strict=False)}
     return [replace(test, adjusted=done.get(id(test), 1.0)) for test in (*overall, *patterns)]

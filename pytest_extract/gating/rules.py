@@ -17,7 +17,9 @@ class Rules:
     margin: "not worse" means that a drop of this size is excluded (at confidence 1 - alpha).
     measure: name of the measure that the overall test and the margin are about; None: the share of passed fields.
     unseen_loss: what a case that was never seen may lose at worst; it keeps a few equal cases from proving anything.
-    overall_share: the part of alpha that the test over all fields gets; field patterns share the rest.
+    overall_share: the part of what is left of alpha that the test over all fields gets; field patterns share the rest.
+    reserve: the part of alpha that no test gets. Two runs never come about in quite the same way (a provider drifts,
+        a baseline was looked at before it was stored); the reserve keeps the rate below alpha nevertheless.
     max_lost: share of cases that an outage may take before "not worse" can no longer be said.
     max_broken, max_drop, max_pattern_drop: hard rules, noise or not; None: not asked for.
     ratchet_slack: how far below its best accepted rate a pattern may fall; None: no ratchet.
@@ -29,6 +31,7 @@ class Rules:
     measure: str | None = None
     unseen_loss: float = 0.5
     overall_share: float = 0.5
+    reserve: float = 0.2
     max_lost: float = 0.1
     max_broken: int | None = None
     max_drop: float | None = None
@@ -46,6 +49,7 @@ class Rules:
                 raise ConfigError(f"{name} must be above 0 and below 1, not {value}")
         shares = {
             "unseen_loss": self.unseen_loss,
+            "reserve": self.reserve,
             "max_lost": self.max_lost,
             "max_drop": self.max_drop,
             "max_pattern_drop": self.max_pattern_drop,
@@ -54,6 +58,8 @@ class Rules:
         for name, share in shares.items():
             if share is not None and (math.isnan(share) or not 0 <= share <= 1):
                 raise ConfigError(f"{name} must be from 0 to 1, not {share}")
+        if self.reserve == 1:
+            raise ConfigError("reserve must be below 1: it leaves the tests nothing")
         if self.max_broken is not None and self.max_broken < 0:
             raise ConfigError(f"max_broken must be 0 or more, not {self.max_broken}")
         if self.resamples < 100:

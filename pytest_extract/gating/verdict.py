@@ -164,7 +164,7 @@ def _needs(arm: ArmComparison, rows: Sequence[CaseRow], rules: Rules) -> Needs |
     return needs(
         sample,
         margin=rules.margin,
-        alpha=rules.alpha * rules.overall_share,
+        alpha=rules.alpha * (1 - rules.reserve) * rules.overall_share,
         confidence=1 - rules.alpha,
         unseen_loss=rules.unseen_loss,
         cost_per_call=arm.cost_usd,

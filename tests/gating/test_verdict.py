@@ -173,6 +173,8 @@ def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
         ("margin", -0.1),
         ("margin", float("nan")),
         ("overall_share", 1.0),
+        ("reserve", 1.0),
+        ("reserve", -0.1),
         ("unseen_loss", 1.5),
         ("max_lost", -1),
         ("max_drop", float("nan")),

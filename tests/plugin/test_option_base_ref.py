@@ -43,7 +43,7 @@ def repository(pytester):
     (path / "a.extract.yaml").write_text(
         json.dumps({"defaults": {"schema": "s.json", "prompt": "a.md"}, "cases": cases})
     )
-    (path / "b.jsonl").write_text(json.dumps({"id": "b1", "text": "1", "gold": {**gold, "n": 1}}) + "\n")
+    (path / "b.jsonl").write_text(json.dumps({"id": "b1", "text": "7", "gold": {**gold, "n": 7}}) + "\n")
     defaults = {"schema": "s.json", "prompt": "b.md"}
     (path / "b.extract.yaml").write_text(json.dumps({"dataset": "b.jsonl", "defaults": defaults}))
     (path / ".gitignore").write_text("log\nextract-recordings\n__pycache__\n.pytest_cache\n")
@@ -119,7 +119,7 @@ def test_another_gold_costs_no_call(pytester, repository):
 def test_what_was_never_recorded_is_broken_and_says_how_to_record(pytester, repository):
     result = pytester.runpytest_subprocess("--extract-changed=HEAD")
     assert called(repository) == []
-    result.stdout.fnmatch_lines(["*--extract-record=once*"])
+    result.stdout.fnmatch_lines(["*no fresh recording of a.extract.yaml::a1*renew it with: pytest*--extract-record=new*"])
     assert result.ret == 1
 
 

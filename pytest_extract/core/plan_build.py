@@ -32,7 +32,7 @@ from pytest_extract.core.plan_nodes import (
     Skip,
 )
 from pytest_extract.core.schema import Schema, SchemaNode
-from pytest_extract.core.schema_config import Annotation, Report
+from pytest_extract.core.schema_config import AlignUse, Annotation, Report
 from pytest_extract.core.schema_source import Key
 from pytest_extract.core.semantics import Semantics
 
@@ -118,10 +118,23 @@ class Builder:
             inside = True
         if said is not None and said.skip:
             return self._skipped(node, said, pattern, inside=inside)
-        if said is not None and said.align is not None and "array" not in (self._types(node) or ("array",)):
-            kind = " or ".join(node.types)
-            self.report(f"only an array is aligned, and this is {kind}", said.align.where)
+        if said is not None and said.align is not None:
+            self._check_align(node, said.align)
         return self.structure(node, said, pattern, inside=inside)
+
+    def _check_align(self, node: SchemaNode, align: AlignUse) -> None:
+        """Only an array is aligned, and by key only one of objects."""
+        types = self._types(node)
+        if types and "array" not in types:
+            self.report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
+        elif align.mode == "key" and node.items is not None:
+            rows = self._types(self.schema.node(node.items))
+            if rows and "object" not in rows:
+                self.report(
+                    f"rows are aligned by key where they are objects; these are {' or '.join(rows)}", align.where
+                )
+        elif align.mode == "key" and types and not self.semantics.defaults and not node.branches:
+            self.report("rows are aligned by key where `items` says what they are", align.where)
 
     def _types(self, node: SchemaNode) -> tuple[str, ...]:
         if not node.branches:

@@ -12,7 +12,17 @@ from pytest_extract.core.pattern import normal_pattern
 from pytest_extract.core.plan import compile_plan
 from pytest_extract.core.plan_bind import JudgeMode
 from pytest_extract.core.plan_nodes import Program
-from pytest_extract.core.results import Alignment, Answer, Failure, FailureKind, FieldResult, Judge, Question, Verdict
+from pytest_extract.core.results import (
+    Alignment,
+    Answer,
+    Failure,
+    FailureKind,
+    FieldResult,
+    Judge,
+    Question,
+    Status,
+    Verdict,
+)
 from pytest_extract.core.score import Scored, score_values
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.score_run import Rules
@@ -113,7 +123,8 @@ class Scorer:
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
-        scored = scored._replace(fields=_all_failed(scored.fields), leaves=_all_failed(scored.leaves))
+        why = f"no output: {failure.kind}"
+        scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
         document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
         return Score(scored, document, self.program.semantics, failure=failure)
 
@@ -200,5 +211,9 @@ def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str
     )
 
 
-def _all_failed(results: tuple[FieldResult, ...]) -> tuple[FieldResult, ...]:
-    return tuple(result._replace(score=0.0, passed=False) if result.passed else result for result in results)
+def _all_failed(results: tuple[FieldResult, ...], why: str) -> tuple[FieldResult, ...]:
+    """Return the results with those that passed by agreeing on absence failed as well."""
+    return tuple(
+        result._replace(status=Status.MISMATCH, score=0.0, passed=False, reason=why) if result.passed else result
+        for result in results
+    )

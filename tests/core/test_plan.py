@@ -66,6 +66,12 @@ MISTAKES = {
     "align-unordered": (annotated("array", align={"ordered": False}), "/properties/a/x-eval-align", "needs `match_by`"),
     "align-by-nothing-known": (annotated("array", align={"match_by": "hungarain"}), "/properties/a/x-eval-align", "did you mean 'hungarian'"),
     "align-key-missing": (annotated("array", align={"match_by": "key_field"}), "/properties/a/x-eval-align", "needs `key`"),
+    "align-by-key-of-scalars": (
+        obj(a={"type": "array", "items": {"type": "string", "x-eval-compare": "exact"}, "x-eval-align": {"match_by": "key_field", "key": "k"}}),
+        "/properties/a/x-eval-align",
+        "where they are objects",
+    ),
+    "align-by-key-of-nothing-known": (annotated("array", compare="exact", align={"match_by": "key_field", "key": "k"}), "/properties/a/x-eval-align", "`items`"),
     "no-schema": ([1], "", "must be an object"),
 }  # fmt: skip
 

@@ -148,6 +148,12 @@ def test_a_failed_output_fails_every_field():
     assert found.to_dict()["failure"]["kind"] == "empty_response"
 
 
+def test_a_failed_output_fails_fields_that_gold_leaves_empty():
+    scorer = compile_schema(obj(a=JUDGED))
+    found = scorer.failed({}, Failure(kind=FailureKind.NO_JSON, message="prose"))
+    assert [(field.status, field.reason) for field in found.fields] == [(Status.MISMATCH, "no output: no_json")]
+
+
 def test_a_failing_schema_gate_zeroes_measures_but_keeps_results():
     schema = {**obj(a={"type": "string"}, b={"type": "integer"}), "required": ["b"]}
     found = score(schema, {"a": "x", "b": 1}, {"a": "x"})

@@ -209,7 +209,7 @@ def lacking(
         return
     if not isinstance(plan, Object):
         run.walk(plan, gold, extracted, path, at)
-    elif type(value) is not dict or not value:
+    elif type(value) is not dict or (not value and not run.both_passed):
         side = "extracted" if status is Status.OMISSION else "gold"
         kind = "" if type(value) is dict else f", and the other side is {plain.a_type(value)}, not an object"
         run.shape(plan, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")

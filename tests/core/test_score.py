@@ -265,6 +265,7 @@ CONFIGURED = {
         {"o": None},
         [("o.a", "omission", 0.0, False), ("o.b", "match", 1.0, True)],
     ),
+    "empty-object-against-missing": (obj(o=obj(a={"type": "integer"})), {"o": {}}, {}, [("o.a", "match", 1.0, True)]),
     "array-recall": (
         obj(
             a=array(

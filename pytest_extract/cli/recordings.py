@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.structure import compile_structure
 from pytest_extract.errors import ConfigError
 from pytest_extract.recording_use import CaseInputs, Inputs, inputs_of
 from pytest_extract.recordings import Recording, read_recording, recording_files
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
-    cache = SchemaCache()
+    cache = SchemaCache(compile_structure)
     loaded = [load_cases(file.resolve(), cache) for file in case_files(paths)]
     errors = [str(error) for file in loaded for error in file.errors]
     if errors:

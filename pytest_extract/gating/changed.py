@@ -131,13 +131,14 @@ def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Ite
     """
     from pytest_extract.cases.cache import SchemaCache
     from pytest_extract.cases.load import load_cases
+    from pytest_extract.cases.structure import compile_structure
 
     for document in documents:
         name = tree.name(document)
         if name is not None and name not in tree.files:
             (view / name).parent.mkdir(parents=True, exist_ok=True)
             (view / name).touch()
-    cache = SchemaCache()
+    cache = SchemaCache(compile_structure)
     cases: dict[str, Case] = {}
     unread: dict[str, str] = {}
     for name in dict.fromkeys(tree.name(file) for file in files):

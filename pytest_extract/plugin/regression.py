@@ -11,6 +11,7 @@ import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.structure import compile_structure
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.gating.aa import self_test, split_repeats
@@ -153,7 +154,7 @@ def _gone(path: Path, root: Path) -> list[str]:
     for key in read_baseline(path).cases:
         file, _, case = key.case.partition("::")
         by_file.setdefault(file, set()).add(case)
-    cache = SchemaCache()
+    cache = SchemaCache(compile_structure)
     gone = []
     for file, cases in by_file.items():
         known = _cases_in(root / file, cache)

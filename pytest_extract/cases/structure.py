@@ -1,0 +1,46 @@
+"""Schemas compiled for their fields alone: for reading cases that nobody scores here.
+
+Whoever only asks which cases there are, and what their outputs hang on, needs neither the project's own metrics nor a
+judge; such a reader hands `compile_structure` to its `SchemaCache`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pytest_extract.core.values import Json
+
+if TYPE_CHECKING:
+    from pytest_extract.core.scorer import Scorer
+
+_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES: Final = frozenset({"const", "enum", "default", "examples"})
+_DEEPEST: Final = 200
+
+
+def compile_structure(schema: Json, **_how_to_score: Json) -> Scorer:
+    """Compile a schema without its scoring annotations; never raises for a metric's name."""
+    from pytest_extract.core.scorer import compile_schema
+
+    return compile_schema(bare(schema), semantics="ours")
+
+
+def bare(schema: Json, level: int = 0) -> Json:
+    """Return a copy of a schema without `evaluation_config` and `x-eval-*`."""
+    if level > _DEEPEST:
+        return schema
+    if isinstance(schema, list):
+        return [bare(part, level + 1) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: part if key in _VALUES else _named(part, level) if key in _NAMED else bare(part, level + 1)
+        for key, part in schema.items()
+        if key != "evaluation_config" and not str(key).startswith("x-eval-")
+    }
+
+
+def _named(members: Json, level: int) -> Json:
+    if not isinstance(members, dict):
+        return members
+    return {name: bare(member, level + 2) for name, member in members.items()}

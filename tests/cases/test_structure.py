@@ -1,0 +1,44 @@
+"""Cases whose metrics are the project's own can be read without them."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.structure import bare, compile_structure
+from tests.core.test_complexity import nested
+
+SCHEMA = {
+    "type": "object",
+    "x-eval-post": "mine",
+    "properties": {
+        "a": {"type": "string", "x-eval-compare": "mine", "const": {"x-eval-compare": 1}},
+        "evaluation_config": {"type": "array", "items": {"anyOf": [{"evaluation_config": "mine"}, {"type": "null"}]}},
+    },
+}
+
+
+def test_only_annotations_go():
+    assert bare(SCHEMA) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "const": {"x-eval-compare": 1}},
+            "evaluation_config": {"type": "array", "items": {"anyOf": [{}, {"type": "null"}]}},
+        },
+    }
+
+
+def test_own_metrics_are_no_mistake_and_unknown_fields_are(tmp_path):
+    case = {"text": "x", "schema": SCHEMA, "gold": {}, "overrides": {"a": "mine"}, "post_process": "mine"}
+    path = tmp_path / "a.extract.yaml"
+    path.write_text(json.dumps(case), encoding="utf-8")
+    assert load_cases(path, SchemaCache()).errors
+    assert [case.id for case in load_cases(path, SchemaCache(compile_structure)).cases] == ["a"]
+    path.write_text(json.dumps({**case, "absent": {"b": "must"}}), encoding="utf-8")
+    (error,) = load_cases(path, SchemaCache(compile_structure)).errors
+    assert "'b'" in error.message
+
+
+def test_a_deep_schema_does_not_crash():
+    bare(nested(10_000))

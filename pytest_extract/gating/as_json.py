@@ -9,6 +9,7 @@ from typing import Final
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.gating.changes import ArmComparison, CaseRow, Comparison, FieldChange
 from pytest_extract.gating.family import Evidence
+from pytest_extract.gating.snapshot import writable
 from pytest_extract.gating.verdict import Effect, Verdict
 
 FORMAT: Final = 1
@@ -103,4 +104,4 @@ def _field_record(change: FieldChange) -> dict[str, Json]:
         "after": float(change.after),
     }
     values = {"value_before": change.value_before, "value_after": change.value_after, "gold": change.gold}
-    return record | {name: value for name, value in values.items() if value is not MISSING}
+    return record | {name: writable(value) for name, value in values.items() if value is not MISSING}

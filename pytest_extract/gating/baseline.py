@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
-from pytest_extract.gating.snapshot import CaseKey, CaseState, Failing, PatternState, Snapshot
+from pytest_extract.gating.snapshot import CaseKey, CaseState, Failing, PatternState, Snapshot, value_text, writable
 
 KIND: Final = "pytest-extract baseline"
 VERSION: Final = 1
@@ -144,8 +144,8 @@ def _failing_record(entry: Failing) -> dict[str, Json]:
 
 def _short(value: Json) -> Json:
     """Return the value itself, or the beginning of its text where that is long."""
-    text = canonical_json(value)
-    return value if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
+    text = value_text(value)
+    return writable(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 
 
 def _bits(runs: Iterable[bool]) -> str:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats_repeats import pass_hat_k
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
-from pytest_extract.gating.snapshot import CaseKey, Snapshot
+from pytest_extract.gating.snapshot import CaseKey, Snapshot, value_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +69,7 @@ def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField |
             values.add("gold")
         if entry is not None:
             pattern = entry.pattern
-            values.add(_text(entry.value))
+            values.add(value_text(entry.value))
     if all(verdicts) or not any(verdicts):
         return None
     return UnsteadyField(
@@ -82,7 +81,3 @@ def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField |
         passes=sum(verdicts),
         values=len(values),
     )
-
-
-def _text(value: Json | Missing) -> str:
-    return "missing" if value is MISSING else canonical_json(value)

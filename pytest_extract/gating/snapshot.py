@@ -14,6 +14,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
 _STRUCTURE: Final = "structure"  # what a value of the wrong JSON type is told by, whatever the field's own metric is
+_UNWRITABLE: Final = "<nested too deep or too long to write>"
 _UNDECIDED: Final = frozenset({"skipped", "judge_error"})
 
 
@@ -216,7 +217,22 @@ def _pattern_state(fields: Sequence[tuple[str, _Seen]], judge: str) -> PatternSt
 
 
 def _short_digest(value: Json) -> str:
-    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return hashlib.sha256(value_text(value).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def value_text(value: Json | Missing) -> str:
+    """Return one text per value, `MISSING` too; never raises, whatever the value is."""
+    if value is MISSING:
+        return "missing"
+    try:
+        return canonical_json(value)
+    except (RecursionError, ValueError):  # too deep; an integer of more than 4,300 digits
+        return _UNWRITABLE
+
+
+def writable(value: Json) -> Json:
+    """Return the value, or a text in its place where it cannot be written as JSON."""
+    return _UNWRITABLE if value_text(value) == _UNWRITABLE else value
 
 
 def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:

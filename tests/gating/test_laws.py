@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.gating.aa import self_test
+from pytest_extract.gating.as_json import verdict_record
 from pytest_extract.gating.baseline import dump_baseline, load_baseline, updated
 from pytest_extract.gating.changes import Change
 from pytest_extract.gating.compare import compare
@@ -15,6 +19,8 @@ from pytest_extract.gating.merge import merge
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.gating.verdict import Answer, decide
+from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.lines import text_of
 from tests.gating.make import INVENTED, broken, result
 
 RULES = Rules(resamples=100)
@@ -124,3 +130,27 @@ def test_overlapping_shards_keep_what_was_run(drawn):
         assert snapshot(merged.results) == snapshot(whole)
         assert len(merged.told) == len(whole)
         assert not merged.conflicts
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [nested(10_000), 10**5000, "\ud800", float("nan"), {"a": [None, True, 1e308]}],
+    ids=["deep", "huge", "surrogate", "nan", "mixed"],
+)
+def test_no_value_stops_the_gate(odd):
+    before = snapshot([result("a", {"n": ("g", "g"), "m": True})])
+    after = snapshot([result("a", {"n": ("g", odd), "m": True})])
+    comparison = compare(before, after)
+    verdict = decide(comparison, RULES)
+    assert [change.path for change in comparison.arms[0].fields] == ["n"]
+    assert load_baseline(dump_baseline(updated(None, after))).cases.keys() == after.keys()
+    assert all(text_of(line).isprintable() for line in gate_lines(comparison, verdict))
+    assert json.dumps(verdict_record(comparison, verdict))
+    assert self_test([before, after], RULES).unsteady

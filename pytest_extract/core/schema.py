@@ -109,9 +109,10 @@ class Schema:
                     queue.append(child)
 
     def dialects(self) -> frozenset[Dialect]:
-        """Return which annotation dialects the nodes made so far use; a lone `x-eval-nulls` names none."""
+        """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
         known = [found for found in self._annotations.values() if found is not None]
-        return frozenset(found.dialect for found in known if found != Annotation(dialect="x-eval", nulls=found.nulls))
+        nulls_only = (Annotation(dialect=found.dialect, nulls=found.nulls) for found in known)
+        return frozenset(found.dialect for found, only in zip(known, nulls_only, strict=True) if found != only)
 
     def _make(self, key: Key) -> SchemaNode:
         expanded = self._source.expand(key)

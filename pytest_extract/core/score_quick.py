@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import chain, product
+from itertools import chain, compress, product
+from operator import ne
 from typing import Final, TypeAlias
 
 from pytest_extract.core.align import Pairing
-from pytest_extract.core.plan_nodes import SCALARS, Array, Bulk, Leaf, Object
+from pytest_extract.core.plan_nodes import SCALARS, Array, Bulk, Leaf, Object, Plan
 from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_run import Run
 from pytest_extract.core.values import Json
@@ -16,7 +17,7 @@ _Row: TypeAlias = tuple[tuple[Json, ...], tuple[type, ...]]
 """Values (None: not there) and their types."""
 _DICT: Final = frozenset({dict})
 _VALUES: Final = SCALARS | {type(None)}
-MOST_SCORES: Final = 40
+MOST_SCORES: Final = 80
 """Pairs that are scored one by one; from there on, columns are faster."""
 
 
@@ -38,7 +39,8 @@ def quick_pairing(run: Run, array: Array, gold: Sequence[Json], extracted: Seque
         ours, theirs = _laid_out(items, items.bulk, gold), _laid_out(items, items.bulk, extracted)
         same, left, right = _equal_rows(ours, theirs)
         if left and right:
-            if min(len(left), len(right)) > 1 or (len(same) + len(left)) * (len(same) + len(right)) > MOST_SCORES:
+            scores = len(left) * len(right) + len(same) * (len(left) + len(right))
+            if min(len(left), len(right)) > 1 or scores > MOST_SCORES:
                 return None
             best = _single(items, ours, theirs, same, left, right)
             if best is None:
@@ -97,31 +99,54 @@ def _single(
     best = max(scores, key=lambda pair: scores[pair])
     out = [(ours[i], theirs[j]) for i in left for _, j in same]
     back = [(ours[i], theirs[j]) for i, _ in same for j in right]
-    for bound in (True, False):
-        gain = sum(max((_score(items, *pair, bound=bound) for pair in pairs), default=0.0) for pairs in (out, back))
-        if gain <= 1.0 + scores[best]:
+    for exact in (False, True):
+        # each of the two is 1 at most, so one that is small enough is proof
+        gain = _highest(items, out, exact=exact)
+        if gain > scores[best]:
+            gain += _highest(items, back, exact=exact) - 1.0
+        if gain <= scores[best]:
             return [best] if scores[best] > 0.0 else []
     return None
 
 
-def _score(items: Object, ours: _Row, theirs: _Row, *, bound: bool = False) -> float:
-    """Return the weighted mean score of two rows, as scoring them would give it; `bound`: what it is at most."""
-    score = total = 0.0
+def _highest(items: Object, pairs: Sequence[tuple[_Row, _Row]], *, exact: bool) -> float:
+    return max((_score(items, *pair, exact=exact) for pair in pairs), default=0.0)
+
+
+def _score(items: Object, ours: _Row, theirs: _Row, *, exact: bool = True) -> float:
+    """Return the weighted mean score of two rows, as scoring them would give it; not `exact`: what it is at most."""
+    one_values, other_values = ours[0], theirs[0]
+    if None in one_values or None in other_values:
+        present = [one is not None or other is not None for one, other in zip(one_values, other_values, strict=True)]
+        total = sum(compress((entry.weight for entry in items.entries), present))
+    else:
+        total = sum(items.bulk.weights) if items.bulk is not None else 0.0
+    if not total:
+        return 1.0
+    lost = 0.0
+    unlike = map(ne, one_values, other_values)
+    for entry, one, other in compress(zip(items.entries, one_values, other_values, strict=True), unlike):
+        lost += entry.weight * (1.0 - _value_score(entry.plan, one, other, exact=exact))
+    if exact and ours[1] != theirs[1]:
+        lost += _lost_to_types(items, ours, theirs)
+    return (total - lost) / total
+
+
+def _value_score(leaf: Plan, one: Json, other: Json, *, exact: bool) -> float:
+    if one is None or other is None:
+        return 0.0
+    if not isinstance(leaf, Leaf) or leaf.checks[0].transform is not None:
+        raise _Unfit
+    if leaf.types is not None and type_fits(leaf.types, one) and not type_fits(leaf.types, other):
+        return 0.0
+    metric = leaf.checks[0].likeness or leaf.checks[0].metric
+    return metric.compare(one, other) if exact or metric.key is not None else 1.0
+
+
+def _lost_to_types(items: Object, ours: _Row, theirs: _Row) -> float:
+    """Return the weight lost where Python finds values equal that are not: 1 and true."""
+    lost = 0.0
     for entry, one, other in zip(items.entries, ours[0], theirs[0], strict=True):
-        if one is None and other is None:
-            continue
-        weight = entry.weight
-        total += weight
-        if one is None or other is None:
-            continue
-        if type(one) is type(other) and one == other:
-            score += weight
-            continue
-        leaf = entry.plan
-        if not isinstance(leaf, Leaf) or leaf.checks[0].transform is not None:
-            raise _Unfit
-        if leaf.types is not None and type_fits(leaf.types, one) and not type_fits(leaf.types, other):
-            continue
-        metric = leaf.checks[0].likeness or leaf.checks[0].metric
-        score += weight if bound and metric.key is None else weight * metric.compare(one, other)
-    return score / total if total else 1.0
+        if type(one) is not type(other) and one == other:
+            lost += entry.weight * (1.0 - _value_score(entry.plan, one, other, exact=True))
+    return lost

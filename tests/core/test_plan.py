@@ -195,6 +195,7 @@ DIALECTS = {
     "evaluation_config": (configured("string_exact"), "extract-bench"),
     "x-eval": (annotated(compare="exact"), "struct-extract-eval"),
     "only-nulls": ({**obj(a={"type": "string"}), "x-eval-nulls": "value"}, "ours"),
+    "only-nulls-in-a-config": ({**obj(a={"type": "string"}), "evaluation_config": {"nulls": "value"}}, "ours"),
     "property-of-that-name": (obj(evaluation_config={"type": "string"}), "ours"),
 }
 

@@ -47,6 +47,12 @@ _SECRET_VARIABLE: Final = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_SECRET: Final = 8
+_HINT: Final = re.compile(
+    r"BEGIN|[spr]k[-_]|A(?:KIA|SIA|BIA|CCA|Iza)|gh[pousr]_|github_pat|glpat|xox|(?:hf|gsk|r8|npm|dop_v1|tvly|pplx|xai"
+    r"|nvapi)[_-]|pypi-|eyJ|://|bearer|basic|token|key|secret|pass|pwd|authorization|cookie",
+    re.IGNORECASE,
+)
+"""Occurs in every text that a pattern above matches: one search instead of fourteen for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +80,8 @@ def redact(value: Json, secrets: Iterable[str] | None = None) -> Redacted:
     `secrets` are literal values to take out besides the patterns; default: those of the environment.
     Numbers, booleans and nulls stay. Raises RecursionError on a value nested deeper than Python's stack.
     """
-    literal = secret_values() if secrets is None else tuple(secrets)
-    kinds: list[str] = []
-    return Redacted(_walk(value, literal, kinds), tuple(kinds))
+    cleaner = _Cleaner(secret_values() if secrets is None else tuple(secrets))
+    return Redacted(cleaner.walk(value), tuple(cleaner.kinds))
 
 
 def redact_text(text: str, secrets: Iterable[str] | None = None) -> str:
@@ -84,25 +89,48 @@ def redact_text(text: str, secrets: Iterable[str] | None = None) -> str:
     return str(redact(text, secrets).value)
 
 
-def _walk(value: Json, literal: tuple[str, ...], kinds: list[str]) -> Json:
-    if isinstance(value, str):
-        return _clean(value, literal, kinds)
-    if isinstance(value, list | tuple):
-        return [_walk(item, literal, kinds) for item in value]
-    if isinstance(value, dict):
-        return {_clean_key(key, literal, kinds): _member(key, item, literal, kinds) for key, item in value.items()}
-    return value
+class _Cleaner:
+    """One walk over a value; equal texts, of which a result has many, are searched once."""
 
+    def __init__(self, literal: tuple[str, ...]) -> None:
+        self.kinds: list[str] = []
+        self._literal = literal
+        self._known: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._names: dict[str, bool] = {}
 
-def _clean_key(key: Json, literal: tuple[str, ...], kinds: list[str]) -> Json:
-    return _clean(key, literal, kinds) if isinstance(key, str) else key
+    def walk(self, value: Json) -> Json:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, list | tuple):
+            return [self.walk(item) for item in value]
+        if isinstance(value, dict):
+            return {self._key(key): self._member(key, item) for key, item in value.items()}
+        return value
 
+    def _names_secret(self, key: str) -> bool:
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = bool(_HINT.search(key) and _SECRET_NAME.fullmatch(key))
+        return found
 
-def _member(key: Json, item: Json, literal: tuple[str, ...], kinds: list[str]) -> Json:
-    if isinstance(item, str) and len(item) >= 4 and isinstance(key, str) and _SECRET_NAME.fullmatch(key):
-        kinds.append("value of a secret's name")
+    def _text(self, text: str) -> str:
+        found = self._known.get(text)
+        if found is None:
+            kinds: list[str] = []
+            found = self._known[text] = (_clean(text, self._literal, kinds), tuple(kinds))
+        self.kinds += found[1]
+        return found[0]
+
+    def _key(self, key: Json) -> Json:
+        return self._text(key) if isinstance(key, str) else key
+
+    def _member(self, key: Json, item: Json) -> Json:
+        if not isinstance(item, str) or not isinstance(key, str):
+            return self.walk(item)
+        if len(item) < 4 or item.startswith("[redacted: ") or not self._names_secret(key):
+            return self._text(item)
+        self.kinds.append("value of a secret's name")
         return _mark("value of a secret's name")
-    return _walk(item, literal, kinds)
 
 
 def _mark(kind: str) -> str:
@@ -115,6 +143,8 @@ def _clean(text: str, literal: tuple[str, ...], kinds: list[str]) -> str:
             if form in text:
                 kinds.append("value of an environment variable")
                 text = text.replace(form, _mark("value of an environment variable"))
+    if not _HINT.search(text):
+        return text
     for kind, pattern in _TEXT:
         text = _replace(pattern, text, kind, kinds)
     text = _replace(_URL_PASSWORD, text, "password in a URL", kinds)

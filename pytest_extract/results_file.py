@@ -16,6 +16,7 @@ from typing import Any, Final
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.values import Json
 from pytest_extract.errors import StoreError
+from pytest_extract.redact import redact
 
 FORMAT: Final = 1
 DEEPEST: Final = 150
@@ -31,12 +32,30 @@ class ResultsFile:
 
 
 def dump_result(result: CaseResult) -> str:
-    """One line of the results file, without the newline; never raises, whatever the extractor returned."""
-    record = _record(result)
+    """One line of the results file, without the newline and without secrets.
+
+    Never raises, whatever the extractor returned. What looks like a key, token or password is replaced and told in the
+    attempt's notes.
+    """
     try:
-        return json.dumps(record, allow_nan=False, separators=(",", ":"))
+        return _dump(_without_secrets(_record(result)))
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(_plain(record, 0), allow_nan=False, separators=(",", ":"))
+        return _dump(_without_secrets(_plain(_record(result), 0)))
+
+
+def _dump(record: Json) -> str:
+    return json.dumps(record, allow_nan=False, separators=(",", ":"))
+
+
+def _without_secrets(record: dict[str, Json]) -> dict[str, Json]:
+    found = redact(record)
+    if not found.kinds:
+        return record
+    cleaned: dict[str, Json] = found.value
+    told = f"taken out of this result: {', '.join(sorted(set(found.kinds)))}"
+    for attempt in cleaned["attempts"]:
+        attempt["notes"] = [*attempt["notes"], told]
+    return cleaned
 
 
 def tame(value: Json) -> Json:
@@ -130,6 +149,7 @@ def _attempt_record(attempt: Attempt) -> dict[str, Json]:
         "latency_s": attempt.latency_s,
         "finish_reason": attempt.finish_reason,
         "recorded": attempt.recorded,
+        "notes": list(attempt.notes),
     }
 
 
@@ -170,6 +190,7 @@ def _attempt(record: Mapping[str, Any]) -> Attempt:
         "outcome": Outcome(record["outcome"]),
         "breaches": tuple(Breach(**breach) for breach in record["breaches"]),
         "usage": None if record["usage"] is None else Usage(**record["usage"]),
+        "notes": tuple(record["notes"]),
     }
     return Attempt(**{**record, **changed})
 

@@ -216,6 +216,7 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
         latency_s=extraction.latency_s,
         finish_reason=extraction.finish_reason,
         recorded=extraction.recorded,
+        notes=extraction.notes,
     )
 
 

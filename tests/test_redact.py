@@ -113,3 +113,11 @@ def test_any_text_is_survived(text):
 @pytest.mark.parametrize("unit", ["a_", "a.", "://", "password=", 'token: "', "Bearer ", "-----BEGIN PRIVATE KEY-----"])
 def test_long_hostile_text_comes_back(unit):
     assert redact_text(unit * 20_000, ())
+
+
+def test_the_quick_search_misses_nothing():
+    from pytest_extract import redact as module
+
+    assert all(module._HINT.search(name.replace("?", "")) for name in ("api_key", "client-secret", "pwd", "set-cookie"))
+    planted = ["AKIA" + "A1B2C3D4E5F6G7H8", "hf_" + "a1" * 12, "xoxb-" + "12345678901", "https://u:pa55word@h/x"]
+    assert all(redact(text).kinds for text in planted)

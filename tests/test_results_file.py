@@ -130,3 +130,21 @@ def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
         write_results(tmp_path / "file" / "r.jsonl", [RESULT])
+
+
+def test_what_looks_like_a_secret_is_never_written_and_told():
+    key = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
+    score = {"fields": [{"path": "note", "gold": None, "extracted": f"key {key}"}], "leaves": []}
+    attempt = Attempt(
+        index=0, outcome=Outcome.BROKEN, output={"note": f"key {key}"}, error=f"401 for {key}", score=score
+    )
+    line = dump_result(
+        CaseResult(
+            nodeid="a", case_id="a", file="a", arm=Arm(), outcome=Outcome.BROKEN, attempts=(attempt,), why=f"401 {key}"
+        )
+    )
+    assert key not in line
+    back = load_result(line)
+    assert back.attempts[0].output == {"note": "key [redacted: API key]"}
+    assert back.attempts[0].notes == ("taken out of this result: API key",)
+    assert dump_result(back) == line

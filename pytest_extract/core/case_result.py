@@ -74,6 +74,8 @@ class Attempt:
     latency_s: float | None = None
     finish_reason: str | None = None
     recorded: bool = False
+    notes: tuple[str, ...] = ()
+    """What a reader should know of the output: repaired, a secret taken out, not recorded, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

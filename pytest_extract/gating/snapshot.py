@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -226,13 +227,17 @@ def value_text(value: Json | Missing) -> str:
         return "missing"
     try:
         return canonical_json(value)
-    except (RecursionError, ValueError):  # too deep; an integer of more than 4,300 digits
+    except RecursionError:
         return _UNWRITABLE
 
 
 def writable(value: Json) -> Json:
     """Return the value, or a text in its place where it cannot be written as JSON."""
-    return _UNWRITABLE if value_text(value) == _UNWRITABLE else value
+    try:
+        json.dumps(value)
+    except (RecursionError, ValueError):
+        return _UNWRITABLE
+    return value
 
 
 def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:

@@ -49,6 +49,7 @@ def array_plan(
     places, items = builder.items(listed, pattern, inside=inside)
     judging = aligning[0] if aligning else _default_judge(builder, said)
     align = _align(builder, said, items, judging, tuple_like=bool(places))
+    proper = node.types == ("array",) and not node.via_union  # extract-bench keeps its array rules to these
     return Array(
         pattern=pattern,
         items=items,
@@ -57,8 +58,8 @@ def array_plan(
         result=_result(builder, said, judging, align),
         checks=whole,
         field=not inside,
-        empty_absent=builder.semantics.nulls == "absent" and not (builder.published and node.via_union),
-        wrap=builder.published and node.via_union and bool(aligning),
+        empty_absent=builder.semantics.nulls == "absent" and (proper or not builder.published),
+        wrap=builder.published and bool(aligning) and not proper,
         equal_first=_equal_first(builder, align),
     )
 

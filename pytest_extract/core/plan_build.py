@@ -149,7 +149,7 @@ class Builder:
             return Skip(pattern=pattern, field=not inside, always=True)
         if self.published and said.dialect == "evaluation_config":
             unscored = replace(said, skip=None, metrics=None)
-            if node.types == ("object",) and self.has_children(node):
+            if node.types == ("object",) and not node.via_union and self.has_children(node):
                 return self.structure(node, unscored, pattern, inside=inside)
             return Skip(pattern=pattern, field=not inside, never=True)
         self._place_below(node, pattern)

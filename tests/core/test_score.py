@@ -266,6 +266,24 @@ CONFIGURED = {
         [("o.a", "omission", 0.0, False), ("o.b", "match", 1.0, True)],
     ),
     "empty-object-against-missing": (obj(o=obj(a={"type": "integer"})), {"o": {}}, {}, [("o.a", "match", 1.0, True)]),
+    "array-metric-on-a-string": (
+        obj(a={"type": "string", "evaluation_config": "array_llm"}),
+        {"a": "x"},
+        {"a": "x"},
+        [("a", "match", 1.0, True)],
+    ),
+    "skipped-optional-object": (
+        obj(o={"anyOf": [obj(a={"type": "integer"}), {"type": "null"}], "evaluation_config": "skip"}),
+        {"o": {"a": 1}},
+        {"o": {"a": 2}},
+        [],
+    ),
+    "skipped-object-is-passed-through": (
+        obj(o={**obj(a={"type": "integer"}), "evaluation_config": "skip"}),
+        {"o": {"a": 1}},
+        {"o": {"a": 2}},
+        [("o.a", "mismatch", 0.0, False)],
+    ),
     "array-recall": (
         obj(
             a=array(

@@ -112,6 +112,7 @@ def run_case(
         tags=dict(case.tags),
         digests=digests_of(case),
         complexity=shape.complexity,
+        modality=case.modality,
         shape=shape.to_dict(),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,

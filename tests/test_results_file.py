@@ -35,6 +35,7 @@ RESULT = CaseResult(
     tags={"supplier": "acme"},
     digests={"document": "00"},
     complexity="easy",
+    modality="image",
     shape={"depth": 2},
     known=("items[].tax",),
     duration_s=2.5,

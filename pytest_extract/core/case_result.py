@@ -84,6 +84,7 @@ class CaseResult:
 
     `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `judge`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
+    `modality` is the case's: text, image or audio.
     """
 
     nodeid: str
@@ -98,6 +99,7 @@ class CaseResult:
     tags: Mapping[str, Json] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     complexity: str | None = None
+    modality: str = "text"
     shape: Mapping[str, int] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     duration_s: float = 0.0

@@ -51,6 +51,7 @@ def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> 
         arm=item.arm,
         outcome=Outcome.BROKEN,
         why=f"{excinfo.typename}: {excinfo.value}",
+        modality=item.case.modality,
         tags=dict(item.case.tags),
     )
 

@@ -20,6 +20,7 @@ def test_results_carry_the_complexity(pytester: pytest.Pytester, write_case: Wri
     results = sorted(read_results(pytester.path / "r.jsonl").results, key=lambda result: result.case_id)
     flat, invoice = results
     assert (flat.complexity, invoice.complexity) == ("easy", "medium")
+    assert {flat.modality, invoice.modality} == {"text"}
     assert invoice.shape == {
         "fields": 4,
         "breadth": 3,

@@ -1,4 +1,4 @@
-"""Best fit of short lists that mostly agree, without laying them out: equal rows first, where that is provably best."""
+"""Best fit of short lists without laying them out: at a glance where they mostly agree, else pair by pair."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from operator import ne
 from typing import Final, TypeAlias
 
 from pytest_extract.core.align import Pairing
+from pytest_extract.core.assignment import best_assignment
 from pytest_extract.core.plan_nodes import SCALARS, Array, Bulk, Leaf, Object, Plan
 from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_run import Run
@@ -17,7 +18,7 @@ _Row: TypeAlias = tuple[tuple[Json, ...], tuple[type, ...]]
 """Values (None: not there) and their types."""
 _DICT: Final = frozenset({dict})
 _VALUES: Final = SCALARS | {type(None)}
-MOST_SCORES: Final = 80
+MOST_SCORES: Final = 150
 """Pairs that are scored one by one; from there on, columns are faster."""
 
 
@@ -39,13 +40,13 @@ def quick_pairing(run: Run, array: Array, gold: Sequence[Json], extracted: Seque
         ours, theirs = _laid_out(items, items.bulk, gold), _laid_out(items, items.bulk, extracted)
         same, left, right = _equal_rows(ours, theirs)
         if left and right:
-            scores = len(left) * len(right) + len(same) * (len(left) + len(right))
-            if min(len(left), len(right)) > 1 or scores > MOST_SCORES:
+            best = _single(items, ours, theirs, same, left, right) if min(len(left), len(right)) == 1 else None
+            if best is not None:
+                same += best
+            elif len(ours) * len(theirs) > MOST_SCORES:
                 return None
-            best = _single(items, ours, theirs, same, left, right)
-            if best is None:
-                return None
-            same += best
+            else:
+                same = _assigned(items, ours, theirs)
     except _Unfit:
         return None
     rows, columns = {i for i, _ in same}, {j for _, j in same}
@@ -95,6 +96,8 @@ def _single(
     right: Sequence[int],
 ) -> list[tuple[int, int]] | None:
     """Return the best pair of rows left over, or none; None where taking equal pairs apart might be better."""
+    if len(left) * len(right) + len(same) * (len(left) + len(right)) > MOST_SCORES:
+        return None
     scores = {(i, j): _score(items, ours[i], theirs[j]) for i, j in product(left, right)}
     best = max(scores, key=lambda pair: scores[pair])
     out = [(ours[i], theirs[j]) for i in left for _, j in same]
@@ -107,6 +110,12 @@ def _single(
         if gain <= scores[best]:
             return [best] if scores[best] > 0.0 else []
     return None
+
+
+def _assigned(items: Object, ours: Sequence[_Row], theirs: Sequence[_Row]) -> list[tuple[int, int]]:
+    """Return the best assignment over the scores of all pairs."""
+    scores = [[1.0 if one == other else _score(items, one, other) for other in theirs] for one in ours]
+    return [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
 
 
 def _highest(items: Object, pairs: Sequence[tuple[_Row, _Row]], *, exact: bool) -> float:

@@ -6,7 +6,7 @@ import rules
 from pytest_extract import LitellmExtractor
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def extractor(extract_model):
     return read_by_rules if extract_model is None else LitellmExtractor(model=extract_model)
 

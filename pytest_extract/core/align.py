@@ -80,31 +80,32 @@ def by_key_fuzzy(
     wanted, offered = _first_places(gold), _first_places(extracted)
     rows = [place for place in exact.missing if wanted.get(gold[place]) == place]
     columns = [place for place in exact.extra if offered.get(extracted[place]) == place]
-    scores = [[_key_similarity(gold[row], extracted[column], cutoff) for column in columns] for row in rows]
+    theirs = [_parts(extracted[column]) for column in columns]
+    scores = [[_similarity(ours, parts, cutoff) for parts in theirs] for ours in (_parts(gold[row]) for row in rows)]
     close = [(rows[i], columns[j]) for i, j in best_assignment(scores).pairs if scores[i][j] > 0]
     return _keyed([*exact.pairs, *close], len(gold), len(extracted), offered)
 
 
-def _key_similarity(gold: Hashable, extracted: Hashable, cutoff: float) -> float:
-    ours = gold if isinstance(gold, tuple) else (gold,)
-    theirs = extracted if isinstance(extracted, tuple) else (extracted,)
+def _parts(key: Hashable) -> tuple[Hashable, ...]:
+    parts = key if isinstance(key, tuple) else (key,)
+    return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
+
+
+def _similarity(ours: tuple[Hashable, ...], theirs: tuple[Hashable, ...], cutoff: float) -> float:
+    from rapidfuzz.distance import Levenshtein
+
     if len(ours) != len(theirs):
         return 0.0
     total = 0.0
     for one, other in zip(ours, theirs, strict=True):
-        score = _part_similarity(one, other, cutoff)
+        if isinstance(one, str) and isinstance(other, str):
+            score = Levenshtein.normalized_similarity(one, other, score_cutoff=cutoff)
+        else:
+            score = 1.0 if one == other else 0.0
         if not score:
             return 0.0
         total += score
     return total / len(ours)
-
-
-def _part_similarity(one: object, other: object, cutoff: float) -> float:
-    if isinstance(one, str) and isinstance(other, str):
-        from rapidfuzz.distance import Levenshtein
-
-        return Levenshtein.normalized_similarity(one.casefold(), other.casefold(), score_cutoff=cutoff)
-    return 1.0 if one == other else 0.0
 
 
 def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:

@@ -174,7 +174,7 @@ def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
     assert total(rng.sample(order, width)) == pytest.approx(total(order), abs=1e-9)
 
 
-ELEMENTS = {"text": st.sampled_from("abc"), "fuzzy": TEXTS, "tolerance": NUMBERS}
+ELEMENTS = {"text": st.sampled_from("abc"), "fuzzy": TEXTS, "tolerance": NUMBERS, "nested": LISTS}
 
 
 @st.composite
@@ -188,7 +188,12 @@ def lists_in_rows(draw, kinds=tuple(ELEMENTS)):
     ours = [values for _, elements in gold for values in elements]
     theirs = [values for _, elements in extracted for values in draw(st.permutations(elements))]
     inside = [
-        Column(gold=[v[at] for v in ours], extracted=[v[at] for v in theirs], metric=KINDS[kind][0])
+        Column(
+            gold=[v[at] for v in ours],
+            extracted=[v[at] for v in theirs],
+            metric=KINDS[kind][0],
+            pair=None if KINDS[kind][0] else overlap,
+        )
         for at, kind in enumerate(fields)
     ]
     items = Items(
@@ -248,10 +253,38 @@ def test_the_order_inside_a_list_does_not_matter():
     assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
 
 
-def test_lists_inside_lists():
-    innermost = Items(gold=[2, 1, 1], extracted=[1, 1, 2], columns=[leaf(["a", "b", "c", "d"], ["d", "c", "b", "a"])])
-    items = Items(gold=[2, 1], extracted=[1, 2], columns=[leaf(["x", "y", "z"], ["z", "y", "x"]), innermost])
-    assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
+def lists_of_lists(rng, height, width):
+    """Rows with a list whose elements have a text and a list of texts."""
+
+    def side(count):
+        rows = [
+            [[rng.choice("abc") for _ in range(rng.randint(0, 3))] for _ in range(rng.randint(0, 3))]
+            for _ in range(count)
+        ]
+        elements = list(itertools.chain(*rows))
+        return (
+            [*map(len, rows)],
+            [rng.choice("xy") for _ in elements],
+            [*map(len, elements)],
+            list(itertools.chain(*elements)),
+        )
+
+    gold, extracted = side(height), side(width)
+    inner = Items(gold=gold[2], extracted=extracted[2], columns=[leaf(gold[3], extracted[3], "fuzzy")])
+    return Items(gold=gold[0], extracted=extracted[0], columns=[leaf(gold[1], extracted[1]), inner])
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.usefixtures("backend")
+def test_lists_inside_lists(objective):
+    rng = random.Random(8)
+    for _ in range(50):
+        height, width = rng.randint(1, 5), rng.randint(1, 5)
+        items = lists_of_lists(rng, height, width)
+        coded = encode_problem([items], height, width, objective)
+        scores = [[align_fit._score_of(coded, i, j) for j in range(width)] for i in range(height)]
+        found = best_fit([items], height, width, objective=objective)
+        assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
 
 
 def test_only_likely_pairs_of_lists_are_scored(monkeypatch):
@@ -289,6 +322,7 @@ def test_rows_with_nothing_to_score_belong_together():
     found = best_fit([leaf([MISSING, "a"], ["a", MISSING])], 2, 2, objective="mean")
     assert found.pairs == ((0, 1), (1, 0))
     assert best_fit([], 2, 1, objective="f1").pairs == ((0, 0),)
+    assert best_fit([], 2, 1, objective="mean").pairs == ((0, 0),)
 
 
 def test_ties_go_by_position():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_extract.core.columns import Column, Items, PairScore
 from pytest_extract.core.metrics import plain
@@ -13,9 +13,10 @@ from pytest_extract.core.plan_nodes import Array, Check, Entry, Leaf, Object, Pl
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_leaf import transformed
-from pytest_extract.core.score_run import SCORED, Run, equal, there
+from pytest_extract.core.score_run import SCORED, STRUCTURE, Run, equal, there
 from pytest_extract.core.values import MISSING, Json, Missing
 
+MOST_UNDECLARED: Final = 16
 DEEPEST_TRIAL = 16
 """Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
 
@@ -145,20 +146,27 @@ def leaf_column(run: Run, check: Check, gold: Sequence[Json | Missing], extracte
 
 def _odd(run: Run, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
     """Return the rows that are no objects as a column of their own: right only against an equal one."""
+    sides = [[row if there(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)]
+    return Column(gold=sides[0], extracted=sides[1], metric=_equality(run))
 
+
+def _equality(run: Run) -> BoundMetric:
     def compare(one: Json, other: Json) -> float:
         return 1.0 if equal(run, one, other) else 0.0
 
-    metric = BoundMetric(name="structure", compare=compare, key=None if run.free else plain.same_key, triangle=True)
-    sides = [[row if there(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)]
-    return Column(gold=sides[0], extracted=sides[1], metric=metric)
+    return BoundMetric(name=STRUCTURE, compare=compare, key=None if run.free else plain.same_key, triangle=True)
 
 
 def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
-    """Return the keys that the schema does not declare as a column, where there are any."""
+    """Return the keys that the schema does not declare as columns, or as one where there are many or have a plan."""
     sides = [[_rest(row, items) for row in rows] for rows in (gold, extracted)]
-    if all(rest is MISSING for side in sides for rest in side):
+    names = {name: None for side in sides for rest in side if rest is not MISSING for name in rest}
+    if not names:
         return []
+    if items.other is None and not items.patterns and len(names) <= MOST_UNDECLARED:
+        metric = _equality(run)
+        lists = [[[_known(rest, name) for rest in side] for side in sides] for name in names]
+        return [Column(gold=ours, extracted=theirs, metric=metric) for ours, theirs in lists]
     rest = Object(
         pattern=items.pattern, entries=(), names=frozenset(), places=Places(()), patterns=items.patterns,
         other=items.other, extra="compare", field=False,
@@ -170,6 +178,11 @@ def _rest(row: Json, items: Object) -> Json | Missing:
     if type(row) is not dict or row.keys() <= items.names:
         return MISSING
     return {name: value for name, value in row.items() if name not in items.names}
+
+
+def _known(rest: Json | Missing, name: str) -> Json | Missing:
+    value = MISSING if rest is MISSING else rest.get(name)
+    return MISSING if value is None else value
 
 
 def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:

@@ -20,6 +20,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "annotate": ("annotate", "write default metrics into a schema"),
         "check": ("check", "check case files, their schemas and golds, without extracting"),
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+        "report": ("report", "report on a run: measures, fields, the published systems' numbers"),
+        "leaderboard": ("leaderboard", "rank the models and prompts of results files"),
         "score": ("score", "score one output against its gold, as one system or as several side by side"),
         "judge-audit": ("judge_audit", "compare recorded verdicts of the judge with those of people"),
         "recordings": ("recordings", "list recordings, or remove those that no case can use any more"),

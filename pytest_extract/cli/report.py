@@ -1,0 +1,45 @@
+"""`pytest-extract report RESULTS.jsonl`: what each of the four published systems reports of a run, arm by arm."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pytest_extract.cli.files import write_json
+from pytest_extract.cli.results import put, read_all, width
+from pytest_extract.core.aggregate import aggregate
+from pytest_extract.core.aggregate_arms import standings
+from pytest_extract.core.aggregate_bootstrap import SAMPLES
+from pytest_extract.errors import ConfigError
+from pytest_extract.report.aggregate_json import aggregate_record
+from pytest_extract.report.aggregates import joined, report_lines
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the parser of `pytest-extract`."""
+    parser = subparsers.add_parser(
+        "report",
+        help="report on a run: measures, fields, the published systems' numbers",
+        description="Report on a run from its results file: measures with intervals, fields, each system's numbers.",
+    )
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
+    parser.add_argument(
+        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples of the intervals (default %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Report, and return 0; a file that cannot be read raises ExtractError."""
+    if args.samples < 1:
+        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
+    arms = standings(read_all("report", args.results))
+    runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]
+    if args.json:
+        write_json([aggregate_record(found, arm) for found, arm in runs], None)
+    else:
+        put(joined(report_lines(found, arm, width=width(), verbosity=args.verbose) for found, arm in runs))
+    return 0

@@ -1,0 +1,145 @@
+"""`pytest-extract report` and `leaderboard`, from results files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pytest_extract.cli import main
+from pytest_extract.core.case_result import Attempt, Outcome, Usage
+from pytest_extract.results_file import write_results
+from tests.core.test_aggregate import RUN, result, score
+
+SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
+
+
+def of_arm(model, runs):
+    named = (replace(each, nodeid=f"{each.nodeid}[{model}]", arm=replace(each.arm, model=model)) for each in runs)
+    return [replace(each, shape={**SHAPE, **each.shape}) for each in named]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "run.jsonl"
+    write_results(path, of_arm("m/one", RUN))
+    return path
+
+
+def call(capsys, *args):
+    assert main([str(arg) for arg in args]) == 0
+    return capsys.readouterr()
+
+
+def test_report_tells_what_every_system_reports(file, capsys):
+    out = call(capsys, "report", file).out
+    assert "m/one: 5 cases: 3 scored, 1 broken, 1 not run" in out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    for words in (
+        "measure mean 95 % weighted 95 %",
+        "pass_rate 0.5333 0 - 1 0.4667 0 - 1",
+        "field score precision recall f1 match mism. omit. halluc. undec.",
+        "a 0.7333 0.7333 0.7333 0.7333 1 2 0 0 0",
+        "valid rate 75 % (3 of 4 outputs), pass rate 55 %, accuracy on valid 73.3 %",
+        "not valid: no_json 1",
+        "Long Context Extraction 0.5333 0 - 1 0.4667 0 - 1",
+        "overall 0.28: mean of 7 columns 0.4667, coverage 60 %",
+        "3-4 (medium) 0 0 0",
+        "5+ (hard) 0.6 0.6 0.6",
+        "complexity of the cases: 3 easy, 1 medium, 1 hard",
+        "b[m/one] hard 3 2 5 1 5 6",
+    ):
+        assert words in lines
+
+
+def test_report_as_json(file, capsys):
+    (arm,) = json.loads(call(capsys, "report", file, "--json", "--samples", 50).out)
+    assert arm["arm"] == "m/one"
+    assert arm["measures"]["f1"]["plain"]["mean"] == pytest.approx((1 + 0.6 + 0) / 3)
+    assert arm["measures"]["f1"]["weighted"]["mean"] == pytest.approx((1 + 3 * 0.6 + 0) / 6)
+    assert arm["extract_bench"]["failures"] == {"no_json": 1}
+    assert set(arm["sob"]["plain"]["category_scores"]) == set(arm["sob"]["weighted"]["category_scores"])
+    assert arm["deepjsoneval"]["hard"]["strict"] == pytest.approx(0.6)
+    assert arm["fields"]["a"] == {
+        "match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0, "total": 3, "records": 2,
+        "mean_score": pytest.approx(2.2 / 3), "precision": pytest.approx(2.2 / 3), "recall": pytest.approx(2.2 / 3),
+        "f1": pytest.approx(2.2 / 3),
+    }  # fmt: skip
+    assert arm["complexity"][1] == {
+        "case": "b[m/one]", "outcome": "passed", "complexity": "hard", "modality": "text", **SHAPE, "depth": 5,
+    }  # fmt: skip
+
+
+def test_a_run_that_only_broke_is_reported(tmp_path, capsys):
+    write_results(tmp_path / "r.jsonl", [result("a", outcome=Outcome.BROKEN)])
+    assert call(capsys, "report", tmp_path / "r.jsonl").out.startswith("1 case: 0 scored, 1 broken\n")
+    assert "(no model)" in call(capsys, "leaderboard", tmp_path / "r.jsonl").out
+
+
+def test_verbose_lists_every_field(tmp_path, capsys):
+    wide = score(1.0)
+    wide["leaves"] = [{**wide["leaves"][0], "pattern": f"f{index}"} for index in range(30)]
+    write_results(tmp_path / "r.jsonl", [result("a", wide)])
+    assert "and 10 more fields; -v lists all" in call(capsys, "report", tmp_path / "r.jsonl").out
+    assert "f29" in call(capsys, "report", tmp_path / "r.jsonl", "-v").out
+
+
+def test_hostile_names_are_tame(tmp_path, capsys):
+    odd = score(0.5)
+    odd["leaves"] = [{**odd["leaves"][0], "pattern": "a\x1b[31m"}]
+    write_results(tmp_path / "r.jsonl", [replace(result("x", odd), nodeid="\x1b]0;x", shape=SHAPE)])
+    assert "\x1b" not in call(capsys, "report", tmp_path / "r.jsonl").out
+
+
+def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
+    paid = Attempt(
+        index=0,
+        outcome=Outcome.PASSED,
+        score=score(1.0),
+        cost_usd=0.25,
+        usage=Usage(prompt_tokens=7, completion_tokens=2),
+    )
+    better = [replace(each, attempts=(paid,), outcome=Outcome.PASSED) for each in of_arm("m/two", RUN)]
+    write_results(tmp_path / "two.jsonl", better)
+    out = call(capsys, "leaderboard", file, tmp_path / "two.jsonl").out
+    rows = [line.split() for line in out.splitlines() if "m/" in line]
+    assert rows[0] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
+    assert rows[1][:3] == ["2", "m/one", "0.28"]
+    assert rows[2] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
+    assert rows[3][:6] == ["2", "m/one", "5", "2", "1", "1"]
+    first, second = json.loads(call(capsys, "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
+    assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
+    assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
+
+
+def test_a_case_that_stands_twice_counts_once_and_is_told(tmp_path, file, capsys):
+    again = [replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
+    write_results(tmp_path / "two.jsonl", of_arm("m/one", again))
+    told = call(capsys, "leaderboard", file, tmp_path / "two.jsonl", "--json")
+    assert json.loads(told.out)[0]["cases"] == 5
+    assert json.loads(told.out)[0]["scored"] == 2
+    assert "1 result of a case and arm that a later file" in told.err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["report", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["report", "empty.jsonl"], "no result in empty.jsonl"),
+        (["leaderboard", "broken.jsonl"], "broken.jsonl:1: not JSON"),
+        (["report", "empty.jsonl", "--samples", "0"], "--samples must be 1 or more, not 0"),
+    ],
+)
+def test_what_cannot_be_read_is_told(tmp_path, capsys, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "broken.jsonl").write_text("{\n{}\n", encoding="utf-8")
+    assert main(args) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_torn_last_line_is_told(file, capsys):
+    with file.open("a", encoding="utf-8") as out:
+        out.write('{"format": 1, "nodeid')
+    assert "the last line is cut off" in call(capsys, "report", file).err

@@ -41,11 +41,6 @@ def mcnemar(broken: int, fixed: int) -> float:
     return float(Fraction(ways, 2**flips))
 
 
-def mcnemar_two_sided(broken: int, fixed: int) -> float:
-    """Exact two-sided McNemar test: twice the smaller tail, at most 1."""
-    return min(1.0, 2 * mcnemar(max(broken, fixed), min(broken, fixed)))
-
-
 def sign_flip(differences: Sequence[Difference]) -> SignFlip:
     """Exact one-sided sign-flip test that the differences, one a case, sum to less than nothing.
 

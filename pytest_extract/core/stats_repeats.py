@@ -1,10 +1,8 @@
-"""Repeats of one case: when to stop, how steady a field is, and how likely k runs in a row are to pass."""
+"""Repeats of one case: when to stop, and how likely k runs in a row are to pass."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 
 def decided(passes: int, failures: int, needed: int, of: int) -> bool:
@@ -21,31 +19,3 @@ def pass_hat_k(passes: int, of: int, k: int) -> float:
     if not 1 <= k <= of:
         raise ValueError(f"pass^{k} needs at least {k} runs and k >= 1; there are {of}")
     return math.comb(passes, k) / math.comb(of, k)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stability:
-    """How steady one field is over `runs` repeats; `agreement` is the share of its most common value."""
-
-    runs: int
-    passes: int
-    values: int
-    agreement: float
-
-    @property
-    def steady(self) -> bool:
-        """Whether every repeat gave the same verdict."""
-        return self.passes in (0, self.runs)
-
-
-def stability(passed: Sequence[bool], values: Sequence[Hashable]) -> Stability:
-    """Stability of one field from its repeats: verdicts, and values in any form that compares equal when equal."""
-    counts: dict[Hashable, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return Stability(
-        runs=len(passed),
-        passes=sum(passed),
-        values=len(counts),
-        agreement=max(counts.values()) / len(values) if values else 1.0,
-    )

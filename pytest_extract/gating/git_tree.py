@@ -44,11 +44,6 @@ class GitTree:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a symbolic link is the link, not its target
         return absolute.relative_to(self.root).as_posix() if absolute.is_relative_to(self.root) else None
 
-    def read(self, path: Path) -> bytes | None:
-        """Return the content of a file at the revision, None where it has no such file. Raises ConfigError."""
-        blob = self.files.get(self.name(path) or "")
-        return None if blob is None else _git(self.root, "cat-file", "blob", blob.id)
-
     def changed(self, paths: Iterable[Path]) -> dict[Path, str]:
         """Return those of `paths` that are not as at the revision, each with what happened: changed, new or gone."""
         wanted = list(dict.fromkeys(paths))

@@ -1,4 +1,4 @@
-"""Repeats: when to stop, pass^k, steadiness."""
+"""Repeats: when to stop, pass^k."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats_repeats import decided, pass_hat_k, stability
+from pytest_extract.core.stats_repeats import decided, pass_hat_k
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,3 @@ def test_pass_hat_k_is_the_share_of_k_runs_that_all_pass():
 def test_more_runs_than_were_made_is_an_error(k):
     with pytest.raises(ValueError, match="needs at least"):
         pass_hat_k(3, 5, k)
-
-
-def test_stability():
-    found = stability([True, True, False], ["a", "a", "b"])
-    assert (found.runs, found.passes, found.values, found.steady) == (3, 2, 2, False)
-    assert found.agreement == pytest.approx(2 / 3)
-    assert stability([False, False], ["x", "y"]).steady
-    assert stability([], []).agreement == 1.0

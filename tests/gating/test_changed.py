@@ -168,14 +168,6 @@ def test_outside_a_repository_is_one_clear_error(tmp_path):
         open_tree(tmp_path, "HEAD")
 
 
-def test_reading_one_file_of_a_revision(repo):
-    (repo / "cases" / "p.md").write_text("Second.\n")
-    tree = open_tree(repo, "HEAD")
-    assert tree.read(repo / "cases" / "p.md") == b"Extract it.\n"
-    assert tree.read(repo / "cases" / "none.md") is None
-    assert tree.read(repo.parent / "outside.md") is None
-
-
 def test_changed_new_and_gone_files(repo):
     cases = repo / "cases"
     (cases / "p.md").write_text("Second.\n")

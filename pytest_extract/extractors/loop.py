@@ -63,6 +63,15 @@ class BackgroundLoop:
             return self._loop
 
 
+async def _give_up(tasks: set[asyncio.Task[Any]]) -> None:
+    import asyncio
+
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+
+
 async def _wait_for(work: Awaitable[Any]) -> Any:
     return await work
 
@@ -73,10 +82,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     try:
         loop.run_forever()
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(_give_up(asyncio.all_tasks(loop)))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         asyncio.set_event_loop(None)

@@ -238,10 +238,11 @@ class CaseBuilder:
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         for layer in (self._settings.defaults, self._settings.own):
-            for field, steps in () if layer is None else named_fields(layer.raw):
-                problem = self._cache.unknown_field(field, scorer, gold)
+            if layer is None:
+                continue
+            for field, steps in named_fields(layer.raw):
+                problem = self._cache.field_problem(field, scorer, gold, bounded=steps[0] == "thresholds")
                 if problem is not None:
-                    assert layer is not None  # noqa: S101 - it was iterated
                     where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
                     self._mistakes.append(where)
 

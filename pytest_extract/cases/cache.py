@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
-from pytest_extract.cases.patterns import declared, unknown_field, usual
+from pytest_extract.cases.patterns import declared, unknown_field, usual, without_score
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.gates import GateConfig
@@ -57,7 +57,7 @@ class SchemaCache:
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
         self._spelled: dict[str, str] = {}
-        self._declared: set[tuple[int, str]] = set()
+        self._sound: set[tuple[int, str, bool]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
     def place(self, folder: str, name: str) -> str:
@@ -134,14 +134,16 @@ class SchemaCache:
             kept = self._spelled[field] = usual(field)
         return kept
 
-    def unknown_field(self, field: str, scorer: Scorer, gold: Json) -> str | None:
-        """Say what is wrong with a field's path (`patterns.unknown_field`)."""
-        key = (id(scorer), field)  # compiled schemas live as long as the cache
-        if key in self._declared:
+    def field_problem(self, field: str, scorer: Scorer, gold: Json, *, bounded: bool) -> str | None:
+        """Say what is wrong with a field that a case names; `bounded`: its score is to be held against a threshold."""
+        key = (id(scorer), field, bounded)  # compiled schemas live as long as the cache
+        if key in self._sound:
             return None
         problem = unknown_field(field, scorer.program, gold)
         if problem is None and declared(field, scorer.program):
-            self._declared.add(key)
+            problem = without_score(field, scorer.program) if bounded else None
+            if problem is None:
+                self._sound.add(key)
         return problem
 
     def scorer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from pytest_extract.core.pattern import normal_pattern
@@ -67,7 +68,7 @@ def usual(text: str) -> str:
 def declared(text: str, program: Program) -> bool:
     """Whether the schema declares a field."""
     steps = parse_field(text)
-    return steps is not None and (field_text(steps) in program.patterns or _declared(program.root, steps))
+    return steps is not None and (field_text(steps) in program.patterns or any(_plans(program.root, steps)))
 
 
 def unknown_field(text: str, program: Program, gold: Json) -> str | None:
@@ -80,34 +81,64 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
     return f"the schema has no field {text!r}{nearest(field_text(steps), program.patterns)}"
 
 
-def _declared(plan: Plan, steps: tuple[FieldStep, ...]) -> bool:
-    while isinstance(plan, Lazy):
-        plan = plan.plan()
-    if not steps:
-        return True
-    step, rest = steps[0], steps[1:]
+def without_score(text: str, program: Program) -> str | None:
+    """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
+    plans = list(_plans(program.root, parse_field(text) or ()))
+    if any(map(_scored, plans)):
+        return None
+    if not plans:
+        return (
+            f"{text!r} is inside a field that is skipped: it has no score to bound" if declared(text, program) else None
+        )
+    if all(isinstance(plan, Skip) for plan in plans):
+        return f"{text!r} is skipped: it has no score to bound"
+    own = usual(text)
+    below = [name for name in program.patterns if name.startswith((f"{own}.", f"{own}[")) and _scored_at(name, program)]
+    return f"{text!r} has no score of its own; bound what is in it: {', '.join(below[:3])}{', …' * (len(below) > 3)}"
+
+
+def _scored_at(pattern: str, program: Program) -> bool:
+    return any(map(_scored, _plans(program.root, parse_field(pattern) or ())))
+
+
+def _scored(plan: Plan) -> bool:
     match plan:
-        case Object():
-            return isinstance(step, str) and _declared_key(plan, step, rest)
-        case Array():
-            if isinstance(step, str):
-                return False
-            places = plan.prefix if step is None else plan.prefix[step : step + 1] if step >= 0 else ()
-            return any(_declared(place, rest) for place in (*places, plan.items))
-        case Choice():
-            return any(_declared(branch, steps) for _, branch in plan.branches)
         case Leaf():
-            return plan.structure is not None and _declared(plan.structure, steps)
-        case Skip():
+            return not plan.skipped
+        case Object():
+            return bool(plan.checks)
+        case Array():
+            return plan.result is not None or bool(plan.checks)
+        case _:
             return False
 
 
-def _declared_key(plan: Object, key: str, rest: tuple[FieldStep, ...]) -> bool:
-    below = [entry.plan for entry in plan.entries if entry.name == key]
-    below += [child for pattern, child in plan.patterns if key == "*" or pattern.search(key)]
-    if plan.other is not None and key not in plan.names:
-        below.append(plan.other)
-    return any(_declared(child, rest) for child in below)
+def _plans(plan: Plan, steps: tuple[FieldStep, ...]) -> Iterator[Plan]:
+    """Yield every plan that a field's path leads to, choices opened."""
+    while isinstance(plan, Lazy):
+        plan = plan.plan()
+    if isinstance(plan, Choice):
+        for _, branch in plan.branches:
+            yield from _plans(branch, steps)
+    elif not steps:
+        yield plan
+    else:
+        for below in _below(plan, steps[0]):
+            yield from _plans(below, steps[1:])
+
+
+def _below(plan: Plan, step: FieldStep) -> Iterator[Plan]:
+    match plan:
+        case Object() if isinstance(step, str):
+            yield from (entry.plan for entry in plan.entries if entry.name == step)
+            yield from (child for pattern, child in plan.patterns if step == "*" or pattern.search(step))
+            if plan.other is not None and step not in plan.names:
+                yield plan.other
+        case Array() if not isinstance(step, str):
+            yield from plan.prefix if step is None else plan.prefix[step : step + 1] if step >= 0 else ()
+            yield plan.items
+        case Leaf() if plan.structure is not None:
+            yield from _below(plan.structure, step)
 
 
 def _in_gold(value: Json, steps: tuple[FieldStep, ...]) -> bool:

@@ -201,7 +201,7 @@ def test_cases_share_defaults_and_win_over_them(folder):
   marks: [slow]
   thresholds: {f1: 0.5, fields: {total: 1, notes: 1}}
   gates: {coverage: {mode: soft, floor: 0.5}}
-  overrides: {notes: skip}
+  overrides: {po_number: skip}
 cases:
 - gold: acme.gold.json
 - id: second
@@ -224,7 +224,7 @@ cases:
     assert second.marks == ()
     assert dict(second.thresholds.measures) == {"f1": 0.9}
     assert dict(second.thresholds.fields) == {"total": 0.1, "notes": 1.0}
-    assert dict(second.overrides) == {"notes": "skip", "total": {"metric": "number"}}
+    assert dict(second.overrides) == {"po_number": "skip", "total": {"metric": "number"}}
     assert first.scorer is not second.scorer
     assert first.gold is second.gold
 

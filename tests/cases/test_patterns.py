@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.patterns import declared, field_text, parse_field, unknown_field, usual
+from pytest_extract.cases.patterns import declared, field_text, parse_field, unknown_field, usual, without_score
 from pytest_extract.core.scorer import compile_schema
 
 SCHEMA = {
@@ -157,3 +157,41 @@ def test_fields_below_a_leaf_with_structure_are_known_under_struct_extract_eval(
     program = compile_schema(schema).program
     assert declared("who.name", program)
     assert not declared("who.nam", program)
+
+
+@pytest.mark.parametrize(
+    ("field", "scored"),
+    [
+        ("plain.x", True),
+        ("plain", False),
+        ("rows", True),
+        ("rows[]", False),
+        ("rows[].n", True),
+        ("rows[0].n", True),
+        ("grid", True),
+        ("pair[0]", True),
+        ("either", False),
+        ("either.q", True),
+        ("named", False),
+        ("named.*.v", True),
+        ("free", True),
+        ("left", False),
+        ("left.z", False),
+        ("$", False),
+    ],
+)
+def test_only_a_field_with_a_score_of_its_own_can_be_bounded(field, scored):
+    assert (without_score(field, PROGRAM) is None) == scored
+
+
+def test_an_array_without_a_result_cannot_be_bounded():
+    leaf = {"type": "string", "x-eval-compare": "exact"}
+    rows = {"type": "array", "items": {"type": "object", "properties": {"a": leaf}}}
+    program = compile_schema({"type": "object", "properties": {"rows": rows}}).program
+    assert without_score("rows", program) == "'rows' has no score of its own; bound what is in it: rows[].a"
+    assert without_score("rows[].a", program) is None
+
+
+def test_a_container_with_a_metric_of_its_own_can_be_bounded():
+    program = compile_schema(SCHEMA, overrides={"plain": "exact"}).program
+    assert without_score("plain", program) is None

@@ -179,7 +179,7 @@ class ExtractItem(pytest.Item):
             return CaseRepr(result, run.look, run.places_of(self), (self.location[0], self.case.line), run.style)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""
-            return TextRepr(f"{heading}{excinfo.value}", (self.location[0], self.case.line))
+            return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)
         return super().repr_failure(excinfo, style or run.traceback_style)
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:

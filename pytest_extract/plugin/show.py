@@ -68,8 +68,8 @@ class CaseRepr(TerminalRepr):
 class TextRepr(TerminalRepr):
     """A mistake told in a few lines; the first stands in short summaries."""
 
-    def __init__(self, text: str, location: tuple[str, int]) -> None:
-        self.text = text
+    def __init__(self, text: str, location: tuple[str, int], heading: str = "") -> None:
+        self.text = heading + text
         self.reprcrash = ReprFileLocation(location[0], location[1], text.partition("\n")[0])
 
     def toterminal(self, tw: TerminalWriter) -> None:

@@ -13,7 +13,7 @@ from pytest_extract.report.entries import FAILING, Entry, entry, failing, fold_r
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
-from pytest_extract.report.values import difference, show
+from pytest_extract.report.values import WHOLE, difference, show
 
 _STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
 
@@ -38,7 +38,7 @@ class Look:
     @property
     def value_width(self) -> int:
         """Characters of one value."""
-        return 2_000 if self.verbosity >= 2 else max(min(self.width // 4, 60), 16)
+        return WHOLE if self.verbosity >= 2 else max(min(self.width // 4, 60), 16)
 
 
 def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
@@ -211,7 +211,7 @@ def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
         return ()
     if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
         return object_lines(item.gold, item.extracted, look.value_width * 2, limit=None if look.verbosity >= 2 else 3)
-    return difference(item.gold, item.extracted, look.value_width * 2)
+    return difference(item.gold, item.extracted, min(look.value_width * 2, 4_000))
 
 
 def _counts(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> list[Line]:

@@ -17,6 +17,8 @@ ALIKE: Final = 0.4
 LONGEST_COMPARED: Final = 2_000
 """Characters of a text that are looked at for marks; the first difference decides where the window lies."""
 _MOST_PARTS: Final = 12
+WHOLE: Final = 1_000_000
+"""Width that stands for "all of it": nothing but a value of a megabyte is shortened."""
 
 
 def show(value: Json | Missing, width: int) -> str:
@@ -55,7 +57,9 @@ def _show_text(value: str, width: int) -> str:
 
 
 def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
-    """Show a few items, never the whole of a large list."""
+    """Show a few items, and all of a large list only when asked for the whole."""
+    if width >= WHOLE:
+        return shorten(safe(json.dumps(value, ensure_ascii=False, default=repr)), width)
     opening, closing = ("[", "]") if isinstance(value, list) else ("{", "}")
     parts: list[str] = []
     used = 2

@@ -1,0 +1,58 @@
+"""Whatever was extracted: the report never raises, never acts on a terminal, and stays in its window."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import MISSING
+from pytest_extract.report.diff import Look, score_lines
+from pytest_extract.report.lines import safe, shorten, text_of
+from pytest_extract.report.values import difference, show
+from pytest_extract.results_file import tame
+from tests.strategies import any_json
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string"},
+        "rows": {"type": "array", "items": {"properties": {"x": {"type": "number"}, "y": {"type": "string"}}}},
+    },
+}
+SCORER = compile_schema(SCHEMA)
+rows = st.lists(st.fixed_dictionaries({}, optional={"x": any_json, "y": any_json}) | any_json, max_size=4)
+documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | any_json, "more": any_json}) | any_json
+
+
+@given(documents, documents, st.integers(40, 200), st.integers(0, 2))
+def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
+    score = tame(SCORER.score(gold, extracted).to_dict())
+    for each in score_lines(score, Look(verbosity=verbosity, width=width)):
+        assert text_of(each).isprintable()
+
+
+@pytest.mark.parametrize("width", [16, 40])
+@given(gold=any_json, extracted=any_json)
+def test_values_are_short_and_harmless(gold: object, extracted: object, width: int) -> None:
+    one, other = tame(gold), tame(extracted)
+    assert show(one, width).isprintable()
+    assert len(show(one, width)) <= width + 40
+    assert text_of(difference(one, other, width)).isprintable()
+
+
+def test_nothing_differs_from_nothing() -> None:
+    assert difference(MISSING, MISSING, 40) == ()
+
+
+@given(st.text())
+def test_escaped_text_can_be_printed_in_any_encoding_of_unicode(text: str) -> None:
+    shown = safe(text)
+    assert shown.isprintable()
+    assert shown.encode("utf-8", "surrogatepass").decode("utf-8") == shown
+
+
+@given(st.text(), st.integers(5, 30))
+def test_shortened_text_fits(text: str, width: int) -> None:
+    assert len(shorten(text, width)) <= width

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pytest_extract.core.align_codes import encode_problem
@@ -81,7 +82,7 @@ def by_key_fuzzy(
     rows = [place for place in exact.missing if wanted.get(gold[place]) == place]
     columns = [place for place in exact.extra if offered.get(extracted[place]) == place]
     theirs = [_parts(extracted[column]) for column in columns]
-    scores = [[_similarity(ours, parts, cutoff) for parts in theirs] for ours in (_parts(gold[row]) for row in rows)]
+    scores = [_similarities(_parts(gold[row]), theirs, cutoff) for row in rows]
     close = [(rows[i], columns[j]) for i, j in best_assignment(scores).pairs if scores[i][j] > 0]
     return _keyed([*exact.pairs, *close], len(gold), len(extracted), offered)
 
@@ -91,21 +92,20 @@ def _parts(key: Hashable) -> tuple[Hashable, ...]:
     return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
 
 
-def _similarity(ours: tuple[Hashable, ...], theirs: tuple[Hashable, ...], cutoff: float) -> float:
+def _similarities(ours: tuple[Hashable, ...], theirs: Sequence[tuple[Hashable, ...]], cutoff: float) -> list[float]:
+    """Return the similarity of one key with each of many; 0 where a part is too far off."""
     from rapidfuzz.distance import Levenshtein
 
-    if len(ours) != len(theirs):
-        return 0.0
-    total = 0.0
-    for one, other in zip(ours, theirs, strict=True):
-        if isinstance(one, str) and isinstance(other, str):
-            score = Levenshtein.normalized_similarity(one, other, score_cutoff=cutoff)
-        else:
-            score = 1.0 if one == other else 0.0
-        if not score:
-            return 0.0
-        total += score
-    return total / len(ours)
+    alike = partial(Levenshtein.normalized_similarity, score_cutoff=cutoff)
+    totals = [float(len(ours) == len(parts)) for parts in theirs]
+    for place, one in enumerate(ours):
+        for column, parts in enumerate(theirs):
+            if totals[column]:
+                other = parts[place]
+                texts = isinstance(one, str) and isinstance(other, str)
+                score = alike(one, other) if texts else float(one == other)
+                totals[column] = totals[column] + score if score else 0.0
+    return [(total - 1.0) / len(ours) if total else 0.0 for total in totals]
 
 
 def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:

@@ -34,7 +34,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; 2 for wrong usage and for files that cannot be read."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="pytest-extract", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="pytest-extract",
+        description="Work on extraction cases, their schemas and their results, without running any.",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     for name, (module, summary) in COMMANDS.items():

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.plan_nodes import Array, Choice, Lazy, Leaf, Object, Program, Skip
-from pytest_extract.core.results import Answer, FieldResult, Question
+from pytest_extract.core.results import FieldResult, Question
 from pytest_extract.core.score_array import walk_array
 from pytest_extract.core.score_batch import finish_batches
 from pytest_extract.core.score_leaf import walk_leaf, walk_skip
-from pytest_extract.core.score_run import ArrayPairing, Rules, Run, Walker
+from pytest_extract.core.score_run import ArrayPairing, Known, Rules, Run, Walker
 from pytest_extract.core.score_walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.values import Json, Missing
 
@@ -46,7 +46,7 @@ def score_values(
     program: Program,
     gold: Json | Missing,
     extracted: Json | Missing,
-    answers: Mapping[str, Answer],
+    answers: Known,
     rules: Rules | None = None,
     *,
     unanswered: str = UNANSWERED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress, repeat
 from typing import Final
 
@@ -51,7 +51,7 @@ def keep_equal(
         return False
     if odd and not all(fast.issuperset(kinds[index::width]) for index, fast in odd):
         return False
-    whole = zip(
+    whole: Iterator[tuple[object, ...]] = zip(
         places, patterns * size, metrics * size, params * size, _MATCHES, _ONES, _TRUES,
         ours, theirs, _NONES, weights * size, _NONES if wheres is None else wheres, strict=False,  # Nones never end
     )  # fmt: skip

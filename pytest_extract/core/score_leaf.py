@@ -9,7 +9,7 @@ from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.plan_nodes import Check, Leaf, Skip
 from pytest_extract.core.results import FieldResult, Question, Status, Verdict
 from pytest_extract.core.schema_fit import type_fits
-from pytest_extract.core.score_run import NO_PARAMS, Path, Pending, Run, absence
+from pytest_extract.core.score_run import NO_ANSWER, NO_PARAMS, NoAnswer, Path, Pending, Run, absence
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type, path_text
 
 _UNASKED: Final = object()
@@ -196,7 +196,7 @@ def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Ou
         return _Outcome(None, run.unanswered)
     if isinstance(answer, Verdict):
         return _Outcome(answer.score, answer.reason or None)
-    return _Outcome(None, "the judge gave no usable answer")
+    return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
 
 
 def _reading(

@@ -14,7 +14,7 @@ from pytest_extract.core.results import Alignment, Question
 from pytest_extract.core.score_leaf import transformed
 from pytest_extract.core.score_pairs import leaf_column, rows_of, single_check
 from pytest_extract.core.score_quick import quick_pairing
-from pytest_extract.core.score_run import Path, Run
+from pytest_extract.core.score_run import NO_ANSWER, NoAnswer, Path, Run
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
 _UNASKED: Final = object()
@@ -147,6 +147,6 @@ def _by_judge(run: Run, array: Array, gold: list[Json], extracted: list[Json], p
         run.questions.setdefault(key, question)
         return Undecided(run.unanswered)
     if not isinstance(answer, Alignment):
-        return Undecided("the judge gave no usable answer")
+        return Undecided(answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
     pairing = _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted))
     return pairing or Undecided("the judge paired a row twice, or one that is not there")

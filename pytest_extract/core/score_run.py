@@ -17,6 +17,7 @@ Walker: TypeAlias = Callable[["Run", Any, Json | Missing, Json | Missing, Path, 
 
 STRUCTURE: Final = "structure"
 """Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
+NO_ANSWER: Final = "the judge gave no usable answer"
 NO_PARAMS: Final[Mapping[str, Json]] = {}
 DEEPEST: Final = 96
 """Steps of the longest path that is walked; what is nested deeper is compared as one value."""
@@ -38,6 +39,16 @@ class ArrayPairing(NamedTuple):
     precision: float
     recall: float
     f1: float
+
+
+class NoAnswer(NamedTuple):
+    """A question that was asked and not answered, and why."""
+
+    reason: str
+
+
+Known: TypeAlias = Mapping[str, Answer | NoAnswer]
+"""What is known of questions, by `Question.key`."""
 
 
 class Pending(NamedTuple):
@@ -70,7 +81,7 @@ class Run:
         self,
         program: Program,
         walkers: Mapping[type, Walker],
-        answers: Mapping[str, Answer],
+        answers: Known,
         rules: Rules,
         *,
         unanswered: str = "",

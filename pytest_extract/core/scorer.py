@@ -25,7 +25,7 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.score import Scored, score_values
 from pytest_extract.core.score_result import Score
-from pytest_extract.core.score_run import Rules
+from pytest_extract.core.score_run import NO_ANSWER, Known, NoAnswer, Rules
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 
@@ -77,7 +77,7 @@ class Scorer:
             failure = None  # a bare value is what this gold asks for
         config = _gates(gates)
         rules = _rules(accept, absent)
-        known = dict(answers or {})
+        known: dict[str, Answer | NoAnswer] = dict(answers or {})
         asked = 0
         scored = self._walk(gold, extracted, known, rules, NO_JUDGE if judge is None else UNDECIDED)
         for _ in range(MOST_ROUNDS if judge is not None else 0):
@@ -128,9 +128,7 @@ class Scorer:
         document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
         return Score(scored, document, self.program.semantics, failure=failure)
 
-    def _walk(
-        self, gold: Json, extracted: Json | Missing, answers: Mapping[str, Answer], rules: Rules, unanswered: str
-    ) -> Scored:
+    def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: Rules, unanswered: str) -> Scored:
         return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)
 
 
@@ -168,18 +166,30 @@ def compile_schema(
     return Scorer(program, DocumentMeasures(Validator(schema)))
 
 
-def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer]:
-    """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing."""
+def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
+    """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing.
+
+    A judge may say why it left a question open: `judge.why(question)`.
+    """
+    asked = tuple(questions.values())
     try:
-        answers = list(judge(tuple(questions.values())))
-    except Exception:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
-        answers = []
-    if len(answers) != len(questions):
-        answers = [None] * len(questions)
+        answers = list(judge(asked))
+    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
+        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
+    if len(answers) != len(asked):
+        return dict.fromkeys(questions, NoAnswer(f"the judge gave {len(answers)} answers to {len(asked)} questions"))
+    why = getattr(judge, "why", None)
     return {
-        key: answer if _usable(question, answer) else None
+        key: answer if _usable(question, answer) else _unanswered(question, answer, why)
         for (key, question), answer in zip(questions.items(), answers, strict=True)
     }
+
+
+def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
+    if answer is not None:
+        return NoAnswer(f"the judge gave no usable answer: {answer!r:.80}")
+    reason = why(question) if callable(why) else None
+    return NoAnswer(str(reason) if reason else NO_ANSWER)
 
 
 def _usable(question: Question, answer: object) -> bool:

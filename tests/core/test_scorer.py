@@ -93,6 +93,13 @@ def test_what_is_no_answer_is_a_judge_error(judge):
     assert "judge" in (found.leaves[0].reason or "")
 
 
+def test_a_judge_may_say_why_it_decided_nothing():
+    judge = Recorder(lambda question: None)
+    judge.why = lambda question: f"out of tokens at {question.path}"
+    found = score(obj(a=JUDGED), {"a": "x"}, {"a": "y"}, judge=judge)
+    assert found.leaves[0].reason == "out of tokens at a"
+
+
 @pytest.mark.parametrize("pairs", [((0, 0), (0, 1)), ((0, 5),), ((-1, 0),)], ids=["twice", "beyond", "negative"])
 def test_an_alignment_that_cannot_be_is_a_judge_error(pairs):
     rows = obj(rows={"type": "array", "items": {"type": "string"}, "evaluation_config": "array_llm"})

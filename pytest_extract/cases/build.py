@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.layers import Settings
-from pytest_extract.cases.model import NOTHING, Case, Modality, Thresholds
+from pytest_extract.cases.model import NOTHING, Case, Modality, Prompt, Thresholds
 from pytest_extract.cases.positions import Steps
-from pytest_extract.cases.sources import Mistake, Source
+from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
@@ -48,6 +47,15 @@ class _Gold:
     steps: Steps
 
 
+class _Parts(NamedTuple):
+    document: Document
+    schema: SchemaPlace
+    scorer: Scorer
+    gold: _Gold
+    prompt: Prompt | None
+    gates: GateConfig
+
+
 class CaseBuilder:
     """Builds one case; every mistake goes to `mistakes`, and then there is no case."""
 
@@ -75,14 +83,18 @@ class CaseBuilder:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that would have named them could not be read
-        values = self._values
+        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates))
+
+    def _case(self, name: str, line: int, parts: _Parts) -> Case:
+        values, schema, gold = self._values, parts.schema, parts.gold
+        known = values.get("known_failures", ())
         return Case(
             id=name,
             path=self._settings.own.source.path,
             line=line,
-            document=document,
+            document=parts.document,
             schema=schema.value,
-            scorer=scorer,
+            scorer=parts.scorer,
             gold=gold.value,
             gold_path=gold.source.path,
             gold_steps=gold.steps,
@@ -90,19 +102,17 @@ class CaseBuilder:
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
             question=values.get("question"),
-            prompt=prompt,
-            semantics=scorer.semantics,
+            prompt=parts.prompt,
+            semantics=parts.scorer.semantics,
             nulls=values.get("nulls"),
-            modality=values.get("modality") or modality_of(document.media_type),
+            modality=values.get("modality") or modality_of(parts.document.media_type),
             marks=values.get("marks", ()),
             tags=_frozen(values.get("tags")),
             repeat=values.get("repeat") or self._cache.repeat,
             accept=self._by_field(values.get("accept")),
             absent=self._by_field(values.get("absent")),
-            known_failures=tuple(
-                replace(known, path=self._cache.usual(known.path)) for known in values.get("known_failures", ())
-            ),
-            gates=gates,
+            known_failures=tuple(replace(entry, path=self._cache.usual(entry.path)) for entry in known),
+            gates=parts.gates,
             thresholds=self._thresholds(),
             overrides=_frozen(values.get("overrides")),
             post_process=values.get("post_process"),
@@ -155,10 +165,10 @@ class CaseBuilder:
         try:
             return read(place)
         except CaseFileError as error:
-            if os.path.isfile(place):  # noqa: PTH113 - see `Source.folder`
-                self._mistakes.append(_mistake_in(error))
+            if is_file(place):
+                self._mistakes.append(mistake_in(error))
             else:
-                self._tell(_no_file(key, Path(place)), key)
+                self._tell(no_file(key, Path(place)), key)
             return None
 
     def _document(self) -> Document | None:
@@ -167,8 +177,8 @@ class CaseBuilder:
         if "document" not in self._values:
             return None
         place = self._place("document", self._values["document"])
-        if not os.path.isfile(place):  # noqa: PTH113 - see `Source.folder`
-            self._tell(_no_file("document", Path(place)), "document")
+        if not is_file(place):
+            self._tell(no_file("document", Path(place)), "document")
             return None
         return Document(path=place)
 
@@ -307,22 +317,3 @@ def modality_of(media_type: str) -> Modality:
 
 def _frozen(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return MappingProxyType(dict(value)) if value else NOTHING
-
-
-def _mistake_in(error: CaseFileError) -> Mistake:
-    """Carry over a mistake that a file's reader placed itself."""
-    from pytest_extract.cases.positions import Parsed, Place
-
-    source = Source(error.path, "", "json", Parsed(None))
-    return Mistake(source, (), error.message, place=Place(error.line or 1, error.column or 1))
-
-
-def _no_file(key: str, path: Path) -> str:
-    """Say that a file is not there, with the nearest name in its folder."""
-    if path.is_dir():
-        return f"`{key}`: {path} is a folder, not a file"
-    if not path.parent.is_dir():
-        return f"`{key}`: no file {path}: there is no folder {path.parent}"
-    names = [entry.name for entry in os.scandir(path.parent) if entry.is_file()]
-    close = difflib.get_close_matches(path.name, names, n=1)
-    return f"`{key}`: no file {path}" + (f"; did you mean {close[0]!r}?" if close else "")

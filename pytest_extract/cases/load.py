@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_extract.cases.build import CaseBuilder, _mistake_in, _no_file
+from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.checks import CHECKS, FILE_KEYS
 from pytest_extract.cases.layers import Layer, check_layer, lay_over
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.positions import Steps
-from pytest_extract.cases.sources import Mistake, Source, errors_of, parse_source, read_text
+from pytest_extract.cases.sources import (
+    Mistake,
+    Source,
+    errors_of,
+    is_file,
+    mistake_in,
+    no_file,
+    parse_source,
+    read_text,
+)
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import CaseFileError, nearest
 
@@ -103,8 +112,8 @@ class _Loader:
             try:
                 named = self._cache.keep("yaml", str(path), _read_yaml)
             except CaseFileError as error:
-                missing = Mistake(source, steps, _no_file("defaults", path))
-                self.mistakes.append(_mistake_in(error) if path.is_file() else missing)
+                missing = Mistake(source, steps, no_file("defaults", path))
+                self.mistakes.append(mistake_in(error) if is_file(path) else missing)
                 return _broken(source, steps)
             for problem in named.parsed.problems:
                 self.mistakes.append(Mistake(named, problem.steps, problem.message, place=problem.place))
@@ -138,8 +147,8 @@ class _Loader:
         try:
             text = read_text(path)
         except CaseFileError as error:
-            missing = Mistake(source, ("dataset",), _no_file("dataset", path))
-            self.mistakes.append(_mistake_in(error) if path.is_file() else missing)
+            missing = Mistake(source, ("dataset",), no_file("dataset", path))
+            self.mistakes.append(mistake_in(error) if is_file(path) else missing)
             return
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
@@ -149,7 +158,7 @@ class _Loader:
         try:
             source = parse_source(path, line, "json", number)
         except CaseFileError as error:
-            self.mistakes.append(_mistake_in(error))
+            self.mistakes.append(mistake_in(error))
             return
         for problem in source.parsed.problems:
             self.mistakes.append(Mistake(source, problem.steps, problem.message, place=problem.place))

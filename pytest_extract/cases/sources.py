@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -71,6 +72,30 @@ class Mistake:
     place: Place | None = None
 
 
+def mistake_in(error: CaseFileError) -> Mistake:
+    """Carry over a mistake that a file's reader placed itself."""
+    source = Source(error.path, "", "json", Parsed(None))
+    return Mistake(source, (), error.message, place=Place(error.line or 1, error.column or 1))
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether a file is there; False for a name that no file can have, on which pathlib raises."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def no_file(key: str, path: Path) -> str:
+    """Say that a file is not there, with the nearest name in its folder."""
+    if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises on a name that is too long
+        return f"`{key}`: {path} is a folder, not a file"
+    if not os.path.isdir(path.parent):  # noqa: PTH112
+        return f"`{key}`: no file {path}: there is no folder {path.parent}"
+    try:
+        close = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)  # noqa: PTH208
+    except OSError:
+        close = []
+    return f"`{key}`: no file {path}" + (f"; did you mean {close[0]!r}?" if close else "")
+
+
 def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, ...]:
     """Place every mistake (each source is read a second time, once); those of the file `first` first, by place."""
     by_source: dict[int, list[Mistake]] = {}
@@ -82,8 +107,9 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
         places = source.places(Target(item.steps, item.on_key) for item in group if item.place is None)
         for item in group:
             line, column = item.place or places[Target(item.steps, item.on_key)]
-            error = CaseFileError(item.message, path=source.path, line=line, column=column)
-            errors[source.path != first, str(source.path), line, column, item.message] = error
+            message = item.message.encode("utf-8", "backslashreplace").decode()  # lone surrogates cannot be printed
+            error = CaseFileError(message, path=source.path, line=line, column=column)
+            errors[source.path != first, str(source.path), line, column, message] = error
     return tuple(errors[key] for key in sorted(errors))
 
 
@@ -92,8 +118,9 @@ def read_text(path: Path) -> str:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - see `Source.folder`
             data = file.read()
-    except OSError as error:
-        raise CaseFileError(f"cannot be read: {error.strerror or error}", path=path) from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL or a lone surrogate in it
+        reason = getattr(error, "strerror", None) or error
+        raise CaseFileError(f"cannot be read: {reason}", path=path) from None
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         text = data.decode(encoding)

@@ -305,6 +305,33 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path):
     assert "cannot be read: No such file" in error.message
 
 
+NO_NAMES = ["x" * 5000, "x/" * 3000, "a\0b", "\ud800", "acme.txt/inside", "nowhere/x"]
+IN_A_CASE = ("document", "schema", "gold", "prompt")
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [(key, name) for key in IN_A_CASE for name in NO_NAMES]
+    + [
+        (key, name) for key in ("defaults", "dataset") for name in NO_NAMES if name != "\ud800"
+    ],  # which YAML cannot hold
+    ids=lambda part: ascii(part[:9]),
+)
+def test_a_name_that_no_file_has_is_told(folder, key, name):
+    record = {"text": "x", "schema": {}, "gold": {}, key: name}
+    if key == "document":
+        del record["text"]
+    if key not in IN_A_CASE:
+        text = json.dumps({key: name} if key == "dataset" else record)
+    else:
+        (folder / "d.jsonl").write_text(json.dumps(record), encoding="utf-8")
+        text = "dataset: d.jsonl\n"
+    told = _told(folder, text)
+    assert len(told) == 1
+    assert f"`{key}`" in told[0][3]
+    told[0][3].encode()
+
+
 def test_the_table_is_long_enough():
     assert len(MISTAKES) >= 40
     assert len({row[0] for row in MISTAKES}) == len(MISTAKES)

@@ -17,10 +17,16 @@ def pair_all_equal(columns: Sequence[Column | Items], length: int) -> Pairs | No
     """
     if not all(map(_is_reflexive, columns)):
         return None
+    gold, extracted = [], []
+    for column in columns:
+        gold.append(_values(column, gold=True))
+        extracted.append(_values(column, gold=False))
+        if set(gold[-1]) != set(extracted[-1]):
+            return None
+    rows = _rows(gold, length)
     waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for index, row in enumerate(_rows(columns, length, gold=False)):
+    for index, row in enumerate(_rows(extracted, length)):
         waiting[row].append(index)
-    rows = _rows(columns, length, gold=True)
     if Counter(rows) != {row: len(places) for row, places in waiting.items()}:
         return None
     queues = {row: iter(places) for row, places in waiting.items()}
@@ -33,15 +39,14 @@ def _is_reflexive(column: Column | Items) -> bool:
     return column.metric is not None and column.metric.reflexive
 
 
-def _rows(columns: Sequence[Column | Items], length: int, *, gold: bool) -> list[Hashable]:
-    if not columns:
-        return [()] * length
-    return list(zip(*(_values(column, gold=gold) for column in columns), strict=True))
+def _rows(columns: Sequence[Sequence[Hashable]], length: int) -> list[Hashable]:
+    return list(zip(*columns, strict=True)) if columns else [()] * length
 
 
 def _values(column: Column | Items, *, gold: bool) -> list[Hashable]:
     if isinstance(column, Column):
         return strict_keys(column.gold if gold else column.extracted)
     counts = column.gold if gold else column.extracted
-    elements = iter(_rows(column.columns, sum(counts), gold=gold))
+    inside = [_values(inner, gold=gold) for inner in column.columns]
+    elements = iter(_rows(inside, sum(counts)))
     return [frozenset(Counter(next(elements) for _ in range(count)).items()) for count in counts]

@@ -13,9 +13,10 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.complexity import case_shape
+from pytest_extract.core.complexity import WEIGHTS, case_shape
 from pytest_extract.core.results import Answer, FailureKind, FieldResult, Judge, Question, Status
 from pytest_extract.core.scorer import NO_JUDGE as NOBODY
+from pytest_extract.core.stats_repeats import decided
 from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.call import failure_of
 from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
@@ -111,7 +112,7 @@ def run_case(
         why=why or _why(outcome, attempts, breaches),
         tags=dict(case.tags),
         digests=digests_of(case),
-        complexity=shape.complexity,
+        complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
         modality=case.modality,
         shape=shape.to_dict(),
         known=known_patterns(case, today),
@@ -132,8 +133,7 @@ def digests_of(case: Case) -> dict[str, str]:
 
 def _decided(attempts: Sequence[Attempt], plan: Plan) -> bool:
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    left = plan.of - len(attempts)
-    return passed >= plan.needed or passed + left < plan.needed
+    return decided(passed, len(attempts) - passed, plan.needed, plan.of)
 
 
 def _outcome(attempts: Sequence[Attempt], plan: Plan) -> Outcome:

@@ -21,6 +21,11 @@ class SuiteRow:
     cases: int
 
     @property
+    def told(self) -> str:
+        """The arm, the measure and its mean, as text."""
+        return f"{_prefix(self.arm)}{self.measure} {self.value:.4f}"
+
+    @property
     def passed(self) -> bool:
         """Whether the bound is met; a rounding error in the last digits does not miss it."""
         return self.value >= self.bound - 1e-12
@@ -72,7 +77,7 @@ def _rows(label: str, states: Sequence[CaseState], thresholds: Mapping[str, floa
 
 
 def _missed(row: SuiteRow) -> str:
-    return f"{_prefix(row.arm)}{row.measure} {row.value:.4f} < {row.bound:g} over {row.cases} cases"
+    return f"{row.told} < {row.bound:g} over {row.cases} cases"
 
 
 def _prefix(arm: str) -> str:

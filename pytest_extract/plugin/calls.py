@@ -18,6 +18,7 @@ from pytest_extract.recordings import NotRecorded, Recordings, RecordMode
 from pytest_extract.report.summary import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
+    from pytest_extract.core.case_result import CaseResult
     from pytest_extract.gating.changed import Choice
     from pytest_extract.plugin.items import ExtractItem
     from pytest_extract.plugin.past import PastRun
@@ -37,6 +38,7 @@ class Calls:
         self.loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
+        self._digests: dict[int, tuple[object, str]] = {}
         self.past = _past(settings.from_results)
         self.choices: dict[str, Choice] = {}
 
@@ -167,6 +169,15 @@ class Calls:
             self._built_in[model] = LitellmExtractor(model=model, mode=self._settings.mode)
         return self._built_in[model]
 
+    def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:
+        """Digest of the extractor that made a result: its source below the root, its parameters; None for a replay."""
+        if not any(not attempt.recorded for attempt in result.attempts):
+            return None
+        extractor = self.extractor_for(item)
+        if id(extractor) not in self._digests:
+            self._digests[id(extractor)] = (extractor, _digest(extractor, self._root))
+        return self._digests[id(extractor)][1]
+
     def close(self) -> None:
         """End the thread that ran coroutines."""
         self.loop.close()
@@ -178,3 +189,12 @@ def _past(path: Path | None) -> PastRun | None:
     from pytest_extract.plugin.past import PastRun
 
     return PastRun(path)
+
+
+def _digest(extractor: object, root: Path) -> str:
+    from pytest_extract.core.values import canonical_json
+    from pytest_extract.digest import sha256
+    from pytest_extract.gating.sources import extractor_sources, sources_digest
+
+    params = getattr(extractor, "extract_params", {})
+    return sha256(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from pytest_extract.plugin.session import started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose
-from pytest_extract.report.summary import forecast_lines, measure_means, summary_lines
+from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
+from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
     from pytest_extract.gating.gate import Judged
@@ -55,7 +55,7 @@ def finish(session: pytest.Session, run_uid: str | None) -> None:
 class _End:
     """What the run comes to: comparisons, and what became of the baseline."""
 
-    judged: tuple[Judged, ...] = ()
+    judged: Judged | None = None
     baseline: tuple[bool, str] | None = None
     green: bool = True
 
@@ -65,29 +65,27 @@ def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     wanted = settings.gate == "regression" or settings.baseline is not None
     if not wanted and len({result.arm for result in gathered.results.values()}) < 2:
         return _End()
-    from pytest_extract.plugin.regression import failed, judgements, write_baseline
+    from pytest_extract.plugin.regression import failed, judgement, write_baseline
 
-    judged = tuple(judgements(session.config, gathered)) if not gathered.forecasts else ()
+    if gathered.forecasts:
+        return _End()
+    judged = judgement(session.config, gathered)
     baseline = write_baseline(session, gathered)
-    green = not (failed(judged, settings) and not gathered.forecasts) and (baseline is None or baseline[0])
+    green = not failed(judged, settings) and (baseline is None or baseline[0])
     return _End(judged=judged, baseline=baseline, green=green)
 
 
 def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
-    """Hold the run's means against `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
+    """Hold each arm's means against `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
     settings = gathered.settings
-    if settings.gate != "suite" or not gathered.results:
+    if settings.gate != "suite" or gathered.forecasts:
         return []
-    means = measure_means(gathered.results.values(), tuple(settings.suite_thresholds))
-    return [_held(name, bound, means) for name, bound in settings.suite_thresholds.items()]
+    from pytest_extract.gating.suite import check_suite
 
-
-def _held(name: str, bound: float, means: Mapping[str, float]) -> tuple[bool, str]:
-    if name not in means:
-        return False, f"suite gate: {name} has no value, no case was scored"
-    value = means[name]
-    verb = "is below" if value < bound else "reaches"
-    return value >= bound, f"suite gate: {name} {number(round(value, 6))} {verb} {bound:g}"
+    verdict = check_suite(list(gathered.results.values()), settings.suite_thresholds)
+    reached = [(True, f"{row.told} reaches {row.bound:g}") for row in verdict.rows if row.passed]
+    told = [*reached, *((False, reason) for reason in verdict.reasons)]
+    return [(passed, f"suite gate: {text}") for passed, text in told]
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -104,6 +102,10 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         _write_below(reporter, writer, [result for result in results if result.outcome is Outcome.FAILED])
     reporter.section("extraction")
     lines = summary_lines(results, judge=gathered.judged, width=writer.fullwidth, verbosity=config.get_verbosity())
+    if any(len(result.attempts) > 1 for result in results):
+        from pytest_extract.report.steadiness import repeat_lines
+
+        lines += repeat_lines(results, verbosity=config.get_verbosity())
     write_lines(writer, [*lines, *_choice_lines(config, gathered), *_gate_lines(gathered)])
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
 

@@ -41,6 +41,7 @@ class ExtractFile(pytest.File):
             raise self.CollectError(str(error)) from error
         loaded: LoadedFile = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
+        run.load_revisions(self.path, loaded.cases)
         items = [item for case in loaded.cases for item in self._items(case, run, errors)]
         if errors and not items:
             raise self.CollectError(_told(errors))

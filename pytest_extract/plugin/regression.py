@@ -17,7 +17,7 @@ from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.gating.aa import self_test, split_repeats
 from pytest_extract.gating.baseline import Baseline
 from pytest_extract.gating.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.gating.gate import Judged, judge_arms, judge_run
+from pytest_extract.gating.gate import Judged, judge_base, judge_run
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.gating.verdict import exit_status
@@ -67,20 +67,19 @@ def rules_of(settings: Settings) -> Rules:
     return Rules(**settings.rules)
 
 
-def judgements(config: pytest.Config, gathered: Gathered) -> list[Judged]:
-    """Compare the run with its baseline, or its arms with the base arm, in the order of the command line."""
+def judgement(config: pytest.Config, gathered: Gathered) -> Judged | None:
+    """Compare the run with its baseline, or its arms with the base arm, in one verdict; None: nothing to compare."""
     results = list(gathered.results.values())
     settings = gathered.settings
     if not results or settings.update_baseline:
-        return []
+        return None
     rules = rules_of(settings)
     if _BASELINE in config.stash:
-        return [judge_run(results, config.stash[_BASELINE], rules)]
+        return judge_run(results, config.stash[_BASELINE], rules)
     labels = list(dict.fromkeys(result.arm.label for result in results))
     if len(labels) < 2:
-        return []
-    base = _base_label(results, settings, labels)
-    return [judge_arms(results, base, label, rules) for label in labels if label != base]
+        return None
+    return judge_base(results, _base_label(results, settings, labels), rules)
 
 
 def _base_label(results: Sequence[CaseResult], settings: Settings, labels: Sequence[str]) -> str:
@@ -99,21 +98,20 @@ def _place(order: Sequence[str], arm: Any) -> tuple[int, int]:
     return (places[0] if places else 0, places[-1] if places else 0)
 
 
-def failed(judged: Sequence[Judged], settings: Settings) -> bool:
+def failed(judged: Judged | None, settings: Settings) -> bool:
     """Whether the regression gate turns the run red; a gate that compared nothing does."""
     if settings.gate != "regression" or settings.update_baseline:
         return False
-    return not judged or any(exit_status(one.verdict, settings.inconclusive) != 0 for one in judged)
+    return judged is None or exit_status(judged.verdict, settings.inconclusive) != 0
 
 
-def lines_of(judged: Sequence[Judged], settings: Settings, *, width: int, verbosity: int) -> list[Line]:
-    """Tell each comparison."""
-    lines: list[Line] = []
-    for one in judged:
-        lines += gate_lines(one.comparison, one.verdict, width=width, verbosity=verbosity)
-    if not judged and settings.gate == "regression" and not settings.update_baseline:
-        lines.append(line(Span("regression gate: nothing was compared", "bad")))
-    return lines
+def lines_of(judged: Judged | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
+    """Tell the comparison, or that the gate had none."""
+    if judged is not None:
+        return gate_lines(judged.comparison, judged.verdict, width=width, verbosity=verbosity)
+    if settings.gate == "regression" and not settings.update_baseline:
+        return [line(Span("regression gate: nothing was compared", "bad"))]
+    return []
 
 
 def against_itself(gathered: Gathered) -> list[Line]:

@@ -30,12 +30,18 @@ class View:
         self.tree.write(self._folder)
         self._files: dict[Path, Revision] = {}
 
+    def load(self, file: Path, cases: Iterable[Case]) -> None:
+        """Load a case file as the revision has it; `cases` are today's, whose documents git need not keep."""
+        if file not in self._files:
+            documents = [case.document.path for case in cases if case.document.path is not None]
+            self._files[file] = cases_at(self.tree, [file], self._folder, documents=documents)
+
     def twin(self, case: Case, file: Path) -> Case | None:
-        """Return a case of a case file with the revision's prompt and schema; None where it has no such case.
+        """Return a case of a loaded file with the revision's prompt and schema; None where it has no such case.
 
         Document, gold, scoring and thresholds are today's: the arms differ in what the extractor is given.
         """
-        old = self._revision(case, file).cases.get(case_name(case, self.tree.root))
+        old = self._files[file].cases.get(case_name(case, self.tree.root))
         if old is None:
             return None
         prompt = old.prompt and replace(old.prompt, path=self.tree.root / old.prompt.path.relative_to(self._folder))
@@ -45,12 +51,6 @@ class View:
         """Return the revision's version of a prompt file of the command line."""
         name = self.tree.name(path)
         return self._folder / name if name is not None and name in self.tree.files else None
-
-    def _revision(self, case: Case, file: Path) -> Revision:
-        if file not in self._files:
-            documents = [] if case.document.path is None else [case.document.path]
-            self._files[file] = cases_at(self.tree, [file], self._folder, documents=documents)
-        return self._files[file]
 
     def choices(self, items: Sequence[ExtractItem], root: Path) -> dict[str, Choice]:
         """Decide for each item, by node id, whether it is called or replayed."""

@@ -155,6 +155,12 @@ class Run:
             self.config.add_cleanup(self._views[ref].close)
         return self._views[ref]
 
+    def load_revisions(self, file: Path, cases: Sequence[Case]) -> None:
+        """Read a case file as the revisions have it that the run compares with."""
+        if self.calls.past is None:
+            for ref in {arm.revision for arm in self.arms if arm.revision is not None}:
+                self.view_of(ref).load(file, cases)
+
     def on_arm(self, case: Case, file: Path, arm: Arm) -> Case | None:
         """Return a case of a case file as an arm runs it; None where the arm's revision does not have it."""
         prompt = self.prompt_for(arm)
@@ -203,7 +209,8 @@ class Run:
         )
         item.judged = self._judges.spent() - before
         self.calls.pay(item.judged)
-        return result
+        digest = self.calls.extractor_digest(item, result)
+        return result if digest is None else replace(result, digests={**result.digests, "extractor": digest})
 
     def _ahead_of(self, item: ExtractItem) -> Ahead:
         if self._ahead is None:

@@ -60,10 +60,8 @@ def test_published_results(vector):
     scorer = compile_schema(vector["schema"], semantics="struct-extract-eval", post_process=vector["post_process"])
     judge = folded_equality if vector["judge"] else None
     records = zip(vector["gold"], vector["extracted"], vector["expected"]["records"], strict=True)
-    for index, (gold, extracted, record) in enumerate(records):
+    for gold, extracted, record in records:  # those with several equally good assignments too
         score = scorer.score(gold, extracted, judge=judge, gates={"schema": False})
-        if index in vector["tied_records"]:
-            continue
         ours, theirs = as_published(score.leaves), expected_of(record)
         containers = about_containers(vector, score.leaves)
         assert {r for r in ours - theirs if r[0] not in containers} == set()

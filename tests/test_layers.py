@@ -23,7 +23,7 @@ RINGS = (
     ("core",),
     ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
-    ("recording_key", "recording_use", "recordings", "results_file", "gating"),
+    ("importers", "recording_key", "recording_use", "recordings", "results_file", "gating"),
     ("api", "bridge", "docs", "run", "verdict"),
     ("report", "testing"),
     ("cli",),

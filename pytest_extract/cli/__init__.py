@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "resolve": ("resolve", "resolve the references and compositions of a schema"),
         "annotate": ("annotate", "write default metrics into a schema"),
         "check": ("check", "check case files, their schemas and golds, without extracting"),
+        "import": ("import_", "make case files from a published dataset"),
         "compare": ("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
         "report": ("report", "report on a run: measures, fields, the published systems' numbers"),
         "leaderboard": ("leaderboard", "rank the models and prompts of results files"),

@@ -1,0 +1,59 @@
+"""`pytest-extract import extract-bench|deepjsoneval|sob SRC DEST`: case files from a published dataset."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from pytest_extract.core.gates import MODALITIES
+from pytest_extract.errors import ConfigError
+from pytest_extract.importers.files import Imported, Target
+
+DATASETS = ("extract-bench", "deepjsoneval", "sob")
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to the parser of `pytest-extract`."""
+    parser = subparsers.add_parser(
+        "import",
+        help="make case files from a published dataset",
+        description="Make case files from the files of a published dataset. Golds that break their own schema are "
+        "kept, with `gates: {schema: false}` and a comment that says where.",
+    )
+    parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
+    parser.add_argument("source", type=Path, metavar="SRC", help="folder (extract-bench) or JSONL file (the others)")
+    parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
+    parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
+    parser.add_argument("--modality", choices=MODALITIES, default="text", help="sob: of all records (default: text)")
+    parser.add_argument("--force", action="store_true", help="write over files that are there")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import, and return 0; what cannot be read or written raises ExtractError."""
+    if not args.source.exists():
+        raise ConfigError(f"{args.source} is not there")
+    made = _import(args)
+    for note in made.notes:
+        print(f"pytest-extract import: {note}", file=sys.stderr)  # noqa: T201 - printing is the command
+    gates = f"; {made.broken} golds break their own schema: their schema gate is off" if made.broken else ""
+    files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
+    print(f"{made.cases} cases in {files}{gates}")  # noqa: T201 - as above
+    return 0
+
+
+def _import(args: argparse.Namespace) -> Imported:
+    target = Target(folder=args.target, force=args.force)
+    if args.dataset == "extract-bench":
+        from pytest_extract.importers.extract_bench import import_extract_bench
+
+        return import_extract_bench(args.source, target, copy=args.copy)
+    if args.dataset == "deepjsoneval":
+        from pytest_extract.importers.deepjsoneval import import_deepjsoneval
+
+        return import_deepjsoneval(args.source, target)
+    from pytest_extract.importers.sob import import_sob
+
+    return import_sob(args.source, target, modality=args.modality)

@@ -1,0 +1,1 @@
+"""Case files from the published datasets' own files: one module a dataset."""

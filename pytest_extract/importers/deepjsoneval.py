@@ -1,0 +1,41 @@
+"""DeepJSONEval: one JSONL file of `id, schema, text, json, category, true_depth`, the second and fourth JSON texts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError
+from pytest_extract.importers.files import Imported, Record, Target, gold_problem, json_lines, write_datasets
+
+NAME: Final = "deepjsoneval"
+_NEEDED: Final = ("schema", "text", "json")
+
+
+def import_deepjsoneval(source: Path, target: Target) -> Imported:
+    """Write one dataset, a case a row; raises CaseFileError with the line of a row that cannot be used."""
+    records = [_record(source, number, row) for number, row in json_lines(source)]
+    return write_datasets(
+        target, NAME, records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)
+    )
+
+
+def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
+    for key in _NEEDED:
+        if not isinstance(row.get(key), str):
+            raise CaseFileError(f"a row of DeepJSONEval has the text {key!r}", path=path, line=number)
+    schema, gold = (_inner(path, number, key, row[key]) for key in ("schema", "json"))
+    tags = {key: str(row[key]) for key in ("category", "true_depth") if row.get(key) is not None}
+    keys: dict[str, Json] = {
+        "id": str(row.get("id", number)), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
+    }  # fmt: skip
+    return Record(keys=keys, problem=gold_problem(schema, gold))
+
+
+def _inner(path: Path, number: int, key: str, text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CaseFileError(f"{key!r} holds no JSON text: {error}", path=path, line=number) from error

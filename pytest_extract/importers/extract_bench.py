@@ -1,0 +1,106 @@
+"""ExtractBench: folders with `*-schema.json` beside `pdf+gold/`, which holds `NAME.pdf` and `NAME.gold.json`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from pytest_extract.cases.build import wrapped_schema
+from pytest_extract.cases.sources import read_source
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+from pytest_extract.importers.files import Imported, Target, gold_problem, quoted
+
+GOLDS: Final = "pdf+gold"
+SUFFIX: Final = ".gold.json"
+
+
+def import_extract_bench(source: Path, target: Target, *, copy: bool = False) -> Imported:
+    """Write one case file a schema, `FOLDER/FOLDER.extract.yaml`, with a case a document.
+
+    Files are named where they stand, relative to the case file, or with `copy` copied beside it. Raises ConfigError
+    where there is no such folder, CaseFileError for a JSON file that cannot be read.
+    """
+    folders = sorted(path.parent for path in source.rglob("*-schema.json") if (path.parent / GOLDS).is_dir())
+    if not folders:
+        raise ConfigError(f"{source}: no folder with a *-schema.json beside {GOLDS}/ is there")
+    target.check(_case_file(folder, source) for folder in folders)
+    cases = broken = 0
+    notes: list[str] = []
+    for folder in folders:
+        found = list(_cases(folder, target.folder / _case_file(folder, source), notes, copy=copy))
+        schema = _place(folder, target.folder / _case_file(folder, source), copy=copy)
+        head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\ndefaults: {{schema: {quoted(schema)}}}\n"
+        if found:
+            text = f"{head}cases:\n" + "".join(each for each, _ in found)
+            target.write(_case_file(folder, source), text)
+        cases += len(found)
+        broken += sum(problem is not None for _, problem in found)
+    return Imported(files=tuple(target.written), cases=cases, broken=broken, notes=tuple(notes))
+
+
+def _case_file(folder: Path, source: Path) -> str:
+    inside = folder.relative_to(source)
+    name = folder.resolve().name
+    return (inside / f"{name}.extract.yaml").as_posix()
+
+
+def _schema_of(folder: Path) -> tuple[Path, str, Json]:
+    """Return the schema's file, the pointer to it in there, and its value."""
+    files = sorted(folder.glob("*-schema.json"))
+    if len(files) > 1:
+        raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
+    value = _read(files[0])
+    inner = wrapped_schema(value)
+    return (files[0], "", value) if inner is None else (files[0], f"#/{inner}", value[inner])
+
+
+def _read(path: Path) -> Json:
+    source = read_source(path)
+    for problem in source.parsed.problems:
+        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
+    return source.value
+
+
+def _place(folder: Path, case_file: Path, *, copy: bool) -> str:
+    file, pointer, _ = _schema_of(folder)
+    return _named(file, case_file, copy=copy) + pointer
+
+
+def _named(file: Path, case_file: Path, *, copy: bool) -> str:
+    """Return how a case file names a file, which is copied beside it first when asked for."""
+    if not copy:
+        return Path(os.path.relpath(file.resolve(), case_file.parent.resolve())).as_posix()
+    try:
+        case_file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, case_file.parent / file.name)
+    except OSError as error:
+        raise StoreError(f"{case_file.parent / file.name} cannot be written: {error.strerror or error}") from error
+    return file.name
+
+
+def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> Iterator[tuple[str, str | None]]:
+    """Yield each case as YAML, and what is wrong with its gold."""
+    _, _, schema = _schema_of(folder)
+    for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
+        name = gold.name.removesuffix(SUFFIX)
+        document = gold.with_name(f"{name}.pdf")
+        if not document.is_file():
+            notes.append(f"{gold}: left out, {document.name} is not there")
+            continue
+        problem = gold_problem(schema, _read(gold))
+        lines = [
+            f"- id: {quoted(name.strip())}",
+            f"  document: {quoted(_named(document, case_file, copy=copy))}",
+            f"  gold: {quoted(_named(gold, case_file, copy=copy))}",
+        ]
+        if problem is not None:
+            lines += [
+                "  # The gold breaks its own schema, so its gate would fail whatever is extracted:",
+                f"  # {problem}",
+                "  gates: {schema: false}",
+            ]
+        yield "\n".join(lines) + "\n", problem

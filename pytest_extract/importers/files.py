@@ -1,0 +1,134 @@
+"""What all importers write: datasets of one case a line, and case files that say why a gate is off."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_extract.atomic import write_atomic
+from pytest_extract.cases.sources import parse_source, read_text
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user."""
+
+    files: tuple[Path, ...]
+    cases: int
+    broken: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is."""
+
+    keys: Mapping[str, Json]
+    problem: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Target:
+    """The folder that an import writes to. Nothing is written over unless `force` says so."""
+
+    folder: Path
+    force: bool = False
+    written: list[Path] = field(default_factory=list)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise StoreError when one of the files is there already."""
+        there = [str(self.folder / name) for name in names if (self.folder / name).exists()]
+        if there and not self.force:
+            raise StoreError(f"{', '.join(there)} exists already; --force writes over it")
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file below the folder, whole or not at all; raises StoreError."""
+        path = self.folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path.parent} cannot be made: {error.strerror or error}") from error
+        write_atomic(path, text)
+        self.written.append(path)
+
+
+def gold_problem(schema: Json, gold: Json) -> str | None:
+    """Say where a gold breaks its schema first, and in how many places; or that the schema is none."""
+    validator = Validator(schema)
+    if validator.problem is not None:
+        return f"the schema is no valid JSON Schema: {validator.problem}"
+    if validator.is_valid(gold):
+        return None
+    first, *more = validator.errors(gold, limit=1_000)
+    places = f" (and {len(more)} more)" if more else ""
+    return one_line(f"{first.path}: {first.message}{places}")
+
+
+def one_line(text: str, width: int = 160) -> str:
+    """Make a text fit for a comment in a YAML file."""
+    flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return flat if len(flat) <= width else f"{flat[: width - 1]}…"
+
+
+def quoted(value: Json) -> str:
+    """Write a value for a YAML file: JSON is YAML."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        source = parse_source(path, line, "json", number)
+        for problem in source.parsed.problems:
+            raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
+        if not isinstance(source.value, dict):
+            raise CaseFileError("a record is a JSON object", path=path, line=number)
+        yield number, source.value
+
+
+def write_datasets(target: Target, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
+    """Write `NAME.extract.yaml` with its dataset; golds that break their schema go to a file whose gate is off."""
+    if not records:
+        raise ConfigError("there is no record to import")
+    parts = {name: [one for one in records if one.problem is None]}
+    parts[f"{name}-broken-golds"] = [one for one in records if one.problem is not None]
+    there = {part: found for part, found in parts.items() if found}
+    target.check(f"{part}{suffix}" for part in there for suffix in (".jsonl", ".extract.yaml"))
+    for part, found in there.items():
+        lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]
+        target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
+        target.write(f"{part}.extract.yaml", _case_file(part, found, heading))
+    broken = len(parts[f"{name}-broken-golds"])
+    return Imported(files=tuple(target.written), cases=len(records), broken=broken)
+
+
+def _line(target: Target, name: str, record: Record) -> dict[str, Json]:
+    """Return the keys of a case; a gold that is a text itself goes to a file, as a text here names one."""
+    keys = dict(record.keys)
+    if isinstance(keys["gold"], str):
+        digest = hashlib.sha256(keys["gold"].encode("utf-8", "surrogatepass")).hexdigest()
+        place = f"{name}-golds/{digest[:16]}.json"
+        target.write(place, json.dumps(keys["gold"]) + "\n")
+        keys["gold"] = place
+    return keys
+
+
+def _case_file(name: str, records: Sequence[Record], heading: Sequence[str]) -> str:
+    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {quoted(f'{name}.jsonl')}"]
+    problems = [one for one in records if one.problem is not None]
+    if problems:
+        lines += [
+            "# These golds break their own schema, so its gate would fail whatever is extracted:",
+            *(f"#   {one_line(str(one.keys['id']))}: {one.problem}" for one in problems),
+            "defaults: {gates: {schema: false}}",
+        ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,74 @@
+"""SOB: one JSONL file of records with `metadata`, `input.json_schema`, `output.ground_truth`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.values import Json
+from pytest_extract.errors import CaseFileError
+from pytest_extract.importers.files import Imported, Record, Target, gold_problem, json_lines, write_datasets
+
+NAME: Final = "sob"
+_TEXTS: Final = ("text", "context", "document", "transcript", "passage")
+RESPONSES: Final = (
+    "the records hold no document: each case's text is the published response, which an extractor that "
+    "returns document.text hands on to be scored again"
+)
+
+
+def import_sob(source: Path, target: Target, *, modality: str = "text") -> Imported:
+    """Write one dataset, a case a record.
+
+    A record's document is the first of `input.text`, `context`, `document`, `transcript` and `passage` that is a text;
+    where none is, the published response. Its complexity (`schema_complexity`, else `difficulty`) becomes the case's.
+    Raises CaseFileError with the line of a record that cannot be used.
+    """
+    records, documents = [], 0
+    for number, row in json_lines(source):
+        record, has_document = _record(source, number, row, modality)
+        records.append(record)
+        documents += has_document
+    heading = ("SOB", *(() if documents else (RESPONSES,)))
+    made = write_datasets(target, NAME, records, heading=heading)
+    notes = () if documents == len(records) else (f"{len(records) - documents} of {len(records)}: {RESPONSES}",)
+    return Imported(files=made.files, cases=made.cases, broken=made.broken, notes=notes)
+
+
+def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, bool]:
+    given, output, metadata = (_part(row, name) for name in ("input", "output", "metadata"))
+    if "json_schema" not in given or "ground_truth" not in output:
+        raise CaseFileError("a record of SOB has input.json_schema and output.ground_truth", path=path, line=number)
+    schema, gold = given["json_schema"], output["ground_truth"]
+    problem = gold_problem(schema, gold) if isinstance(schema, dict | bool) else "the schema is none"
+    text = next((given[name] for name in _TEXTS if isinstance(given.get(name), str)), None)
+    keys: dict[str, Json] = {
+        "id": f"{number}-{metadata['record_id']}" if metadata.get("record_id") else str(number),
+        "text": _response(output) if text is None else text,
+        "schema": schema if isinstance(schema, dict | bool) else True,
+        "gold": gold,
+        "modality": modality,
+        "tags": _tags(metadata),
+    }
+    if isinstance(given.get("question"), str):
+        keys["question"] = given["question"]
+    return Record(keys=keys, problem=problem), text is not None
+
+
+def _part(row: dict[str, Any], name: str) -> dict[str, Any]:
+    part = row.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _response(output: dict[str, Any]) -> str:
+    response = output.get("candidate_response")
+    return response if isinstance(response, str) else json.dumps(response, ensure_ascii=False)
+
+
+def _tags(metadata: dict[str, Any]) -> dict[str, str]:
+    tags = {name: str(metadata[name]) for name in ("record_id", "model_id") if metadata.get(name)}
+    classes = (metadata.get(name) for name in ("schema_complexity", "difficulty"))
+    known = next((each for each in classes if isinstance(each, str) and each in WEIGHTS), None)
+    return tags | ({"complexity": known} if known is not None else {})

@@ -1,0 +1,150 @@
+"""Case files from datasets laid out as the published ones, made by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cli import main
+
+SCHEMA = {"type": "object", "properties": {"total": {"type": "number", "evaluation_config": "number_exact"}}}
+
+
+def put(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = value if isinstance(value, str) else json.dumps(value, indent=1)
+    path.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """A dataset as ExtractBench lays it out: a plain and a wrapped schema, a gold that breaks its schema."""
+    folder = tmp_path / "src" / "finance" / "bills"
+    put(folder / "bills-schema.json", SCHEMA)
+    put(folder / "pdf+gold" / "[a] one: #1.pdf", "%PDF")
+    put(folder / "pdf+gold" / "[a] one: #1.gold.json", {"total": 1})
+    put(folder / "pdf+gold" / "two.pdf", "%PDF")
+    put(folder / "pdf+gold" / "two.gold.json", {"total": "1"})
+    put(folder / "pdf+gold" / "lost.gold.json", {"total": 1})
+    other = tmp_path / "src" / "hiring" / "cv"
+    put(other / "cv-schema.json", {"name": "cv", "description": "x", "schema_definition": SCHEMA})
+    put(other / "pdf+gold" / "ada.pdf", "%PDF")
+    put(other / "pdf+gold" / "ada.gold.json", {"total": 2})
+    return tmp_path
+
+
+def loaded(*files):
+    cache = SchemaCache()
+    found = [load_cases(file, cache) for file in files]
+    assert [error for each in found for error in each.errors] == []
+    return [case for each in found for case in each.cases]
+
+
+@pytest.mark.parametrize("how", [[], ["--copy"]], ids=["referenced", "copied"])
+def test_extract_bench(bench, capsys, how):
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out"), *how]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("3 cases in ")
+    assert "1 golds break their own schema" in told.out
+    assert "lost.gold.json: left out, lost.pdf is not there" in told.err
+    files = [bench / "out/finance/bills/bills.extract.yaml", bench / "out/hiring/cv/cv.extract.yaml"]
+    cases = loaded(*files)
+    assert [(case.id, case.gates.schema) for case in cases] == [("[a] one: #1", True), ("two", False), ("ada", True)]
+    assert {case.semantics for case in cases} == {"extract-bench"}
+    assert all(case.document.media_type == "application/pdf" for case in cases)
+    where = bench / ("out" if how else "src")
+    assert all(where in case.gold_path.resolve().parents for case in cases)
+    text = files[0].read_text(encoding="utf-8")
+    assert "  # total: '1' is string, number was expected\n  gates: {schema: false}\n" in text.replace('"1"', "'1'")
+    assert text.count("gates:") == 1
+
+
+def test_nothing_is_written_over_unless_asked(bench, capsys):
+    args = ["import", "extract-bench", str(bench / "src"), str(bench / "out")]
+    assert main(args) == 0
+    assert main(args) == 2
+    assert "bills.extract.yaml" in capsys.readouterr().err
+    assert main([*args, "--force"]) == 0
+
+
+def row(number, **more):
+    values = {"id": number, "schema": json.dumps(SCHEMA), "text": "Text\nof it", "json": '{"total": 1.5}'}
+    return {**values, "category": "Bill", "true_depth": 3, **more}
+
+
+def jsonl(path, *rows):
+    put(path, "".join(each if isinstance(each, str) else json.dumps(each) + "\n" for each in rows))
+    return str(path)
+
+
+def test_deepjsoneval(tmp_path, capsys):
+    source = jsonl(tmp_path / "part.jsonl", row(7), row(8, json='{"total": "x"}'))
+    assert main(["import", "deepjsoneval", source, str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("2 cases in ")
+    files = sorted((tmp_path / "out").glob("*.extract.yaml"))
+    broken, good = loaded(*files)
+    assert (good.id, good.gold, good.gates.schema, dict(good.tags)) == (
+        "7", {"total": 1.5}, True, {"category": "Bill", "true_depth": "3"},
+    )  # fmt: skip
+    assert good.document.text == "Text\nof it"
+    assert (broken.id, broken.gates.schema) == ("8", False)
+    text = (tmp_path / "out/deepjsoneval-broken-golds.extract.yaml").read_text(encoding="utf-8")
+    assert "#   8: total: " in text
+
+
+def record(gold, schema=SCHEMA, *, response=None, metadata=None, **given):
+    return {
+        "metadata": metadata or {},
+        "input": {"json_schema": schema, **given},
+        "output": {"ground_truth": gold, "candidate_response": response},
+    }
+
+
+def test_sob(tmp_path, capsys):
+    hard = {"record_id": "r1", "model_id": "m", "schema_complexity": "odd", "difficulty": "hard"}
+    source = jsonl(
+        tmp_path / "records.jsonl",
+        record({"total": 1}, response={"total": 2}, metadata=hard),
+        record({"total": 1}, context="The bill", question="How much?"),
+        record("a text", {"type": "string"}, response="no JSON"),
+        record({"total": 1}, {"type": "strnig"}),
+    )
+    assert main(["import", "sob", source, str(tmp_path / "out"), "--modality", "image"]) == 0
+    assert "3 of 4: the records hold no document" in capsys.readouterr().err
+    *rest, broken = loaded(tmp_path / "out/sob.extract.yaml", tmp_path / "out/sob-broken-golds.extract.yaml")
+    first, second, third = rest
+    assert (first.id, first.document.text, first.modality) == ("1-r1", '{"total": 2}', "image")
+    assert dict(first.tags) == {"record_id": "r1", "model_id": "m", "complexity": "hard"}
+    assert (second.document.text, second.question) == ("The bill", "How much?")
+    assert (third.gold, third.document.text) == ("a text", "no JSON")
+    assert not broken.gates.schema
+
+
+@pytest.mark.parametrize(
+    ("dataset", "lines", "message"),
+    [
+        ("deepjsoneval", ["{\n"], "part.jsonl:1:2: "),
+        ("deepjsoneval", ["[1]\n"], "part.jsonl:1: a record is a JSON object"),
+        ("deepjsoneval", [row(1), row(2, schema=None)], "part.jsonl:2: a row of DeepJSONEval has the text 'schema'"),
+        ("deepjsoneval", [row(1, json="{")], "part.jsonl:1: 'json' holds no JSON text"),
+        ("deepjsoneval", [], "there is no record to import"),
+        ("sob", [{"input": {}}], "part.jsonl:1: a record of SOB has input.json_schema"),
+        ("extract-bench", [], "no folder with a *-schema.json beside pdf+gold/ is there"),
+    ],
+    ids=["json", "list", "key", "inner", "empty", "sob", "folder"],
+)
+def test_what_cannot_be_imported_is_told(tmp_path, capsys, dataset, lines, message):
+    source = jsonl(tmp_path / "part.jsonl", *lines)
+    assert (
+        main(["import", dataset, str(tmp_path if dataset == "extract-bench" else source), str(tmp_path / "out")]) == 2
+    )
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_source_that_is_not_there(tmp_path, capsys):
+    assert main(["import", "sob", str(tmp_path / "none"), str(tmp_path)]) == 2
+    assert "none is not there" in capsys.readouterr().err

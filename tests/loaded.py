@@ -12,8 +12,8 @@ import pkgutil
 import warnings
 from typing import Final
 
-COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize", "lxml.html")
-"""What the package uses that has parts in C or Rust; the last five may be missing."""
+COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize")
+"""What the package uses that has parts in C or Rust; the last four may be missing."""
 
 
 def load_everything() -> None:

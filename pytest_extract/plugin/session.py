@@ -110,15 +110,18 @@ class Run:
             )
         self._judges = Judges(config, self.settings, self.calls.loop)
         self._fixtures = ArmFixtures()
-        self._infos: dict[tuple[object, ...], Any] = {}
+        self._infos: dict[tuple[object, ...], tuple[Any, list[str]]] = {}
         self._told_no_extractor = False
 
     # fixtures
 
     def fixture_info(self, item: ExtractItem) -> Any:
-        """Return pytest's `FuncFixtureInfo` for an item; items of one file, arm and set of marks share it."""
+        """Return pytest's `FuncFixtureInfo` for an item; items of one folder, arm and set of marks share it.
+
+        Fixtures are seen by folder: a case file cannot define any.
+        """
         used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
-        key = (item.parent, used, item.arm)
+        key = (item.parent and item.parent.parent, used, item.arm)
         if key not in self._infos:
             info = self._pytest_info(item, self._all_names(item))
             if len(self.arms) > 1:

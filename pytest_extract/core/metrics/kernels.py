@@ -119,35 +119,33 @@ def number_near(
     """
 
     def near(gold: Sequence[Json], extracted: Sequence[Json]) -> Iterator[tuple[int, int, float]]:
-        numbers, others = _sorted_columns(extracted, convert, key)
-        for i, value in enumerate(gold):
-            number = convert(value)
+        theirs = list(map(convert, extracted))
+        ours = theirs if gold is extracted else list(map(convert, gold))
+        pairs = sorted((number, j) for j, number in enumerate(theirs) if number is not None)
+        numbers, order = [number for number, _ in pairs], [j for _, j in pairs]
+        others = _by_key([j for j, number in enumerate(theirs) if number is None], extracted, key)
+        for i, number in enumerate(ours):
             if number is None:
-                candidates = others.get(key(value), [])
+                candidates = others.get(key(gold[i]), [])
             else:
                 low, high = reach(number)
-                start, stop = bisect_left(numbers, (low, -1)), bisect_right(numbers, (high, len(extracted)))
-                candidates = [j for _, j in numbers[start:stop]]
+                start = bisect_left(numbers, low)
+                candidates = order[start : bisect_right(numbers, high, start)]
             for j in candidates:
-                score = compare(value, extracted[j])
+                score = compare(gold[i], extracted[j])
                 if score > 0:
                     yield i, j, score
 
     return near
 
 
-def _sorted_columns(
-    values: Sequence[Json], convert: Callable[[Json], float | None], key: Callable[[Json], Hashable]
-) -> tuple[list[tuple[float, int]], dict[Hashable, list[int]]]:
-    numbers: list[tuple[float, int]] = []
-    others: dict[Hashable, list[int]] = {}
-    for j, value in enumerate(values):
-        number = convert(value)
-        if number is None:
-            others.setdefault(key(value), []).append(j)
-        else:
-            numbers.append((number, j))
-    return sorted(numbers), others
+def _by_key(
+    places: Sequence[int], values: Sequence[Json], key: Callable[[Json], Hashable]
+) -> dict[Hashable, list[int]]:
+    found: dict[Hashable, list[int]] = {}
+    for place in places:
+        found.setdefault(key(values[place]), []).append(place)
+    return found
 
 
 def exact_float(value: Json) -> float | None:

@@ -72,7 +72,7 @@ def compile_plan(
     nulls = nulls or (over_root.nulls if over_root is not None else None)
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
-    for annotation in filter(None, (node.annotation for node in nodes)):
+    for annotation in filter(None, (*(node.annotation for node in nodes), *said.values())):
         binder.with_transforms(binder.checks(annotation, problems.report), annotation, problems.report)
         if annotation.align is not None:
             binder.align(annotation.align, problems.report)

@@ -125,6 +125,14 @@ def test_a_mistake_in_the_overrides_names_its_key(overrides, key, message):
     assert [error.override for error in found if message in str(error)] == [key]
 
 
+def test_what_stands_at_an_unknown_place_is_checked_all_the_same():
+    found = mistakes(INVOICE, overrides={"vendor.nam": "exakt"})
+    assert sorted(message.split(";")[1] for message in map(str, found)) == [
+        " did you mean 'exact'?",
+        " did you mean 'vendor.name'?",
+    ]
+
+
 def leaf(schema, pattern, **how):
     found = compile_plan(schema, **how).patterns[pattern]
     assert isinstance(found, Leaf)

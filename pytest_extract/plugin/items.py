@@ -84,6 +84,8 @@ def _mark(mark: Mark) -> pytest.MarkDecorator:
 
 def _marks(case: Case) -> list[pytest.MarkDecorator]:
     """Make the case's marks; a warning about an unknown one names the case file."""
+    if not case.marks:
+        return []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         marks = [_mark(mark) for mark in case.marks]

@@ -110,7 +110,7 @@ class Run:
             )
         self._judges = Judges(config, self.settings, self.calls.loop)
         self._fixtures = ArmFixtures()
-        self._infos: dict[tuple[object, ...], tuple[Any, list[str]]] = {}
+        self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
 
     # fixtures

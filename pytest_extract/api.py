@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.plan_bind import JudgeMode
 from pytest_extract.core.results import Judge
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
@@ -28,6 +29,7 @@ def score(
     overrides: Mapping[str, Json] | None = None,
     extensions: Extensions | None = None,
     post_process: Json = None,
+    judge_mode: JudgeMode = "llm",
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
 ) -> Score:
@@ -37,8 +39,9 @@ def score(
     Raises SchemaError for a mistake in the scoring configuration, ConfigError for one in the other arguments.
     """
     scorer = compile_schema(
-        schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions, post_process=post_process
-    )
+        schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions,
+        judge_mode=judge_mode, post_process=post_process,
+    )  # fmt: skip
     return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, accept=accept, absent=absent)
 
 
@@ -57,13 +60,15 @@ def score_text(
     overrides: Mapping[str, Json] | None = None,
     extensions: Extensions | None = None,
     post_process: Json = None,
+    judge_mode: JudgeMode = "llm",
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
 ) -> Score:
     """Parse a model's raw output, gate it, and score it; `repair` mends broken JSON and tells so."""
     scorer = compile_schema(
-        schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions, post_process=post_process
-    )
+        schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions,
+        judge_mode=judge_mode, post_process=post_process,
+    )  # fmt: skip
     return scorer.score_text(
         gold, text, repair=repair, finish_reason=finish_reason, judge=judge, modality=modality, gates=gates,
         accept=accept, absent=absent,

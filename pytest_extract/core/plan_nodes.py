@@ -97,16 +97,18 @@ class Bulk(NamedTuple):
     odd: tuple[tuple[int, frozenset[type]], ...]
 
 
-MOST_PLACES: Final = 1_024
+MOST_PLACES: Final = 16_384
+"""Paths that one plan node keeps, some two megabytes."""
 
 
 class Places:
     """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
 
-    __slots__ = ("_kept", "_tables", "names")
+    __slots__ = ("_kept", "_room", "_tables", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+        self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
 
@@ -115,8 +117,7 @@ class Places:
         found = self._kept.get(path)
         if found is None:
             found = tuple([FieldPath((*path, name)) for name in self.names])
-            if len(self._kept) < MOST_PLACES:
-                self._kept[path] = found
+            self._keep(self._kept, path, found)
         return found
 
     def table(self, path: tuple[Step, ...], rows: int) -> tuple[FieldPath, ...]:
@@ -125,9 +126,18 @@ class Places:
         found = self._tables.get(path, ())
         if len(found) < size:
             found = tuple([FieldPath((*path, row, name)) for row in range(rows) for name in self.names])
-            if size < MOST_PLACES and len(self._tables) < MOST_PLACES:
-                self._tables[path] = found
+            self._keep(self._tables, path, found)
         return found if len(found) == size else found[:size]
+
+    def _keep(
+        self,
+        table: dict[tuple[Step, ...], tuple[FieldPath, ...]],
+        path: tuple[Step, ...],
+        found: tuple[FieldPath, ...],
+    ) -> None:
+        if len(found) <= self._room:
+            self._room -= len(found)
+            table[path] = found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

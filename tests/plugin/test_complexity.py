@@ -34,3 +34,12 @@ def test_results_carry_the_complexity(pytester: pytest.Pytester, write_case: Wri
     assert means.plain.mean == pytest.approx(1 / 2)
     assert means.weighted is not None
     assert means.weighted.mean == pytest.approx(2 / 3)
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_case_may_say_how_complex_it_is(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", tags={"complexity": "hard"})
+    write_case("b", tags={"complexity": "very"})
+    pytester.runpytest("--extract-results=r.jsonl").assert_outcomes(passed=2)
+    said, odd = read_results(pytester.path / "r.jsonl").results
+    assert (said.complexity, odd.complexity) == ("hard", "medium")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from operator import itemgetter
+from threading import RLock
 from typing import Final
 
 from pytest_extract.core.extensions import BatchMetric
@@ -61,6 +62,7 @@ class Builder:
         self._overrides = overrides
         self._lazy: list[Lazy] = []
         self._stack: list[tuple[Key, str]] = []
+        self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
 
     @property
     def published(self) -> bool:
@@ -86,11 +88,12 @@ class Builder:
         return plan
 
     def _fresh(self, key: Key, pattern: str, *, inside: bool) -> Plan:
-        kept, self._stack = self._stack, []
-        try:
-            return self._now(key, pattern, inside=inside)
-        finally:
-            self._stack = kept
+        with self._lock:
+            kept, self._stack = self._stack, []
+            try:
+                return self._now(key, pattern, inside=inside)
+            finally:
+                self._stack = kept
 
     def reach(self, pattern: str) -> bool:
         """Whether the pattern is a place of the schema; opens recursive places on the way to it."""
@@ -142,6 +145,10 @@ class Builder:
         return tuple(name for branch in node.branches for name in self._types(self.schema.node(branch)))
 
     def _skipped(self, node: SchemaNode, said: Annotation, pattern: str, *, inside: bool) -> Plan:
+        override = self._overrides.get(pattern)
+        if override is not None and override.skip:
+            self._place_below(node, pattern)
+            return Skip(pattern=pattern, field=not inside)
         if self.semantics.name == "struct-extract-eval":
             # a skipped container is scored all the same where it is a row or the root, as published
             if self.has_children(node) and said.metrics is None:
@@ -157,9 +164,10 @@ class Builder:
 
     def _place_below(self, node: SchemaNode, pattern: str) -> None:
         """Note the places below a skipped one, so that an override of them is no unknown field."""
-        kept = self.judged
+        kept = self.judged, self.report
+        self.report = lambda _message, _where: None
         self.structure(node, None, pattern, inside=True)
-        self.judged = kept
+        self.judged, self.report = kept
 
     def has_children(self, node: SchemaNode) -> bool:
         """Whether a container is scored by what is in it."""

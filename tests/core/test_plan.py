@@ -125,6 +125,23 @@ def test_a_mistake_in_the_overrides_names_its_key(overrides, key, message):
     assert [error.override for error in found if message in str(error)] == [key]
 
 
+SKIPPED = {
+    "extract-bench": obj(
+        o={**obj(a={"type": "string"}), "evaluation_config": "string_exact"}, b={"evaluation_config": "string_exact"}
+    ),
+    "struct-extract-eval": obj(o=obj(a={"type": "string"}), b={"type": "string", "x-eval-compare": "exact"}),
+    "ours": obj(o=obj(a={"type": "string"}), b={"type": "string"}),
+}
+
+
+@pytest.mark.parametrize("semantics", SKIPPED)
+def test_a_case_may_skip_a_whole_object(semantics):
+    scorer = compile_schema(SKIPPED[semantics], semantics=semantics, overrides={"o": "skip"})
+    score = scorer.score({"o": {"a": "x"}, "b": "1"}, {"o": {"a": "y"}, "b": "1"})
+    assert [(str(leaf.path), str(leaf.status)) for leaf in score.leaves] == [("o", "skipped"), ("b", "match")]
+    assert not scorer.needs_judge
+
+
 def test_what_stands_at_an_unknown_place_is_checked_all_the_same():
     found = mistakes(INVOICE, overrides={"vendor.nam": "exakt"})
     assert sorted(message.split(";")[1] for message in map(str, found)) == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from pytest_extract.core.results import Status
@@ -379,6 +381,14 @@ def test_a_field_that_may_stay_empty_is_skipped_when_one_side_is():
         assert score.measures["pass_rate"] == 1.0
     both = scorer.score({"a": "x"}, {"a": "y"}, absent={"a": "either"})
     assert [result.status for result in both.leaves] == [Status.MISMATCH]
+
+
+def test_threads_may_share_a_recursive_schema():
+    schema = {"$ref": "#/$defs/n", "$defs": {"n": obj(v=TEXT, next={"$ref": "#/$defs/n"})}}
+    scorer = compile_schema(schema)
+    with ThreadPoolExecutor(8) as pool:
+        counts = list(pool.map(lambda _: len(scorer.score(deep(40), deep(40)).leaves), range(32)))
+    assert counts == [40] * 32
 
 
 def deep(levels, end=None):

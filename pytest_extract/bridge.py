@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
+from pytest_extract.cases.structure import compile_structure
+from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.results import FieldResult, Judge, Status
 from pytest_extract.core.score_result import Score
-from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, nearest
 
@@ -62,16 +65,23 @@ def compare_systems(
     judge: Judge | None = None,
     judge_mode: str = "exact",
     modality: str = "text",
+    extensions: Extensions | None = None,
 ) -> Bridge:
     """Score one output as each of `systems` would; raises ConfigError for a name that is none of `SYSTEMS`.
 
-    Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`).
+    Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
     """
     for name in systems:
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
+    mode = "llm" if judge is not None else judge_mode
     columns = tuple(
-        _engine_column(name, schema, gold, extracted, judge, judge_mode, modality)
+        _engine_column(
+            name,
+            schema,
+            partial(compile_schema, judge_mode=mode, extensions=extensions),  # type: ignore[arg-type]
+            lambda scorer: scorer.score(gold, extracted, judge=judge, modality=modality),
+        )
         if name in ENGINES
         else _document_column(name, schema, gold, extracted, modality)
         for name in systems
@@ -80,7 +90,7 @@ def compare_systems(
 
 
 def _engine_column(
-    name: str, schema: Json, gold: Json, extracted: Json | Missing, judge: Judge | None, mode: str, modality: str
+    name: str, schema: Json, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
 ) -> Column:
     note = ""
     if name == "struct-extract-eval":
@@ -90,13 +100,12 @@ def _engine_column(
         if annotated != schema:
             note = "leaves without x-eval-compare were given the published defaults of `annotate`"
         schema = annotated
-    scorer = compile_schema(schema, semantics=name, judge_mode="llm" if judge is not None else mode)  # type: ignore[arg-type]
-    score = scorer.score(gold, extracted, judge=judge, modality=modality)
+    score = scored(compiled(schema, semantics=name))
     return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), note=note)
 
 
 def _document_column(name: str, schema: Json, gold: Json, extracted: Json | Missing, modality: str) -> Column:
-    score = compile_schema(schema, semantics="ours", judge_mode="exact").score(gold, extracted, modality=modality)
+    score = compile_structure(schema).score(gold, extracted, modality=modality)
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
     note = "" if score.gates.schema.passed else "the schema gate failed: what is in the leaves does not count"
     return Column(system=name, measures=_own(name, score), leaves=leaves, note=note)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_extract.bridge import ENGINES, SYSTEMS, Bridge, Cell, compare_systems
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.sources import read_source, read_text
+from pytest_extract.cli.files import load_extensions
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import Judge
 from pytest_extract.core.score_result import Score
@@ -40,6 +41,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--judge", choices=("exact", "fuzzy", "llm"), default="exact", help="default: exact")
     parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
     parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
+    parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, as for `check`")
     parser.add_argument("--repair", action="store_true", help="mend broken JSON, and say so")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
@@ -49,13 +51,13 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     schema, gold = _schema(args.schema), _json(args.gold)
-    judge = _judge(args)
+    judge, extensions = _judge(args), load_extensions(args.extensions)
     text = read_text(args.output)
     parsed = parse_output(text, repair=args.repair)
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     if args.systems is None:
-        scorer = compile_schema(schema, judge_mode=args.judge)
+        scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
         how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair}
         score = scorer.score_text(gold, text, **how)
         print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
@@ -63,7 +65,14 @@ def run(args: argparse.Namespace) -> int:
     if parsed.failure is not None:
         print(f"{args.output}: {safe(str(parsed.failure))}; nothing is there to compare", file=sys.stderr)  # noqa: T201
     bridge = compare_systems(
-        schema, gold, parsed.value, _systems(args), judge=judge, judge_mode=args.judge, modality=args.modality
+        schema,
+        gold,
+        parsed.value,
+        _systems(args),
+        judge=judge,
+        judge_mode=args.judge,
+        modality=args.modality,
+        extensions=extensions,
     )
     print(json.dumps(_as_json(bridge), indent=1) if args.json else "\n".join(_bridge_lines(bridge, args)))  # noqa: T201
     return 0

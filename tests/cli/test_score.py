@@ -61,3 +61,28 @@ def test_an_output_without_json_scores_nothing_and_says_why(files, capsys):
     shown = capsys.readouterr().out
     assert "failure  no_json" in shown
     assert "pass_rate            0\n" in shown
+
+
+MINE = """
+from pytest_extract import extend
+
+@extend.metric()
+def first_letter(gold, extracted):
+    return gold[:1] == extracted[:1]
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["--as", "all"]], ids=["alone", "side-by-side"])
+def test_a_project_s_own_metrics(files, capsys, how):
+    (files / "my_letters.py").write_text(MINE)
+    named = {"type": "object", "properties": {"b": {"type": "string", "x-eval-compare": "first_letter"}}}
+    (files / "s.json").write_text(json.dumps(named))
+    (files / "gold.json").write_text('{"b": "x"}')
+    (files / "out.txt").write_text('{"b": "xyz"}')
+    args = ["score", "s.json", "gold.json", "out.txt", "--json", *how]
+    assert main(args) == 2
+    assert "no metric 'first_letter'" in capsys.readouterr().err
+    assert main([*args, "--extensions", "my_letters"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    ours = shown["systems"]["struct-extract-eval"] if how else shown
+    assert ours["measures"]["f1"] == 1.0

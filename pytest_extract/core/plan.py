@@ -73,9 +73,7 @@ def compile_plan(
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
     for annotation in filter(None, (*(node.annotation for node in nodes), *said.values())):
-        binder.with_transforms(binder.checks(annotation, problems.report), annotation, problems.report)
-        if annotation.align is not None:
-            binder.align(annotation.align, problems.report)
+        _check_names(annotation, binder, problems)
     builder = Builder(schema, chosen, binder, said, problems.report)
     plan = builder.build(schema.root, ROOT)
     _check_patterns(said, builder, problems)
@@ -90,6 +88,13 @@ def compile_plan(
         posts=posts,
         fits=Fit(schema),
     )
+
+
+def _check_names(annotation: Annotation, binder: Binder, problems: _Problems) -> None:
+    """Bind a configuration for its mistakes only, wherever in the schema it stands."""
+    binder.with_transforms(binder.checks(annotation, problems.report), annotation, problems.report)
+    if annotation.align is not None:
+        binder.align(annotation.align, problems.report)
 
 
 def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semantics:

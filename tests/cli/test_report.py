@@ -9,7 +9,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
-from pytest_extract.results_file import write_results
+from pytest_extract.results_file import dump_result, write_results
 from tests.core.test_aggregate import RUN, result, score
 
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
@@ -137,6 +137,29 @@ def test_what_cannot_be_read_is_told(tmp_path, capsys, monkeypatch, args, messag
     (tmp_path / "broken.jsonl").write_text("{\n{}\n", encoding="utf-8")
     assert main(args) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["attempts"][0]["score"].pop("measures"),
+        lambda record: record["attempts"][0]["score"]["measures"].pop("strict"),
+        lambda record: record["attempts"][0]["score"]["measures"].update(f1="high"),
+        lambda record: record["attempts"][0]["score"]["leaves"].append({"path": "a"}),
+        lambda record: record["attempts"][0]["score"]["leaves"].append(None),
+        lambda record: record["attempts"][0]["score"]["gates"].pop("schema"),
+        lambda record: record["attempts"][0]["score"].update(failure=3),
+        lambda record: record["shape"].update(fields="many"),
+        lambda record: record.update(modality=None),
+    ],
+    ids=["measures", "no-measure", "measure", "row", "no-row", "gate", "failure", "shape", "modality"],
+)
+def test_an_edited_file_is_told(tmp_path, capsys, change):
+    record = json.loads(dump_result(replace(RUN[0], shape=SHAPE)))
+    change(record)
+    (tmp_path / "r.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert main(["report", str(tmp_path / "r.jsonl")]) == 2
+    assert "is not one that a run writes" in capsys.readouterr().err
 
 
 def test_a_torn_last_line_is_told(file, capsys):

@@ -186,11 +186,12 @@ def _entry_lines(item: Entry, look: Look, columns: _Columns) -> list[Line]:
 
 def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
     parts: list[tuple[Span, ...]] = []
+    width = look.value_width * (2 if item.status in {"omission", "hallucination"} else 1)
     if item.metric != "order":
         if item.gold is not MISSING or item.status == "omission":
-            parts.append((Span("gold "), Span(show(item.gold, look.value_width), "good")))
+            parts.append((Span("gold "), Span(show(item.gold, width), "good")))
         if item.extracted is not MISSING or item.status != "omission":
-            parts.append((Span("extracted "), Span(show(item.extracted, look.value_width), "bad")))
+            parts.append((Span("extracted "), Span(show(item.extracted, width), "bad")))
     if item.note:
         parts.append((Span(safe_prose(item.note), "mark"),))
     if item.status == "mismatch" and (spans := _difference(item, look)):

@@ -37,7 +37,7 @@ def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
     may_split = problem.objective == "mean" or len(rows) * len(columns) > PUBLISHED_LIMIT
     split = _split(problem, rows, columns) if may_split else None
     if split is None or not split.same:
-        return solve(problem, rows, columns, _score_of).pairs
+        return solve(problem, rows, columns, _score_of, exact=not may_split).pairs
     if not split.rows or not split.columns:
         return split.same
     if _is_distance(problem):

@@ -44,12 +44,19 @@ def solve(
     module: Any = None,
     *,
     potentials: bool = False,
+    exact: bool = False,
 ) -> Solution:
-    """Pair these gold rows with these extracted rows so that the summed score is highest."""
+    """Pair these gold rows with these extracted rows so that the summed score is highest.
+
+    `exact`: score every pair, also where rows have lists inside, so that ties fall as in the published program.
+    """
     module = module or backend(problem, len(rows), len(columns))
-    scores = module.score_matrix(problem, rows, columns)
+    if exact and problem.items:
+        scores = [[score_of(problem, row, column) for column in columns] for row in rows]
+    else:
+        scores = module.score_matrix(problem, rows, columns)
     found = best_assignment(scores, potentials=potentials)
-    if problem.items:
+    if problem.items and not exact:
         found = _refine(problem, rows, columns, scores, found, score_of, potentials=potentials)
     pairs = [(rows[i], columns[j]) for i, j in found.pairs if scores[i][j] > 0]
     return Solution(pairs, found.rows, found.columns)

@@ -84,25 +84,40 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
     ours, theirs = _values(gold, name), _values(extracted, name)
     if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
         return Rows([leaf_column(run, check, ours, theirs)])
-    if run.absent and not run.free:
-        if isinstance(plan, Object) and _all_are(dict, ours, theirs):
+    if run.absent is not run.free:
+        if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
             return rows_of(run, plan, ours, theirs)
-        if isinstance(plan, Array) and _is_laid_out(plan) and _hold_plain_rows(plan, ours, theirs):
+        if isinstance(plan, Array) and _is_laid_out(plan) and _hold_plain_rows(run, plan, ours, theirs):
             return _list_rows(run, plan, ours, theirs)
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 
 
-def _all_are(kind: type, *sides: Sequence[Json | Missing]) -> bool:
+def _are_objects(run: Run, obj: Object, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether each value is an object whose properties say all, or is not there.
+
+    Under struct-extract-eval a key that the schema does not have counts only where the other side has an object.
+    """
+    if not all(_are(dict, side) for side in sides):
+        return False
+    return not run.free or all(value.keys() <= obj.names for side in sides for value in side if isinstance(value, dict))
+
+
+def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
     """Whether every value is of this kind and not empty, or not there at all."""
-    return all(value is MISSING or value is None or (type(value) is kind and value) for side in sides for value in side)
+    return all((type(value) is kind and value) or not there(value) for value in values)
 
 
-def _hold_plain_rows(array: Array, *sides: Sequence[Json | Missing]) -> bool:
-    """Whether all are lists without `{}` or null for an object: alone they are a leaf of which no column knows."""
-    if not _all_are(list, *sides) or not isinstance(array.items, Object):
-        return _all_are(list, *sides)
-    lists = (value for side in sides for value in side if type(value) is list)
-    return all(type(row) is dict and row for rows in lists for row in rows)
+def _hold_plain_rows(run: Run, array: Array, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether each value is a list, or is not there, and what a row weighs alone is what its fields weigh.
+
+    `{}` or null for an object is a leaf when it stands alone, of which no column knows.
+    """
+    if not all(_are(list, side) for side in sides) or (run.free and None in (*sides[0], *sides[1])):
+        return False
+    if not isinstance(array.items, Object):
+        return True
+    rows = [row for side in sides for value in side if type(value) is list for row in value]
+    return all(type(row) is dict and row for row in rows) and _are_objects(run, array.items, rows)
 
 
 def _is_laid_out(array: Array) -> bool:

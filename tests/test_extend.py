@@ -172,6 +172,44 @@ def test_a_post_processor_that_breaks_breaks_every_field(function):
     assert "the post-processor 'odd' broke" in found[0].reason
 
 
+@extend.metric()
+def boom(gold, extracted):
+    raise RuntimeError(gold)
+
+
+def test_a_metric_that_breaks_still_lets_its_rows_be_paired_by_the_others():
+    row = obj(a=named("boom"), b=named("exact"))
+    schema = obj(v={"type": "array", "items": row, "x-eval-align": {"match_by": "hungarian"}})
+    rows = [{"a": "1", "b": "x"}, {"a": "2", "b": "y"}], [{"a": "3", "b": "y"}, {"a": "4", "b": "x"}]
+    found = score(schema, {"v": rows[0]}, {"v": rows[1]}, extensions=Extensions.of(boom))
+    assert [(str(r.path), str(r.status)) for r in found.leaves] == [
+        ("v[0].a", "judge_error"), ("v[0].b", "match"), ("v[1].a", "judge_error"), ("v[1].b", "match"),
+    ]  # fmt: skip
+    assert found.leaves[0].reason == "the metric 'boom' broke: RuntimeError: 1"
+
+
+TEXTS = {"first": {"type": "string"}, "last": {"type": "string"}}
+AS_ONE = {"first": "full_name", "last": "full_name"}
+LACKING = {
+    "on-both-sides": ({"first": "Cher", "last": None}, {"first": "Cher"}, [("first", "match", 1.0)]),
+    "on-both-sides-and-wrong": ({"first": "Cher"}, {"first": "Sher"}, [("first", "mismatch", 0.0)]),
+    "on-one-side": (
+        {"first": "Cher"}, {"first": "Cher", "last": ""}, [("first", "mismatch", 0.0), ("last", "hallucination", 0.0)],
+    ),
+    "altogether": ({}, {"first": None}, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "extracted", "expected"), LACKING.values(), ids=LACKING)
+def test_a_member_that_neither_side_has_is_no_difference(gold, extracted, expected):
+    assert leaves(obj(**TEXTS), gold, extracted, overrides=AS_ONE) == expected
+
+
+def test_under_struct_extract_eval_a_missing_member_counts_as_published():
+    found = leaves(name("full_name"), {"v": 1, "first": "Cher"}, {"v": 1, "first": "Cher"})
+    assert ("first", "mismatch", 0.0) in found
+
+
 def test_a_decorated_function_stays_a_function():
     assert initials("Ada King", "A K")
     assert isinstance(score(obj(v=named("initials")), {"v": "a"}, {"v": "b"}, extensions=ALL).leaves[0], FieldResult)

@@ -110,7 +110,7 @@ class Binder:
     def _check(self, metric: BoundMetric, *, custom: bool = False) -> Check:
         if custom:
             metric = replace(metric, compare=_guarded(metric.compare))
-        likeness = None
+        likeness = replace(metric, compare=_alike(metric.compare)) if custom and metric.key is None else None
         if metric.judged and not metric.aligns:
             likeness = self._likeness(metric)
             if self._judge_mode != "llm":
@@ -223,6 +223,16 @@ def _total(function: Transform, name: str) -> Transform:
             raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 
     return transform
+
+
+def _alike(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
+    """Make what is no score a 0 where rows are paired: the pair's own result then says that it is broken."""
+
+    def alike(gold: Json, extracted: Json) -> float:
+        score = compare(gold, extracted)
+        return score if 0.0 <= score <= 1.0 else 0.0
+
+    return alike
 
 
 def _guarded(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:

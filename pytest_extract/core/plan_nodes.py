@@ -27,7 +27,7 @@ class Check:
     """One comparison of a field: metric, threshold, weight, and what is done to both values before.
 
     `fast`: types whose equal values match without calling anything.
-    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge.
+    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge or may break.
     """
 
     metric: BoundMetric

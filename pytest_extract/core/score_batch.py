@@ -15,7 +15,8 @@ from pytest_extract.core.values import Json
 def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
     """Score the batch metrics over sibling fields: the primary gets the score, the others are skipped.
 
-    A member that is not there on both sides makes the members that are score 0.
+    A member that is on one side only makes the members that are on both score 0 (struct-extract-eval: also one that is
+    on neither). Where null counts as absent, a member that neither side has is None for the comparison.
     """
     for group in obj.groups:
         names = [entry.name for entry in obj.entries if _names_group(entry.plan, group)]
@@ -23,14 +24,17 @@ def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[s
         run.pending = [one for one in run.pending if one.check.batch is not group]
         if not waiting:
             continue
-        if len(waiting) < len(names):
+        there = {str(run.leaves[one.leaf].path[-1]): one for one in waiting}
+        lacking = [name for name in names if name not in there]
+        neither = run.absent and all(gold.get(name) is None and extracted.get(name) is None for name in lacking)
+        if lacking and not neither:
             for one in waiting:
                 _decide(run, one, 0.0, "another field of its group is not there")
             continue
-        pair = ({name: gold[name] for name in names}, {name: extracted[name] for name in names})
-        scores, why = _scores(group, [pair])
-        primary = group.primary or group.fields[0]
-        for name, one in zip(names, waiting, strict=True):
+        pair = tuple({name: side.get(name) for name in names} for side in (gold, extracted))
+        scores, why = _scores(group, [(pair[0], pair[1])])
+        primary = next(name for name in (group.primary or group.fields[0], *there) if name in there)
+        for name, one in there.items():
             if name == primary:
                 _decide(run, one, scores[0], why)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from operator import add
 from typing import TypeAlias
@@ -46,11 +47,11 @@ def _ratio(score: float, weight: float) -> float:
 
 def _sum_matrix(
     problem: Problem, rows: Sequence[int], columns: Sequence[int], bounds: Sequence[list[list[float]]]
-) -> list[list[float]]:
+) -> Matrix:
     """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
     leaves = [column for column in problem.columns if column.pair is None]
     adders = [_adder(column, rows, columns) for column in leaves]
-    matrix = []
+    matrix: Matrix = []
     for row in rows:
         sums = [0.0] * len(columns)
         for column, adder in zip(leaves, adders, strict=True):
@@ -60,9 +61,9 @@ def _sum_matrix(
             if column.pair is not None:
                 for place, other in enumerate(columns):
                     sums[place] += column.weight * _part(column, row, other).score
-        matrix.append(sums)
+        matrix.append(array("d", sums))
     for bound in bounds:
-        matrix = [list(map(add, sums, line)) for sums, line in zip(matrix, bound, strict=True)]
+        matrix = [array("d", map(add, sums, line)) for sums, line in zip(matrix, bound, strict=True)]
     return matrix
 
 
@@ -168,7 +169,7 @@ def _adder(column: CodedColumn, rows: Sequence[int], columns: Sequence[int]) -> 
     if column.metric.near is not None:
         golds = sorted({column.gold[row] for row in rows} - {ABSENT})
         return _near_adder(column, golds, places)
-    return _compare_adder(column, places)
+    return _compare_adder(column, Counter(column.gold[row] for row in rows), places)
 
 
 def _equality_adder(places: dict[int, list[int]], weight: float) -> _AddRow:
@@ -195,7 +196,7 @@ def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[in
     return add_row
 
 
-def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow:
+def _compare_adder(column: CodedColumn, uses: Counter[int], places: dict[int, list[int]]) -> _AddRow:
     others, weight = list(places), column.weight
     targets = list(places.values())
     scan = _scan(column, others)
@@ -204,7 +205,9 @@ def _compare_adder(column: CodedColumn, places: dict[int, list[int]]) -> _AddRow
     def add_row(gold: int, sums: list[float]) -> None:
         row = known.get(gold)
         if row is None:
-            row = known[gold] = array("d", scan(gold))
+            row = scan(gold)
+            if uses[gold] > 1:
+                known[gold] = array("d", row)
         for score, where in zip(row, targets, strict=True):
             if score:
                 for place in where:

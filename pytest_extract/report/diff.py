@@ -9,12 +9,15 @@ from typing import Any, Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.values import MISSING
-from pytest_extract.report.entries import FAILING, Entry, entry, failing, fold_rows
+from pytest_extract.report.entries import FAILING, Entry, entry, failing
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
+from pytest_extract.report.rows import fold_rows
 from pytest_extract.report.values import WHOLE, difference, show
 
+_SEEN: Final = "texts differ from"
+"""How a reason begins that says no more than marked characters show."""
 _STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
 
 
@@ -64,7 +67,7 @@ def _headline(result: CaseResult) -> list[Line]:
 def _attempts_shown(result: CaseResult, look: Look) -> list[Attempt]:
     """Show the first repeat that is not green; with -v every such one."""
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
-    return bad if look.verbosity else bad[:1]
+    return bad if look.verbosity > 0 else bad[:1]
 
 
 def _attempt_headline(result: CaseResult, attempt: Attempt, look: Look) -> list[Line]:
@@ -142,7 +145,7 @@ def _field_lines(bad: Sequence[Entry], look: Look, places: Mapping[str, str]) ->
             lines.append(line(Span(safe_prose(places[item.path]), "dim"), indent=columns.path + 4))
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
-        hint = "-vv shows all" if look.verbosity else "-v shows more, -vv all"
+        hint = "-vv shows all" if look.verbosity > 0 else "-v shows more, -vv all"
         lines.append(line(Span(f"… {plural(left, 'more failing field')} ({hint})", "dim"), indent=2))
     return lines
 
@@ -155,27 +158,25 @@ class _Columns:
 
     @classmethod
     def of(cls, entries: Sequence[Entry], look: Look) -> _Columns:
-        widest = max(look.width // 3, 20)
+        # Columns line up what is short; a longer path or label is still shown whole, for it says what is wrong where.
         return cls(
-            path=min(max((len(item.path) for item in entries), default=0), widest),
-            metric=min(max((len(item.label) for item in entries), default=0), widest),
+            path=min(max((len(item.path) for item in entries), default=0), max(look.width // 3, 20)),
+            metric=min(max((len(item.label) for item in entries), default=0), max(look.width // 5, 16)),
             status=max((len(item.status) for item in entries), default=0),
         )
 
 
 def _entry_lines(item: Entry, look: Look, columns: _Columns) -> list[Line]:
     """Tell one field in one line; where the window is too narrow, what does not fit goes on below, indented."""
-    path = safe_prose(item.path) if look.verbosity >= 2 else shorten(safe_prose(item.path), columns.path)
-    head = line(
-        Span(path.ljust(columns.path), "head"),
-        f"  {shorten(safe_prose(item.label), max(columns.metric, 12)).ljust(columns.metric)}  ",
+    path, label = safe_prose(item.path), safe_prose(item.label)
+    over = max(len(path) - columns.path, 0)  # a long path takes its room from the next column
+    verdict = (
+        Span(f"{label.ljust(columns.metric - over)}  "),
         Span(item.status.ljust(columns.status), _STYLES.get(item.status, "bad")),
-        indent=2,
     )
-    parts = _parts(item, look)
     lines: list[Line] = []
-    current: list[Span] = list(head)
-    for part in parts:
+    current: list[Span] = list(line(Span(path.ljust(columns.path), "head"), indent=2))
+    for part in (verdict, *_parts(item, look)):
         if len(text_of(current)) + 2 + len(text_of(part)) > look.width and len(current) > 1:
             lines.append(tuple(current))
             current = [Span(" " * 6), *part]
@@ -194,11 +195,13 @@ def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
             parts.append((Span("extracted "), Span(show(item.extracted, width), "bad")))
     if item.note:
         parts.append((Span(safe_prose(item.note), "mark"),))
-    if item.status == "mismatch" and (spans := _difference(item, look)):
+    spans = _difference(item, look) if item.status == "mismatch" else ()
+    if spans:
         parts.append(spans)
     if 0 < item.score < 1:
         parts.append((Span(f"score {number(item.score)}"),))
-    if item.reason and item.status in {"mismatch", "judge_error"}:
+    seen = bool(spans) and item.reason is not None and item.reason.startswith(_SEEN)
+    if item.reason and item.status in {"mismatch", "judge_error"} and not seen:
         parts.append((Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim"),))
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status == "hallucination" else "matched with"

@@ -107,12 +107,12 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
     if not bad:
         return []
     shown = bad[:most]
-    wide = min(max(len(name) for name, _ in shown), max(width // 2, 20))
+    wide = min(max(len(safe_prose(name)) for name, _ in shown), max(width - 40, 20))
     lines = [line(Span("worst fields", "head"))]
     for name, tally in shown:
         kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
         told = line(
-            f"{shorten(safe_prose(name), wide):<{wide}}  ",
+            f"{safe_prose(name):<{wide}}  ",
             Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
             f" in {plural(len(tally.cases), 'case')}",
             indent=2,

@@ -164,6 +164,39 @@ def test_a_wrong_container_stays_wrong_whatever_null_means():
     ]
 
 
+LIST = {"type": "array", "items": named("exact")}
+LEAF_LIST = {"type": "array", "x-eval-compare": "exact"}
+LEFT_ALONE = {
+    "omission-of-null": (named("exact"), {"v": None}, {}, {}, [("v", "omission")]),
+    "hallucination-of-null": (named("exact"), {}, {"v": None}, {}, [("v", "hallucination")]),
+    "skipped": ({**named("exact"), "x-eval-skip": True}, {"v": None}, {"v": "x"}, {}, [("v", "skipped")]),
+    "empty-lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, [("v", "match")]),
+    "empty-leaf-lists": (LEAF_LIST, {"v": []}, {"v": []}, {"absent_values": [[]]}, [("v", "skipped")]),
+    "other-type": (named("exact"), {"v": 0}, {"v": "x"}, {"absent_values": [False]}, [("v", "mismatch")]),
+}
+
+
+@pytest.mark.parametrize(("schema", "gold", "extracted", "params", "expected"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_reclassify_nulls_leaves_alone(schema, gold, extracted, params, expected):
+    found = statuses(obj(v=schema), gold, extracted, Extensions(), post_process={"name": "reclassify_nulls", **params})
+    assert [(path, status) for path, status, _ in found] == expected
+
+
+def test_rows_are_paired_before_nulls_are_told_apart():
+    schema = obj(v={"type": "array", "items": obj(a=named("exact")), "x-eval-align": {"match_by": "hungarian"}})
+    rows = [{"a": None}, {"a": "x"}], [{"a": "x"}, {"a": None}]
+    found = statuses(schema, {"v": rows[0]}, {"v": rows[1]}, Extensions(), post_process="reclassify_nulls")
+    assert sorted(found) == [("v[0].a", "skipped", 0.0), ("v[1].a", "match", 1.0)]
+
+
+def test_error_propagation_spares_what_is_on_one_side_and_other_metrics():
+    extensions = Extensions(batches={"bulk": BatchMetric(name="bulk", compare=lambda pairs: [None, 1.0])})
+    schema = obj(a=named("bulk"), b=named("bulk"), c=named("bulk"), d=named("exact"))
+    gold, extracted = {"a": "1", "b": "2", "c": "3", "d": "4"}, {"a": "1", "b": "2", "d": "4"}
+    found = statuses(schema, gold, extracted, extensions, post_process=["propagate_batch_errors"])
+    assert [status for _, status, _ in sorted(found)] == ["judge_error", "judge_error", "omission", "match"]
+
+
 def test_a_post_processor_of_ones_own():
     def forgive(results, params, transformed):
         return [result._replace(status="skipped") if str(result.path) == "a" else result for result in results]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -164,6 +165,11 @@ def without_numpy() -> None:
                 )
 
 
+def print_memory() -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"peak memory of the process: {peak / (2**20 if sys.platform == 'darwin' else 2**10):.0f} MB\n", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out the run without numpy and scipy")
@@ -172,9 +178,12 @@ def main() -> None:
     if options.no_numpy:
         sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
         without_numpy()
+        print_memory()
         return
     compare_with_bare()
+    print_memory()
     time_lists()
+    sys.stdout.flush()
     if not options.quick:
         subprocess.run([sys.executable, __file__, "--no-numpy"], check=True)
 

@@ -178,7 +178,6 @@ def main() -> None:
     if options.no_numpy:
         sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
         without_numpy()
-        print_memory()
         return
     compare_with_bare()
     print_memory()

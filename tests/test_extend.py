@@ -153,6 +153,35 @@ def test_a_mistake_in_the_schema_is_told_with_its_place(schema, message):
     assert error.pointer.startswith("/properties/v")
 
 
+def at_root(post):
+    return {**obj(a=named("exact")), "x-eval-post": post}
+
+
+ROOT_ONLY = {
+    "name": (at_root("forgve"), "", "no post-processor 'forgve'; did you mean 'forgive'?", "/x-eval-post/0"),
+    "parameter": (
+        at_root(["reclassify_nulls", {"name": "forgive", "path": 1}]), "", "parameter 'path' must be a text", "/x-eval-post/1",
+    ),
+    "kind": (at_root([1]), "", "a post-processor must be a name", "/x-eval-post/0"),
+    "not-at-the-root": (obj(a={**named("exact"), "x-eval-post": "forgive"}), "", "at the root only", "/properties/a"),
+    "nulls": (obj(a={**named("exact"), "x-eval-nulls": "absent"}), "", "at the root only", "/properties/a"),
+    "evaluation-config": (
+        {**obj(), "evaluation_config": {"post": "forgve"}}, "", "did you mean 'forgive'?", "/evaluation_config/post/0",
+    ),
+    "override": (obj(a=named("exact")), {"a": {"post": "forgive"}}, "at the root only", "a"),
+    "override-name": (obj(a=named("exact")), {"$": {"post": "forgve"}}, "did you mean 'forgive'?", "$"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "overrides", "message", "where"), ROOT_ONLY.values(), ids=ROOT_ONLY)
+def test_what_holds_for_the_whole_document_stands_at_the_root(schema, overrides, message, where):
+    with pytest.raises(SchemaError) as caught:
+        score(schema, {}, {}, extensions=ALL, overrides=overrides or None)
+    error = caught.value.errors[0]
+    assert message in error.message
+    assert where == (error.override or error.pointer)
+
+
 BROKEN = {
     "raises": lambda results, transformed: 1 / 0,
     "short": lambda results, transformed: results[1:],

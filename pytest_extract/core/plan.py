@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -66,6 +66,10 @@ def compile_plan(
     for error in schema.problems:
         problems.add(error)
     root = schema.node(schema.root).annotation
+    for node in nodes:
+        if node.pointer != schema.node(schema.root).pointer:
+            for message in _for_the_root(node.annotation):
+                problems.add(SchemaError(message, pointer=node.pointer))
     chosen = _semantics(schema, semantics, problems)
     said = _overrides(overrides or {}, problems)
     over_root = said[ROOT].over(root) if ROOT in said else root
@@ -88,6 +92,13 @@ def compile_plan(
         posts=posts,
         fits=Fit(schema),
     )
+
+
+def _for_the_root(said: Annotation | None) -> Iterator[str]:
+    """Yield what is wrong with a configuration at any other place than the root."""
+    for name in ("nulls", "post"):
+        if said is not None and getattr(said, name) is not None:
+            yield f"`{name}` holds for the whole document: it stands at the root only"
 
 
 def _check_names(annotation: Annotation, binder: Binder, problems: _Problems) -> None:
@@ -125,6 +136,8 @@ def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, 
         pattern = normal_pattern(str(text))
         if pattern in found:
             report(f"says the same place twice: {pattern}", "")
+        for message in () if pattern == ROOT else _for_the_root(said):
+            report(message, "")
         if said is not None:
             found[pattern] = said.at(f"{IN_OVERRIDES}{text}\n")
     return found

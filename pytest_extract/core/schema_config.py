@@ -209,7 +209,7 @@ def _parse_x_eval(schema: Mapping[str, Json], keys: list[str], report: Report) -
         transforms=_transforms(schema.get("x-eval-transform"), "/x-eval-transform", report),
         align=_x_align(schema["x-eval-align"], report) if "x-eval-align" in schema else None,
         weight=_number(schema.get("x-eval-weight"), "x-eval-weight", "", report),
-        **_shared(shared, "", report),
+        **_shared(shared, "", report, prefix="x-eval-"),
     )
 
 
@@ -235,8 +235,11 @@ def _x_align(value: Json, report: Report) -> AlignUse | None:
     return _align({**value, "mode": mode}, where, report)
 
 
-def _shared(config: Mapping[str, Json], where: str, report: Report) -> dict[str, Json]:
-    """Read the keys that `evaluation_config`, `x-eval-*` and overrides have in common; only those that are there."""
+def _shared(config: Mapping[str, Json], where: str, report: Report, *, prefix: str = "") -> dict[str, Json]:
+    """Read the keys that `evaluation_config`, `x-eval-*` and overrides have in common; only those that are there.
+
+    `prefix`: what stands before their names in the schema, for messages.
+    """
     found: dict[str, Json] = {}
     if config.get("align") is not None or "key" in config:
         found["align"] = _align_of(config, where, report)
@@ -245,7 +248,7 @@ def _shared(config: Mapping[str, Json], where: str, report: Report) -> dict[str,
     if "transform" in config:
         found["transforms"] = _transforms(config["transform"], f"{where}/transform", report)
     if "threshold" in config:
-        found["threshold"] = _number(config["threshold"], "threshold", where, report, most=1.0)
+        found["threshold"] = _number(config["threshold"], f"{prefix}threshold", where, report, most=1.0)
     if "skip" in config:
         found["skip"] = config["skip"]
         if not isinstance(config["skip"], bool):
@@ -254,10 +257,12 @@ def _shared(config: Mapping[str, Json], where: str, report: Report) -> dict[str,
     if "nulls" in config:
         found["nulls"] = config["nulls"]
         if config["nulls"] not in ("absent", "value"):
-            report(f"`nulls` must be absent or value, not {config['nulls']!r}", f"{where}/nulls")
+            report(f"`{prefix}nulls` must be absent or value, not {config['nulls']!r}", f"{where}/{prefix}nulls")
             found["nulls"] = None
     if "post" in config:
-        found["post"] = parse_post(config["post"], lambda message, path: report(message, f"{where}/post{path}"))
+        place = f"{where}/{prefix}post"
+        uses = parse_post(config["post"], lambda message, path: report(message, place + path))
+        found["post"] = tuple(replace(use, where=place + use.where) for use in uses)
     return found
 
 

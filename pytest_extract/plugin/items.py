@@ -16,7 +16,7 @@ from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
-from pytest_extract.plugin.arms import visible
+from pytest_extract.plugin.arms import visible, wanted
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -127,6 +127,11 @@ class ExtractItem(pytest.Item):
     def getparent(self, cls: type[Any]) -> Any:
         """Give the case file as the module: fixtures of module scope then live as long as the file runs."""
         return self.parent if cls is pytest.Module else super().getparent(cls)
+
+    @property
+    def function(self) -> Any:
+        """Give `pytest --fixtures-per-test` something to name the place of: it takes every item for a function."""
+        return wanted
 
     def find_fixtures(self) -> None:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""

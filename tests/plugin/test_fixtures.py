@@ -195,3 +195,20 @@ def test_a_broken_case_obeys_tb(pytester: pytest.Pytester, write_case: Write, st
     text = result.stdout.str()
     assert ("raise ValueError" in text) == (style in {"short", "native"})
     assert "BROKEN acme.extract.yaml::acme - ValueError: late" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [
+        pytest.param("--setup-show", "*acme.extract.yaml::acme?m? (fixtures used: *extractor*)*", id="setup-show"),
+        pytest.param("--setup-plan", "*SETUP * extractor", id="setup-plan"),
+        pytest.param("--fixtures-per-test", "extractor -- conftest.py:4", id="fixtures-per-test"),
+        pytest.param("--fixtures", "extract_model ?session scope? -- *", id="fixtures"),
+    ],
+)
+def test_pytest_s_own_reports_on_fixtures(pytester: pytest.Pytester, write_case: Write, option: str, line: str) -> None:
+    conftest(pytester, "extract = lambda document: document.text")
+    write_case("acme")
+    result = pytester.runpytest(option, "--extract-model=m", "--extract-model=n")
+    result.stdout.fnmatch_lines([line])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")

@@ -101,7 +101,13 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if gathered.settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
         _write_below(reporter, writer, [result for result in results if result.outcome is Outcome.FAILED])
     reporter.section("extraction")
-    lines = summary_lines(results, judge=gathered.judged, width=writer.fullwidth, verbosity=config.get_verbosity())
+    lines = summary_lines(
+        results,
+        judge=gathered.judged,
+        expected=len(gathered.expected),
+        width=writer.fullwidth,
+        verbosity=config.get_verbosity(),
+    )
     if any(len(result.attempts) > 1 for result in results):
         from pytest_extract.report.steadiness import repeat_lines
 

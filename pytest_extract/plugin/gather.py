@@ -21,6 +21,7 @@ class Gathered:
     """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before.
 
     `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
+    `expected`: failures that an `xfail` mark had announced.
     """
 
     settings: Settings
@@ -28,6 +29,7 @@ class Gathered:
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
     choices: dict[str, list[str]] = field(default_factory=dict)
+    expected: set[str] = field(default_factory=set)
     out: TextIO | None = None
 
     def add(self, result: CaseResult) -> None:
@@ -73,6 +75,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
     if str(report.outcome) != "rerun":
         gathered_of(config).add(result)
+    if report.skipped and hasattr(report, "wasxfail"):
+        gathered_of(config).expected.add(result.nodeid)
     reasons = getattr(report, "extract_choice", None)
     if reasons is not None:
         gathered_of(config).choices[result.nodeid] = reasons

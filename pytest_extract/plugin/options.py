@@ -234,6 +234,8 @@ def settings_from(config: pytest.Config) -> Settings:
     source = values["from_results"]
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
+    if source is not None and source == values["results"]:
+        problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
     if problems:

@@ -26,10 +26,18 @@ _STYLE: Final[Mapping[Outcome, Style]] = {
 
 
 def summary_lines(
-    results: Sequence[CaseResult], *, judge: JudgeSpending | None = None, width: int = 100, verbosity: int = 0
+    results: Sequence[CaseResult],
+    *,
+    judge: JudgeSpending | None = None,
+    expected: int = 0,
+    width: int = 100,
+    verbosity: int = 0,
 ) -> list[Line]:
-    """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure."""
-    lines = [_cases_line(results)]
+    """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure.
+
+    `expected` of the cases that are not green were marked to be so (xfail).
+    """
+    lines = [_cases_line(results, expected)]
     arms = sorted({result.arm.label for result in results})
     if len(arms) > 1:
         lines += _arm_table(results, arms)
@@ -56,12 +64,14 @@ def _scored(result: CaseResult) -> list[Attempt]:
     return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
 
 
-def _cases_line(results: Sequence[CaseResult]) -> Line:
+def _cases_line(results: Sequence[CaseResult], expected: int) -> Line:
     counts = Counter(result.outcome for result in results)
     parts: list[Span] = [Span(plural(len(results), "case"), "head"), Span(": ")]
     told = [(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]]
     for index, (outcome, count) in enumerate(told):
         parts.append(Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _STYLE[outcome]))
+    if expected:
+        parts.append(Span(f" ({expected:,} as an xfail mark says)"))
     means = measure_means(results, MEASURES)
     parts += [Span(f"; {name} {number(round(value, 4))}") for name, value in means.items()]
     return line(*parts)

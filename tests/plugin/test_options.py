@@ -73,10 +73,12 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
         pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),
         pytest.param(["--extract-from=r.jsonl"], "--extract-from: no such file: *r.jsonl", id="from"),
+        pytest.param(["--extract-from=conf.txt", "--extract-results=conf.txt"], "--extract-results: *conf.txt is what --extract-from reads*", id="same-file"),
         pytest.param(["--extract-model=a", "--extract-model=a"], "--extract-model: a is given twice", id="twice"),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_a_usage_error(pytester: pytest.Pytester, args: list[str], message: str) -> None:
+    (pytester.path / "conf.txt").touch()
     result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])

@@ -55,6 +55,11 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
     assert "not run: 1 case: the budget is spent" in lines
 
 
+def test_what_xfail_announced_is_said() -> None:
+    line = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
+    assert line.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); pass_rate")
+
+
 def test_a_case_s_repeats_count_as_one_case() -> None:
     results = [case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))]
     assert measure_means(results, ["pass_rate", "none"]) == {"pass_rate": 0.75}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_extract import Extensions, FieldResult, Status, extend, score
 from pytest_extract.errors import ConfigError, SchemaError
+from tests.strategies import any_json, near_values
 
 
 @extend.metric()
@@ -282,6 +285,25 @@ def test_what_is_nearer_wins():
 
 def test_marked_functions_of_a_module_are_found_once():
     assert Extensions.marked_in({"a": initials, "b": initials, "wrong": wrong, "n": 1}).metrics.keys() == {"initials"}
+
+
+CLUMSY = obj(
+    a=named("initials", **{"x-eval-transform": [{"without": {"letters": "x"}}]}),
+    b=named("spread"),
+    first=named("full_name"),
+    last=named("full_name"),
+    rows={"type": "array", "items": name("full_name"), "x-eval-align": {"match_by": "backwards"}},
+    best={"type": "array", "items": obj(a=named("initials")), "x-eval-align": {"match_by": "hungarian"}},
+)
+values = st.fixed_dictionaries({}, optional=dict.fromkeys(CLUMSY["properties"], any_json | near_values))
+
+
+@given(gold=values | any_json, extracted=values | any_json, semantics=st.sampled_from(["ours", "struct-extract-eval"]))
+def test_functions_that_take_texts_only_survive_any_json(gold, extracted, semantics):
+    found = score(CLUMSY, gold, extracted, extensions=ALL, semantics=semantics, post_process="reclassify_nulls")
+    for result in (*found.fields, *found.leaves):
+        assert 0.0 <= result.score <= 1.0
+    assert all(0.0 <= value <= 1.0 for value in found.measures.values())
 
 
 def test_nothing_is_kept_between_calls():

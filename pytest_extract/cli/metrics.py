@@ -1,4 +1,4 @@
-"""`pytest-extract metrics [NAME]`: the reference of metrics and transforms, from the table that scores."""
+"""`pytest-extract metrics [NAME]`: the reference of what a schema can name, from the tables that score."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from pytest_extract.cli.files import load_extensions
+from pytest_extract.core.extensions import Extension, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import Example, MetricSpec, Param, TransformSpec
+from pytest_extract.core.post import POST_PROCESSORS
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Extension]]
+"""Kind in words -> name -> what it is."""
 
 _WIDTH = 100
 _MANUAL = """\
@@ -47,33 +53,46 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="metric or transform to explain; default: list all")
     parser.add_argument("--all", action="store_true", help="explain all")
+    parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own ones too, as for `check`")
     parser.add_argument("--markdown", action="store_true", help="print as Markdown")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the list or the reference; an unknown name raises ExtractError."""
-    everything = [*METRICS, *TRANSFORMS]
     if args.markdown:
-        lines = manual(args.names or everything)
+        lines = manual(args.names or [*METRICS, *TRANSFORMS])
     else:
-        names = list(args.names) or (everything if args.all else [])
-        lines = reference(names) if names else overview()
+        tables = _tables(load_extensions(args.extensions) or Extensions())
+        names = list(args.names) or ([name for table in tables.values() for name in table] if args.all else [])
+        lines = reference(names, tables) if names else overview(tables)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
-def overview() -> Iterator[str]:
-    """Yield one line a metric and a transform: its name and the first sentence of its explanation."""
-    for title, table in (("metrics", METRICS), ("transforms", TRANSFORMS)):
-        yield f"{title} (explained by: pytest-extract metrics NAME)"
+def _tables(own: Extensions) -> Tables:
+    """Return everything that has a name, by what it is; what is the project's own wins."""
+    return {
+        "metric": {**METRICS, **own.metrics, **own.batches},
+        "transform": {**TRANSFORMS, **own.transforms},
+        "aligner": own.aligners,
+        "post-processor": {**POST_PROCESSORS, **own.post_processors},
+    }
+
+
+def overview(tables: Tables) -> Iterator[str]:
+    """Yield one line for each: its name and the first sentence of its explanation."""
+    for kind, table in tables.items():
+        if not table:
+            continue
+        yield f"{kind}s (explained by: pytest-extract metrics NAME)"
         for name, spec in table.items():
             yield f"  {name:<24} {textwrap.shorten(_first_sentence(spec.doc), 90, placeholder=' ...')}"
 
 
-def reference(names: Iterable[str]) -> Iterator[str]:
-    """Yield the explanation of each metric or transform: what it does, its parameters, worked numbers."""
-    for kind, spec in _found(names):
+def reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
+    """Yield the explanation of each: what it does, its parameters, worked numbers."""
+    for kind, spec in _found(names, tables):
         yield f"{spec.name} ({kind})"
         yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
         yield from (f"  {param.name}: {param.doc} ({_default(param)})" for param in spec.params)
@@ -87,7 +106,7 @@ def manual(names: Iterable[str]) -> Iterator[str]:
     """Yield the same as a page of the manual (Markdown), its worked numbers as doctests."""
     yield from _MANUAL.split("\n")
     last = ""
-    for kind, spec in _found(names):
+    for kind, spec in _found(names, {"metric": METRICS, "transform": TRANSFORMS}):
         if kind != last:
             yield from (f"## {kind.capitalize()}s", "")
             last = kind
@@ -96,17 +115,17 @@ def manual(names: Iterable[str]) -> Iterator[str]:
             yield from ("| parameter | default | meaning |", "|---|---|---|")
             yield from (f"| `{p.name}` | {_cell(_default(p))} | {_cell(p.doc)} |" for p in spec.params)
             yield ""
-        yield from ("```python", *_doctests(spec), "", "```", "")
+        if isinstance(spec, MetricSpec | TransformSpec):
+            yield from ("```python", *_doctests(spec), "", "```", "")
 
 
-def _found(names: Iterable[str]) -> Iterator[tuple[str, MetricSpec | TransformSpec]]:
+def _found(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
     for name in names:
-        if name not in METRICS and name not in TRANSFORMS:
-            raise ConfigError(f"no metric or transform {name!r}{nearest(name, [*METRICS, *TRANSFORMS])}")
-        if name in METRICS:
-            yield "metric", METRICS[name]
-        if name in TRANSFORMS:
-            yield "transform", TRANSFORMS[name]
+        kinds = [kind for kind, table in tables.items() if name in table]
+        if not kinds:
+            known = [known for table in tables.values() for known in table]
+            raise ConfigError(f"no metric or transform {name!r}{nearest(name, known)}")
+        yield from ((kind, tables[kind][name]) for kind in kinds)
 
 
 def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
@@ -143,10 +162,10 @@ def _settings(params: Mapping[str, Json]) -> str:
     return json.dumps(dict(params), ensure_ascii=False)
 
 
-def _rows(spec: MetricSpec | TransformSpec) -> list[str]:
+def _rows(spec: Extension) -> list[str]:
     if isinstance(spec, TransformSpec):
         return _transform_examples(spec)
-    return [_metric_example(example) for example in spec.examples]
+    return [_metric_example(example) for example in spec.examples] if isinstance(spec, MetricSpec) else []
 
 
 def _metric_example(example: Example) -> str:

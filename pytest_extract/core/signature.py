@@ -57,7 +57,7 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
         Param(
             name=one.name,
             check=_check(hints.get(one.name, Any), f"{owner}: parameter {one.name!r}"),
-            doc=f"{_shown(one)} of {owner}",
+            doc=_shown(one),
             default=None if one.default is one.empty else one.default,
             required=one.default is one.empty,
         )

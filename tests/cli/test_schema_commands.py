@@ -164,6 +164,33 @@ def test_metrics_lists_everything(capsys):
     assert all(f"  {name} " in shown for name in [*METRICS, *TRANSFORMS])
 
 
+MINE = """
+from pytest_extract import extend
+
+@extend.metric()
+def initials(gold, extracted, *, most: int = 3):
+    'First letters. And more.'
+    return 1.0
+
+@extend.aligner()
+def by_sku(gold, extracted):
+    'Pair by SKU.'
+    return []
+"""
+
+
+def test_metrics_lists_and_explains_a_project_s_own(folder, capsys):
+    (folder / "my_own_ones.py").write_text(MINE)
+    assert call(metrics, "--extensions", "my_own_ones") == 0
+    shown = capsys.readouterr().out
+    assert "  initials                 First letters.\n" in shown
+    assert "aligners (explained by: pytest-extract metrics NAME)\n  by_sku " in shown
+    assert call(metrics, "--extensions", "my_own_ones", "initials", "propagate_batch_errors") == 0
+    shown = capsys.readouterr().out
+    assert "initials (metric)\n  First letters. And more.\n  most: int (default 3)\n" in shown
+    assert "propagate_batch_errors (post-processor)\n" in shown
+
+
 def test_metrics_explains_one_with_its_numbers(capsys):
     assert call(metrics, "number_tolerance", "round_digits") == 0
     shown = capsys.readouterr().out

@@ -157,7 +157,9 @@ class _Path:
         self.came_from: dict[int, int] = {}
         self.done: dict[int, float] = {}
         self.opened: dict[int, int] = {}
-        self.known: list[tuple[float, int]] = []
+        self.levels: list[float] = []
+        self.tied: dict[float, list[tuple[int, int]]] = {}
+        self.free: dict[float, list[int]] = {}
         self.frontier: list[tuple[float, int, int, float]] = []
         self.slots = _Slots(search.width)
 
@@ -167,7 +169,9 @@ class _Path:
             self._open(row, travelled)
             travelled, column = self._nearest()
             self.done[column] = travelled
-            self.slots.remove(column)
+            moved = self.slots.remove(column)
+            if moved in self.distance and moved not in self.done:
+                self._queue(moved)
             row = self.search.row_of[column]
             if row < 0:
                 break
@@ -183,23 +187,30 @@ class _Path:
         while self.frontier and self.frontier[0][0] <= self._lowest():
             self._step()
         lowest = self._lowest()
-        tied: list[int] = []
-        while self.known and self.known[0][0] == lowest:
-            column = heappop(self.known)[1]
-            if column not in self.done and self.distance[column] == lowest:
-                tied.append(column)
-        free = [column for column in tied if self.search.row_of[column] < 0]
-        chosen = max(free, key=self.slots.place) if free else min(tied, key=self.slots.place)
-        for column in tied:
-            if column != chosen:
-                heappush(self.known, (lowest, column))
-        return lowest, chosen
+        free = [column for column in self.free.get(lowest, ()) if self.distance[column] == lowest]
+        return lowest, max(free, key=self.slots.place) if free else self.tied[lowest][0][1]
+
+    def _queue(self, column: int) -> None:
+        """Keep a column with those of the same distance, by its place."""
+        distance = self.distance[column]
+        tied = self.tied.get(distance)
+        if tied is None:
+            tied = self.tied[distance] = []
+            heappush(self.levels, distance)
+        heappush(tied, (self.slots.place(column), column))
 
     def _lowest(self) -> float:
-        known = self.known
-        while known and (known[0][1] in self.done or self.distance[known[0][1]] != known[0][0]):
-            heappop(known)
-        return known[0][0] if known else _INFINITE
+        """Return the lowest distance of an open column; drops what has been done, moved or come nearer since."""
+        while self.levels:
+            level = self.levels[0]
+            tied = self.tied[level]
+            while tied:
+                place, column = tied[0]
+                if column not in self.done and self.distance[column] == level and self.slots.place(column) == place:
+                    return level
+                heappop(tied)
+            del self.tied[heappop(self.levels)]
+        return _INFINITE
 
     def _step(self) -> None:
         """Look at the next cheapest column of the row that may reach furthest down."""
@@ -213,7 +224,9 @@ class _Path:
             if distance < known:
                 self.distance[column] = distance
                 self.came_from[column] = row
-                heappush(self.known, (distance, column))
+                self._queue(column)
+                if search.row_of[column] < 0:
+                    self.free.setdefault(distance, []).append(column)
             elif distance == known and self.opened[row] < self.opened[self.came_from[column]]:
                 self.came_from[column] = row  # the plain loop would have come from the row that it reached first
         if index + 1 < search.width:
@@ -256,10 +269,12 @@ class _Slots:
     def place(self, column: int) -> int:
         return self.moved.get(column, self.width - 1 - column)
 
-    def remove(self, column: int) -> None:
+    def remove(self, column: int) -> int:
+        """Close a column; return the one that takes its place, itself where none does."""
         place = self.place(column)
         self.size -= 1
         last = self.holder.get(self.size, self.width - 1 - self.size)
         if last != column:
             self.holder[place] = last
             self.moved[last] = place
+        return last

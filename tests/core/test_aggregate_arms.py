@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.aggregate_arms import standings
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.aggregate_arms import MODALITIES, standings
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from tests.core.test_aggregate import result, score
+from tests.shared_data import shared
 
 
 def case(name, *scores, model=None, modality="text", **how):
@@ -67,6 +72,39 @@ def test_equal_arms_are_ranked_by_value_accuracy():
     second = columns(value_accuracy=0.6, faithfulness=0.4)
     found = standings([case("a", first, model="first"), case("a", second, model="second")])
     assert [each.arm for each in found] == ["second", "first"]
+
+
+def published_cases(folder: str) -> list[CaseResult]:
+    """All records of one published model as our results: the columns that the leaderboard reads."""
+    classes = {weight: name for name, weight in WEIGHTS.items()}
+    ours = {column: measure for measure, column in PUBLISHED_NAMES.items()}
+    found = []
+    for kind in MODALITIES:
+        path = shared(f"vectors/sob_aggregate/{kind}__{folder}.json.gz")
+        columns = json.loads(gzip.decompress(path.read_bytes()))["columns"]
+        for index, weight in enumerate(columns["difficulty_weight"]):
+            own = {ours[name]: values[index] for name, values in columns.items() if name in ours}
+            made = score(0.0)
+            given = {**made, "measures": {**made["measures"], **own}}
+            found.append(case(f"{kind}{index}", given, modality=kind, model=folder, complexity=classes[weight]))
+    return found
+
+
+def test_published_records_give_the_published_rows():
+    published = json.loads(shared("vectors/sob_aggregate/leaderboard.json").read_text(encoding="utf-8"))
+    rows = {row["model_dir"]: row for row in published["rows"]}
+    folders = {
+        path.name.split("__")[1].removesuffix(".json.gz") for path in shared("vectors/sob_aggregate").glob("*.gz")
+    }
+    known = sorted(folders & rows.keys())
+    assert len(known) > 3
+    arms = {each.arm: each for each in standings([one for folder in known for one in published_cases(folder)])}
+    assert list(arms) == sorted(arms, key=lambda name: -rows[name]["overall"])
+    for name, arm in arms.items():
+        assert arm.row is not None
+        assert arm.overall == pytest.approx(rows[name]["overall"], abs=1e-9)
+        for column, value in arm.row.columns.items():
+            assert value == pytest.approx(rows[name][column], abs=1e-9), (name, column)
 
 
 def test_no_results_give_no_rows():

@@ -141,7 +141,7 @@ def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply,
 
 def test_a_time_out_leaves_undecided(llm_server):
     llm_server.otherwise = slow(5, answer("{}"))
-    judge = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.2), sleep=lambda _: None)
+    judge = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=1.0), sleep=lambda _: None)
     (got,) = judge([equal("a", "b")])
     assert isinstance(got, Undecided)
     assert "Timeout" in got.reason

@@ -101,7 +101,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
     outcome = getattr(report, "extract_outcome", None)
     if outcome == "broken" and report.failed and report.when == "call":
         return "failed", "B", "BROKEN"
-    if outcome == "failed" and report.passed:
+    if outcome == "failed" and report.passed and not hasattr(report, "extract_gold"):
         return "below their thresholds", "b", ("BELOW", {"yellow": True})
     return None
 

@@ -17,6 +17,7 @@ from pytest_extract.results_file import dump_result
 RESULT = "extract_result"
 SHOWN = "extract_shown"
 OUTCOME = "extract_outcome"
+GOLD = "extract_gold"
 JUDGED = "extract_judged"
 FORECAST = "extract_forecast"
 CHOICE = "extract_choice"
@@ -35,6 +36,8 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
         result = _broken(item, call.excinfo)
     setattr(report, RESULT, dump_result(result))
     setattr(report, OUTCOME, str(result.outcome))
+    if item.gold is not None:
+        setattr(report, GOLD, list(item.gold))
     setattr(report, JUDGED, asdict(item.judged))
     choice = run_of(item.config).calls.choices.get(item.nodeid)
     if choice is not None:

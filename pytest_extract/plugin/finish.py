@@ -10,6 +10,7 @@ import pytest
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.plugin.gather import Gathered, gathered_of
+from pytest_extract.plugin.golds import gold_lines
 from pytest_extract.plugin.session import started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
@@ -112,7 +113,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         from pytest_extract.report.steadiness import repeat_lines
 
         lines += repeat_lines(results, verbosity=config.get_verbosity())
-    write_lines(writer, [*lines, *_choice_lines(config, gathered), *_gate_lines(gathered)])
+    write_lines(writer, [*lines, *gold_lines(gathered.golds), *_choice_lines(config, gathered), *_gate_lines(gathered)])
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
 
 

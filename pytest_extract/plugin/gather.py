@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import pytest
 
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.plugin.golds import GoldChange
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -21,6 +22,7 @@ class Gathered:
     """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before.
 
     `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
+    `golds`: under `--extract-update-gold`, what became of each case's gold.
     `expected`: failures that an `xfail` mark had announced.
     """
 
@@ -29,6 +31,7 @@ class Gathered:
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
     choices: dict[str, list[str]] = field(default_factory=dict)
+    golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
     out: TextIO | None = None
 
@@ -75,6 +78,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
     if str(report.outcome) != "rerun":
         gathered_of(config).add(result)
+    gold = getattr(report, "extract_gold", None)
+    if gold is not None:
+        gathered_of(config).golds[result.nodeid] = GoldChange(*gold)
     if report.skipped and hasattr(report, "wasxfail"):
         gathered_of(config).expected.add(result.nodeid)
     reasons = getattr(report, "extract_choice", None)

@@ -17,6 +17,7 @@ from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import visible, wanted
+from pytest_extract.plugin.golds import GoldChange, write_gold
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -122,6 +123,7 @@ class ExtractItem(pytest.Item):
         self.error: Exception | None = None
         self.forecast: Forecast | None = None
         self.judged = JudgeSpending()
+        self.gold: GoldChange | None = None
         self.funcargs: dict[str, object] = {}
 
     def getparent(self, cls: type[Any]) -> Any:
@@ -164,6 +166,10 @@ class ExtractItem(pytest.Item):
         self.result = result = run.run_item(self)
         if result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {result.why}")
+        if run.settings.update_gold:
+            self.gold = write_gold(self.case, result)
+            if self.gold.kind != "kept":
+                return
         if self.error is not None and result.outcome is Outcome.BROKEN:
             raise self.error
         if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):

@@ -32,6 +32,7 @@ class Settings:
     from_results: Path | None
     budget: float | None
     dry_run: bool
+    update_gold: bool
     results: Path | None
     baseline: Path | None
     update_baseline: bool
@@ -199,6 +200,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("budget", "stop calling when this much is spent", _money, metavar="USD"),
     Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),
+    Option("update-gold", "write what is extracted into the cases' golds", _switch, "false", ini=False),
     Option("results", "write every case's full result here, a line each, as it ends", Path, metavar="FILE.jsonl"),
 )
 
@@ -236,6 +238,7 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append(f"--extract-from: no such file: {source}")
     if source is not None and source == values["results"]:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
+    problems += _update_problems(config, values)
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
     if problems:
@@ -280,6 +283,16 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
 
     unknown = [name for name in thresholds if name not in MEASURES]
     return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, MEASURES)}" for name in unknown]
+
+
+def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
+    if not values["update_gold"]:
+        return []
+    arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
+    problems = ["--extract-update-gold takes one model and one prompt: whose output is right?"] if arms > 1 else []
+    if config.getoption("dist", "no") != "no":
+        problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
+    return problems
 
 
 def _doubles(name: str, values: tuple[object, ...]) -> list[str]:

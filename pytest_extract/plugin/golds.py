@@ -1,0 +1,56 @@
+"""`--extract-update-gold`: what was extracted becomes the case's gold, in the style of the gold's file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from pytest_extract.cases.gold import update_gold
+from pytest_extract.cases.model import Case
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.parse import parse_output
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.errors import ExtractError
+from pytest_extract.report.lines import Line, Span, line, safe_prose
+
+
+class GoldChange(NamedTuple):
+    """What became of a case's gold, and, where it was kept, why."""
+
+    kind: Literal["updated", "unchanged", "kept"]
+    why: str = ""
+
+
+def write_gold(case: Case, result: CaseResult) -> GoldChange:
+    """Write the first repeat's value into the gold; a value that cannot be used leaves the gold as it is."""
+    value = _extracted(result)
+    if value is MISSING:
+        return GoldChange("kept", "there is no output to take it from")
+    problem = Validator(case.schema).first_error(value) if case.gates.schema else None
+    if problem is not None:
+        return GoldChange("kept", f"the output breaks the schema at {problem.path}: {problem.message}")
+    try:
+        return GoldChange("updated" if update_gold(case, value) else "unchanged")
+    except ExtractError as error:
+        return GoldChange("kept", str(error))
+
+
+def _extracted(result: CaseResult) -> Json | Missing:
+    for attempt in result.attempts:
+        if attempt.score is not None and attempt.score["failure"] is None:
+            return parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+    return MISSING
+
+
+def gold_lines(changes: Mapping[str, GoldChange]) -> list[Line]:
+    """Tell how many golds were written, and which were kept and why."""
+    if not changes:
+        return []
+    counts = Counter(change.kind for change in changes.values())
+    lines = [line("golds: ", ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common()))]
+    for nodeid, change in changes.items():
+        if change.kind == "kept":
+            lines.append(line(Span(f"{safe_prose(nodeid)}: {safe_prose(change.why)}", "warn"), indent=2))
+    return lines

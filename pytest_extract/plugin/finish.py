@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pytest_extract.gating.gate import Judged
 
 _END = pytest.StashKey["_End"]()
+_REPORTS = pytest.StashKey[list[Line]]()
+_REPORT_WIDTH = 100
 _MOST_CHOICES = 10
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
@@ -42,9 +44,10 @@ def finish(session: pytest.Session, run_uid: str | None) -> None:
     if hasattr(session.config, "workerinput"):
         return
     session.config.stash[_END] = end = _conclude(session, gathered)
+    reports = _write_reports(session.config, gathered)
     if session.exitstatus != pytest.ExitCode.OK:
         return
-    if not end.green:
+    if not end.green or any(span.style == "bad" for each in reports for span in each):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
         session.exitstatus = NOT_RUN_STATUS
@@ -74,6 +77,16 @@ def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     baseline = write_baseline(session, gathered)
     green = not failed(judged, settings) and (baseline is None or baseline[0])
     return _End(judged=judged, baseline=baseline, green=green)
+
+
+def _write_reports(config: pytest.Config, gathered: Gathered) -> list[Line]:
+    if not gathered.results:
+        return []
+    from pytest_extract.plugin.files import write_reports
+
+    conclusions = [*_gate_lines(gathered), *_compared_lines(config, gathered, _REPORT_WIDTH)]
+    config.stash[_REPORTS] = lines = write_reports(gathered.settings, list(gathered.results.values()), conclusions)
+    return lines
 
 
 def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
@@ -115,6 +128,8 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         lines += repeat_lines(results, verbosity=config.get_verbosity())
     write_lines(writer, [*lines, *gold_lines(gathered.golds), *_choice_lines(config, gathered), *_gate_lines(gathered)])
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
+    if _REPORTS in config.stash:
+        write_lines(writer, config.stash[_REPORTS])
 
 
 def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:

@@ -34,6 +34,9 @@ class Settings:
     dry_run: bool
     update_gold: bool
     results: Path | None
+    html: Path | None
+    markdown: Path | None
+    csv: Path | None
     baseline: Path | None
     update_baseline: bool
     force: bool
@@ -52,7 +55,16 @@ class Settings:
     @property
     def opens_files(self) -> bool:
         """Whether something has to be read or checked before the first case."""
-        asked = (self.results, self.from_results, self.baseline, self.base_ref, self.changed)
+        asked = (
+            self.results,
+            self.html,
+            self.markdown,
+            self.csv,
+            self.from_results,
+            self.baseline,
+            self.base_ref,
+            self.changed,
+        )
         return any(each is not None for each in asked) or self.update_baseline or self.gate == "regression"
 
 
@@ -202,6 +214,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),
     Option("update-gold", "write what is extracted into the cases' golds", _switch, "false", ini=False),
     Option("results", "write every case's full result here, a line each, as it ends", Path, metavar="FILE.jsonl"),
+    Option("html", "write a report of the run as one HTML page", Path, metavar="FILE"),
+    Option("markdown", "write a report of the run as Markdown", Path, metavar="FILE"),
+    Option("csv", "write every compared value as a row of CSV", Path, metavar="FILE"),
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.errors import ConfigError, StoreError
+from pytest_extract.plugin.files import check_folders
 from pytest_extract.plugin.gather import open_results
 from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.session import PURSE, purse_file, run_of
@@ -29,6 +30,7 @@ def open_files(config: pytest.Config) -> None:
         prepare(config, settings)
     if not hasattr(config, "workerinput"):
         open_results(config)
+        check_folders(settings)
 
 
 def share_purse(config: pytest.Config, node: Any) -> None:

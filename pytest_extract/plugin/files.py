@@ -1,0 +1,56 @@
+"""`--extract-html`, `--extract-markdown`, `--extract-csv`: reports of a run as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.atomic import write_atomic
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.errors import StoreError
+from pytest_extract.plugin.options import Settings
+from pytest_extract.report.lines import Line, Span, line
+
+
+def check_folders(settings: Settings) -> None:
+    """Make the folders of the reports before anything is paid for; UsageError where that is not possible."""
+    for path in (settings.html, settings.markdown, settings.csv):
+        if path is not None and path.is_dir():
+            raise pytest.UsageError(f"{path} is a folder: name a file for the report")
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise pytest.UsageError(f"no folder for the report {path}: {error.strerror}") from error
+
+
+def write_reports(settings: Settings, results: Sequence[CaseResult], conclusions: Sequence[Line]) -> list[Line]:
+    """Write the reports that are asked for; return a line that names them, and one for each that failed."""
+    lines: list[Line] = []
+    written: list[str] = []
+    for path, text in _texts(settings, results, conclusions):
+        try:
+            write_atomic(path, text)
+            written.append(str(path))
+        except StoreError as error:
+            lines.append(line(Span(str(error), "bad")))
+    return [line("reports: ", ", ".join(written)), *lines] if written else lines
+
+
+def _texts(
+    settings: Settings, results: Sequence[CaseResult], conclusions: Sequence[Line]
+) -> Iterator[tuple[Path, str]]:
+    if settings.html is not None:
+        from pytest_extract.report.page import page
+
+        yield settings.html, page(results, conclusions)
+    if settings.markdown is not None:
+        from pytest_extract.report.markdown import markdown
+
+        yield settings.markdown, markdown(results, conclusions)
+    if settings.csv is not None:
+        from pytest_extract.report.table import table
+
+        yield settings.csv, table(results)

@@ -1,0 +1,63 @@
+"""A run as CSV: one row per compared value, for spreadsheets and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.values import MISSING
+from pytest_extract.report.entries import Entry, entry
+
+COLUMNS: Final = (
+    "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
+    "gold", "extracted", "reason",
+)  # fmt: skip
+
+
+def table(results: Sequence[CaseResult]) -> str:
+    """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
+
+    Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
+    with an apostrophe.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for result in results:
+        writer.writerows([_cell(value) for value in row] for row in _rows(result))
+    return out.getvalue()
+
+
+def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
+    arm = result.arm
+    case = (result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome))
+    told = False
+    for attempt in result.attempts:
+        for record in (attempt.score or {}).get("leaves", ()):
+            told = True
+            yield (*case, attempt.index + 1, *_fields(entry(record)))
+    if not told:
+        yield (*case, *[None] * 8, result.why)
+
+
+def _fields(item: Entry) -> tuple[object, ...]:
+    sides = (None if side is MISSING else json.dumps(side, default=repr) for side in (item.gold, item.extracted))
+    return (item.path, item.pattern, item.label, item.status, item.score, *sides, item.reason)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} and not _is_number(value):
+        return f"'{value}"
+    return value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

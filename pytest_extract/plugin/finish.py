@@ -129,7 +129,8 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     write_lines(writer, [*lines, *gold_lines(gathered.golds), *_choice_lines(config, gathered), *_gate_lines(gathered)])
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
     if _REPORTS in config.stash:
-        write_lines(writer, config.stash[_REPORTS])
+        reports: list[Line] = config.stash[_REPORTS]
+        write_lines(writer, reports)
 
 
 def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:

@@ -31,17 +31,27 @@ def read_json(text: str, first_line: int = 1) -> Parsed:
     try:
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
     except json.JSONDecodeError as error:
-        raise TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno)) from None
+        raise _unreadable(text, error, first_line) from None
     except (_Suspect, ValueError):  # ValueError: an integer with more digits than Python converts
         return _read_suspect(text, first_line)
     return _read_suspect(text, first_line) if _HUGE.search(text) else Parsed(value)
+
+
+def _unreadable(text: str, error: json.JSONDecodeError, first_line: int) -> TextError:
+    """Say what stops the reading; a trailing comma is placed where it stands, by every Python alike."""
+    before = text[: error.pos].rstrip()
+    if text[error.pos : error.pos + 1] in ("}", "]") and before.endswith(","):
+        error = json.JSONDecodeError("a comma before the end", text, len(before) - 1)
+    elif error.msg.startswith("Illegal trailing comma"):
+        error = json.JSONDecodeError("a comma before the end", text, error.pos)
+    return TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno))
 
 
 def _read_suspect(text: str, first_line: int) -> Parsed:
     try:
         value = json.loads(text, parse_int=_in_range, parse_float=_in_range, parse_constant=lambda _: None)
     except json.JSONDecodeError as error:
-        raise TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno)) from None
+        raise _unreadable(text, error, first_line) from None
     return Parsed(value, tuple(_problems(text, first_line)))
 
 

@@ -42,7 +42,8 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
     ("text", "place"),
     [
         ("", (1, 1)),
-        ('{"a": 1,}', (1, 9)),
+        ('{"a": 1,}', (1, 8)),
+        ('{"a": [1,\n 2,\n ]}', (2, 3)),
         ('{"a": 1\n "b": 2}', (2, 2)),
         ("{'a': 1}", (1, 2)),
         ('{"a": 1, "a": 2', (1, 16)),
@@ -50,7 +51,17 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
         ("[" * 100_000, (1, MAX_DEPTH + 1)),
         ('{"a": ' * 100_000, (1, 6 * MAX_DEPTH + 1)),
     ],
-    ids=["empty", "comma", "missing-comma", "quotes", "duplicate-and-open", "duplicate-inside", "deep", "deep-maps"],
+    ids=[
+        "empty",
+        "comma",
+        "comma-in-list",
+        "missing-comma",
+        "quotes",
+        "duplicate-and-open",
+        "duplicate-inside",
+        "deep",
+        "deep-maps",
+    ],
 )
 def test_a_text_that_cannot_be_read_says_where(text, place):
     with pytest.raises(TextError) as caught:

@@ -161,7 +161,7 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         ("acme.gold.json", '{"total": 1\n»', ["not JSON"]),
         ("acme.gold.json", '{"total": »"1.5"}', ["does not satisfy its schema at total", '"1.5"']),
         ("acme.gold.json", '{"items": [{"price": 1},\n {"price": »"x"}]}', ["at items[1].price"]),
-        ("invoice.schema.json", '{"type": "object",»}', ["not JSON"]),
+        ("invoice.schema.json", '{"type": "object"»,}', ["not JSON"]),
         ("invoice.schema.json", '{"type": "object", »"type": "array"}', ["duplicate key 'type'"]),
         (
             "acme.extract.yaml",

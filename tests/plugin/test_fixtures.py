@@ -202,7 +202,7 @@ def test_a_broken_case_obeys_tb(pytester: pytest.Pytester, write_case: Write, st
     [
         pytest.param("--setup-show", "*acme.extract.yaml::acme?m? (fixtures used: *extractor*)*", id="setup-show"),
         pytest.param("--setup-plan", "*SETUP * extractor", id="setup-plan"),
-        pytest.param("--fixtures-per-test", "extractor -- conftest.py:4", id="fixtures-per-test"),
+        pytest.param("--fixtures-per-test", "extractor -- conftest.py:*", id="fixtures-per-test"),
         pytest.param("--fixtures", "extract_model ?session scope? -- *", id="fixtures"),
     ],
 )

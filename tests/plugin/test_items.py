@@ -102,7 +102,7 @@ def test_an_unknown_mark_is_a_collection_error_under_strict_markers(
     write_case("acme", marks=["slwo"])
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*acme.extract.yaml:1: *'slwo' not found in `markers`*"])
+    result.stdout.fnmatch_lines(["*acme.extract.yaml:1: *slwo*"])
 
 
 def test_an_unknown_mark_warns_with_the_case_file_otherwise(pytester: pytest.Pytester, write_case: Write) -> None:

@@ -196,6 +196,12 @@ class ExtractItem(pytest.Item):
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)
         return super().repr_failure(excinfo, style or run.traceback_style)
 
+    def _repr_failure_py(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> TerminalRepr:
+        """Show what keeps a case from being set up as one message: pytest asks here, not above, about a set-up."""
+        if isinstance(excinfo.value, ExtractError):
+            return TextRepr(str(excinfo.value), (self.location[0], self.case.line), "")
+        return super()._repr_failure_py(excinfo, style)
+
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """Show the frames below ours: those of the user's extractor or fixture."""
         entries = excinfo.traceback

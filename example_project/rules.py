@@ -66,9 +66,7 @@ def read_page(html):
         "price": float(price[2]),
         "currency": price[1],
         "available": "In stock" in html,
-        "specs": [
-            {"name": name, "value": value} for name, value in re.findall(r"<th>(.+?)</th><td>(.+?)</td>", html)
-        ],
+        "specs": [{"name": name, "value": value} for name, value in re.findall(r"<th>(.+?)</th><td>(.+?)</td>", html)],
         "reviews": [
             {"author": author, "stars": int(stars), "text": text.replace("&amp;", "&")}
             for author, stars, text in re.findall(r"<b>(.+?)</b> (\d) stars: (.+?)</li>", html)

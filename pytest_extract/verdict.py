@@ -104,8 +104,8 @@ def _digits(value: float, bound: float) -> str:
 
 
 def _detail(name: str, score: Score, known: Sequence[str]) -> str:
-    if score.failure is not None:
-        return f": {score.failure.kind}"
+    if score.unread is not None:
+        return f": {score.unread.kind}"
     if not score.gates.structural:
         gates = (score.gates.parse, score.gates.root, score.gates.schema)
         failed = ", ".join(gate.name for gate in gates if not gate.passed)
@@ -119,7 +119,7 @@ def _detail(name: str, score: Score, known: Sequence[str]) -> str:
 
 def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     """Return the score's measures; those over field and leaf results leave known failures out."""
-    if not known or score.failure is not None or not score.gates.structural:
+    if not known or score.unread is not None or not score.gates.structural:
         return score.measures
     from pytest_extract.core.measures.fields import field_measures
 
@@ -157,7 +157,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
     results = {result.path: result for result in (*fields, *leaves)}.values()
     for place, bound in thresholds.fields.items():
         scores = [
-            0.0 if score.failure is not None else result.score
+            0.0 if score.unread is not None else result.score
             for result in results
             if place in {result.pattern, str(result.path)} and result.status is not Status.SKIPPED
         ]

@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach:
-    """One bound that a case misses: `what` is a measure (`pass_rate`), `fields.total`, `max_cost_usd`, `absent.po_number`, ..."""
+    """One bound that a case misses: `what` is a measure, `fields.total`, `max_cost_usd`, `absent.po_number`, ..."""
 
     what: str
     message: str
@@ -58,7 +58,7 @@ class Usage:
 class Attempt:
     """One repeat: what came back and how it scored.
 
-    `score` is `Score.to_dict()` (keys `fields`, `leaves`, `measures`, `gates`, `failure`, ...), None when nothing was scored;
+    `score` is `Score.to_dict()` (keys `fields`, `leaves`, `measures`, `gates`, ...), None when nothing was scored;
     `output` is the raw text, or JSON, that the extractor returned; `error` the text of what broke (extractor or judge).
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
     """
@@ -82,7 +82,7 @@ class Attempt:
 class CaseResult:
     """One case on one arm, all repeats: a line of the results file.
 
-    `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `judge`, `extractor` -> SHA-256 (hex).
+    `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio.
     """

@@ -24,7 +24,7 @@ class Score:
 
     fields: field results (leaves outside arrays, and one for each array); `leaves`: leaf results everywhere.
     arrays: how the rows of each array were paired, with precision, recall and F1.
-    failure: why there was no output to score, None otherwise; `semantics`: the name of those used.
+    unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """
 
@@ -41,7 +41,7 @@ class Score:
         self.leaves: tuple[FieldResult, ...] = scored.leaves
         self.arrays: tuple[ArrayPairing, ...] = scored.arrays
         self.vacuous = scored.vacuous
-        self.failure = failure
+        self.unread = failure
         self.semantics: str = semantics.name
         self.questions_asked = questions_asked
         self._document_of = document
@@ -60,10 +60,15 @@ class Score:
         return self._document.gates
 
     @cached_property
+    def failure(self) -> Failure | None:
+        """Why the output does not count: why there is none, or a `schema_violation`; None where it does."""
+        return self.unread or self._document.failure
+
+    @cached_property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
         own = field_measures(self.fields, self.leaves, empty=self._empty)
-        if self.failure is not None or not self.gates.structural:
+        if self.unread is not None or not self.gates.structural:
             own = dict.fromkeys(own, 0.0)
         return {**own, **self._document.measures}
 

@@ -100,7 +100,7 @@ def score_lines(
 ) -> list[Line]:
     """Tell a score in its plain form (`Score.to_dict()`): failure, gates, failing fields, counts."""
     failure = score.get("failure")
-    if failure is not None:
+    if failure is not None and failure["kind"] != "schema_violation":  # that one still has fields to show
         return output_lines(failure, output, look.width)
     lines = _gate_lines(score.get("gates") or {}, look.width)
     entries = [entry(record) for record in score["leaves"]]

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.report.diff import is_known
@@ -138,7 +138,7 @@ def _patterns(results: Sequence[CaseResult]) -> Mapping[str, _Pattern]:
     patterns: dict[str, _Pattern] = defaultdict(_Pattern)
     for result in results:
         for attempt in _scored(result):
-            if attempt.score is None or attempt.score.get("failure"):
+            if attempt.score is None or failure_kind(attempt.score) not in {None, "schema_violation"}:
                 continue
             for record in attempt.score["leaves"]:
                 item = entry(record)
@@ -152,12 +152,18 @@ def _patterns(results: Sequence[CaseResult]) -> Mapping[str, _Pattern]:
     return patterns
 
 
+def failure_kind(score: Mapping[str, Any]) -> str | None:
+    """Return the failure kind of a score in its plain form; None where the output counts."""
+    failure = score.get("failure")
+    return None if failure is None else str(failure["kind"])
+
+
 def _failure_lines(results: Sequence[CaseResult]) -> list[Line]:
     kinds = Counter(
-        attempt.score["failure"]["kind"]
+        kind
         for result in results
         for attempt in result.attempts
-        if attempt.score is not None and attempt.score.get("failure")
+        if attempt.score is not None and (kind := failure_kind(attempt.score)) is not None
     )
     lines = []
     if kinds:

@@ -93,9 +93,7 @@ def main() -> None:
     texts = json.dumps(gold), json.dumps(output)
     unit = best(lambda: [json.loads(text) for text in texts], times=times)
     ways = {
-        "ours, by position": compile_schema(
-            schema, semantics="ours", judge_mode="fuzzy", overrides=positions(schema)
-        ),
+        "ours, by position": compile_schema(schema, semantics="ours", judge_mode="fuzzy", overrides=positions(schema)),
         "ours, best fit": compile_schema(schema, semantics="ours", judge_mode="fuzzy"),
         "extract-bench, best fit": compile_schema(schema, semantics="extract-bench", judge_mode="fuzzy"),
     }

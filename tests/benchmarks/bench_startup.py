@@ -47,7 +47,9 @@ def main(rounds: int) -> None:
     added = statistics.median(a - b for a, b in zip(with_plugin, without, strict=True))
     print(f"with the plugin     {statistics.median(with_plugin):7.1f} ms  (best {min(with_plugin):.1f})")
     print(f"without             {statistics.median(without):7.1f} ms  (best {min(without):.1f})")
-    print(f"added               {added:7.1f} ms  (median of {rounds} pairs; of the bests {min(with_plugin) - min(without):.1f})")
+    print(
+        f"added               {added:7.1f} ms  (median of {rounds} pairs; of the bests {min(with_plugin) - min(without):.1f})"
+    )
 
 
 if __name__ == "__main__":

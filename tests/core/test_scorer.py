@@ -210,3 +210,15 @@ def test_bad_arguments_are_told(how):
 
 def test_missing_is_no_value():
     assert score(obj(a={"type": "string"}), {"a": "x"}, MISSING).measures["recall"] == 0.0
+
+
+def test_an_output_that_breaks_the_schema_says_so_as_its_failure():
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}
+    scorer = compile_schema(schema)
+    broken = scorer.score({"a": 1}, {"a": "1"})
+    assert broken.failure is not None
+    assert (broken.failure.kind, str(broken.failure.path)) == ("schema_violation", "a")
+    assert broken.to_dict()["failure"]["kind"] == "schema_violation"
+    assert broken.unread is None  # there was an output, and its fields are there for the reader
+    assert scorer.score({"a": 1}, {"a": "1"}, gates={"schema": False}).failure is None
+    assert scorer.score({"a": 1}, {"a": 1}).failure is None

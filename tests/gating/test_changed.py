@@ -271,6 +271,8 @@ def test_the_digest_of_sources_changes_with_them(project):
     assert sources_digest(paths, root) != before
 
 
-@pytest.mark.parametrize("extractor", [len, print, 7, None, subprocess.run], ids=["len", "print", "number", "none", "library"])
+@pytest.mark.parametrize(
+    "extractor", [len, print, 7, None, subprocess.run], ids=["len", "print", "number", "none", "library"]
+)
 def test_an_extractor_that_is_defined_elsewhere_has_no_sources_here(tmp_path, extractor):
     assert extractor_sources(extractor, tmp_path) == ()

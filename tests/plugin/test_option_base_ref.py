@@ -119,7 +119,9 @@ def test_another_gold_costs_no_call(pytester, repository):
 def test_what_was_never_recorded_is_broken_and_says_how_to_record(pytester, repository):
     result = pytester.runpytest_subprocess("--extract-changed=HEAD")
     assert called(repository) == []
-    result.stdout.fnmatch_lines(["*no fresh recording of a.extract.yaml::a1*renew it with: pytest*--extract-record=new*"])
+    result.stdout.fnmatch_lines(
+        ["*no fresh recording of a.extract.yaml::a1*renew it with: pytest*--extract-record=new*"]
+    )
     assert result.ret == 1
 
 

@@ -49,7 +49,10 @@ def test_a_broken_case_fails_the_run_whatever_the_gate(pytester: pytest.Pytester
     [
         pytest.param("pass_rate=0.8", pytest.ExitCode.OK, "suite gate: pass_rate 0.8333 reaches 0.8", id="reached"),
         pytest.param(
-            "pass_rate=0.9", pytest.ExitCode.TESTS_FAILED, "suite gate: pass_rate 0.8333 < 0.9 over 2 cases", id="missed"
+            "pass_rate=0.9",
+            pytest.ExitCode.TESTS_FAILED,
+            "suite gate: pass_rate 0.8333 < 0.9 over 2 cases",
+            id="missed",
         ),
     ],
 )

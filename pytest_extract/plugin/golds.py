@@ -14,6 +14,7 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ExtractError
 from pytest_extract.report.lines import Line, Span, line, safe_prose
+from pytest_extract.report.summary import failure_kind
 
 
 class GoldChange(NamedTuple):
@@ -39,7 +40,7 @@ def write_gold(case: Case, result: CaseResult) -> GoldChange:
 
 def _extracted(result: CaseResult) -> Json | Missing:
     for attempt in result.attempts:
-        if attempt.score is not None and attempt.score["failure"] is None:
+        if attempt.score is not None and failure_kind(attempt.score) in {None, "schema_violation"}:
             return parse_output(attempt.output, finish_reason=attempt.finish_reason).value
     return MISSING
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pytest_extract.core.values import FieldPath, Json
-from pytest_extract.report.lines import Span, plural
+from pytest_extract.report.lines import Span, plural, safe_prose
 from pytest_extract.report.values import show
 
 LARGEST: Final = 20_000
@@ -47,7 +47,7 @@ def _changes(gold: Json, extracted: Json, width: int) -> Iterator[str]:
     tree: Any = DeepDiff(gold, extracted, view="tree", ignore_numeric_type_changes=False)
     for kind in sorted(tree):
         for change in tree[kind]:
-            place = FieldPath(change.path(output_format="list"))
+            place = safe_prose(str(FieldPath(change.path(output_format="list"))))
             if kind.endswith("_removed"):
                 yield f"{place} lost {show(change.t1, width)}"
             elif kind.endswith("_added"):

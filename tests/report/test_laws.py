@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_extract.core.scorer import compile_schema
@@ -27,6 +27,7 @@ documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | an
 
 
 @given(documents, documents, st.integers(40, 200), st.integers(0, 2))
+@example([None, {}], [None, {"\x7f": None}], 40, 0)
 def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
     score = tame(SCORER.score(gold, extracted).to_dict())
     for each in score_lines(score, Look(verbosity=verbosity, width=width)):

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.bridge import ENGINES, SYSTEMS, Bridge, Cell, compare_systems
-from pytest_extract.cases.json_text import pointer_steps
-from pytest_extract.cases.sources import read_source, read_text
-from pytest_extract.cli.files import load_extensions
+from pytest_extract.cases.sources import read_text
+from pytest_extract.cli.files import load_extensions, read_schema, read_value
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import Judge
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.errors import ConfigError
 from pytest_extract.report.lines import safe, shorten
 from pytest_extract.report.values import show
 
@@ -50,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
-    schema, gold = _schema(args.schema), _json(args.gold)
+    schema, gold = read_schema(args.schema), read_value(args.gold)
     judge, extensions = _judge(args), load_extensions(args.extensions)
     text = read_text(args.output)
     parsed = parse_output(text, repair=args.repair)
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
         return 0
     if parsed.failure is not None:
-        print(f"{args.output}: {safe(str(parsed.failure))}; nothing is there to compare", file=sys.stderr)  # noqa: T201
+        print(f"{args.output}: {safe(str(parsed.failure))}", file=sys.stderr)  # noqa: T201
     bridge = compare_systems(
         schema,
         gold,
@@ -91,24 +90,6 @@ def _judge(args: argparse.Namespace) -> Judge | None:
     from pytest_extract.judge import build_judge
 
     return build_judge("llm", model=args.judge_model)
-
-
-def _json(path: Path) -> Json:
-    source = read_source(path)
-    for problem in source.parsed.problems:
-        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
-    return source.value
-
-
-def _schema(given: str) -> Json:
-    name, _, pointer = given.partition("#")
-    value = _json(Path(name))
-    steps = pointer_steps(value, pointer)
-    if steps is None:
-        raise CaseFileError(f"nothing stands at #{pointer}", path=Path(name))
-    for step in steps:
-        value = value[step]
-    return value
 
 
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:

@@ -13,6 +13,7 @@ USAGE_ERROR: Final = 2
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
+        "init": ("init", "write a first case, its schema and an extractor"),
         "schema": ("schema", "print the JSON Schema of the case file"),
         "metrics": ("metrics", "list metrics and transforms, or explain one with worked numbers"),
         "infer-schema": ("infer_schema", "infer a JSON Schema from golds"),

@@ -227,7 +227,7 @@ def add_options(parser: pytest.Parser) -> None:
         if option.command_line:
             _add_option(group, option)
         if option.ini:
-            kind = "linelist" if option.many else "string"
+            kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
             parser.addini(option.dest, option.help, type=kind, default=[] if option.many else None)
 
 

@@ -71,8 +71,9 @@ def test_a_pair_that_pays_to_tear_apart_is_given_back_alone(monkeypatch):
     monkeypatch.setattr(
         align_proof,
         "solve",
-        lambda problem, rows, columns, *args, **options: solved.append((list(rows), list(columns)))
-        or kept(problem, rows, columns, *args, **options),
+        lambda problem, rows, columns, *args, **options: (
+            solved.append((list(rows), list(columns))) or kept(problem, rows, columns, *args, **options)
+        ),
     )
     gold = ["ab", "aba", *(f"other {n}" for n in range(10))]
     extracted = ["aba", "ba", *(f"other {n}" for n in range(10))]

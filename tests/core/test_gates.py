@@ -38,8 +38,10 @@ def test_a_copy_passes_every_gate():
         ),
         (
             {**{f"k{index}": index for index in range(5)}, "x": {"y": [1, 2]}},
-            ("structure coverage 0.625 < 0.95: 2 unexpected leaves `$.x.y[0]`, `$.x.y[1]` and "
-            "4 missing leaves `$.k5`, `$.k6`, `$.k7` and 1 more against 9 expected"),
+            (
+                "structure coverage 0.625 < 0.95: 2 unexpected leaves `$.x.y[0]`, `$.x.y[1]` and "
+                "4 missing leaves `$.k5`, `$.k6`, `$.k7` and 1 more against 9 expected"
+            ),
         ),
         ([1], "structure coverage 0.000 < 0.95: 1 unexpected leaf `$[0]` and 9 missing leaves"),
         ({}, "structure coverage 0.000 < 0.95: 9 missing leaves"),

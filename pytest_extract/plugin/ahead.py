@@ -26,6 +26,8 @@ from pytest_extract.run import Plan, plan_of, score_extraction
 if TYPE_CHECKING:
     from pytest_extract.plugin.session import Run
 
+PATIENCE_S = 15.0
+"""After so long a wait for one output, and again after as long, the terminal says so."""
 _WINDOW = 4
 """Calls planned ahead, as a multiple of those in flight: room for the others while one is slow."""
 
@@ -84,7 +86,27 @@ class Ahead:
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat: waits for the call under way, or calls now."""
         future = self._planned.get(item.nodeid, {}).pop(index, None)
-        return self._calls.extraction(item, index) if future is None else future.result()
+        return self._calls.extraction(item, index) if future is None else self._wait(item, future)
+
+    def _wait(self, item: ExtractItem, future: Future[Extraction]) -> Extraction:
+        while True:
+            try:
+                return future.result(timeout=PATIENCE_S)
+            except TimeoutError:
+                if future.done():  # the extractor's own
+                    raise
+                self._tell(item)
+
+    def _tell(self, item: ExtractItem) -> None:
+        """Say on the terminal that a long run goes on; an xdist worker has none, its controller shows what ends."""
+        reporter = item.config.pluginmanager.getplugin("terminalreporter")
+        capture = item.config.pluginmanager.getplugin("capturemanager")
+        if reporter is None or capture is None or item.config.get_verbosity() < 0:
+            return
+        begun = sum(len(found) for found in self._planned.values())
+        with capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(f"waiting for {item.nodeid}; {begun} more calls are begun or planned")
 
     def close(self) -> None:
         """Start nothing more; threads end by themselves when their call returns."""

@@ -144,3 +144,20 @@ def test_slots_leave_nothing_behind(pytester, many, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     pytester.runpytest_subprocess("--extract-concurrency=2", "-n2", f"--basetemp={tmp_path / 'base'}")
     assert not list(tmp_path.glob("pytest-extract-*"))
+
+
+def test_a_long_wait_is_told_on_the_terminal(pytester, many, monkeypatch):
+    many(3)
+    monkeypatch.setattr("pytest_extract.plugin.ahead.PATIENCE_S", 0.02)
+    result = pytester.runpytest_inprocess("--extract-concurrency=2")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["waiting for all.extract.yaml::c?; * more calls are begun or planned"])
+
+
+def test_a_time_out_of_the_extractor_s_own_is_its_error_and_no_wait(pytester, many):
+    many(3)
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("return document.text", "raise TimeoutError('the model is slow')"))
+    result = pytester.runpytest_subprocess("--extract-concurrency=2")
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines(["BROKEN*::c2 - TimeoutError: the model is slow"])

@@ -146,10 +146,11 @@ def test_slots_leave_nothing_behind(pytester, many, monkeypatch, tmp_path):
     assert not list(tmp_path.glob("pytest-extract-*"))
 
 
-def test_a_long_wait_is_told_on_the_terminal(pytester, many, monkeypatch):
+def test_a_long_wait_is_told_on_the_terminal(pytester, many):
     many(3)
-    monkeypatch.setattr("pytest_extract.plugin.ahead.PATIENCE_S", 0.02)
-    result = pytester.runpytest_inprocess("--extract-concurrency=2")
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "\nfrom pytest_extract.plugin import ahead\nahead.PATIENCE_S = 0.02\n")
+    result = pytester.runpytest_subprocess("--extract-concurrency=2")
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["waiting for all.extract.yaml::c?; * more calls are begun or planned"])
 

@@ -111,11 +111,6 @@ class Run:
         self.vacuous = 0
         self.flaws = 0
 
-    @property
-    def trial(self) -> bool:
-        """Whether this run only scores a pair of rows."""
-        return self.depth > 0
-
     def sub(self) -> Run:
         """Return a run for the score of one pair."""
         return Run(self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings)

@@ -47,10 +47,3 @@ def judge_base(results: Sequence[CaseResult], base: str, rules: Rules) -> Judged
     others = sorted({key.arm for key in states} - {base})
     comparison = Comparison(arms=tuple(compare_arms(states, states, base, other) for other in others))
     return Judged(comparison, decide(comparison, rules))
-
-
-def judge_arms(results: Sequence[CaseResult], before: str, after: str, rules: Rules) -> Judged:
-    """Judge one arm of a run against another of it, by their labels: two models, two prompts, two revisions."""
-    states = snapshot(results)
-    comparison = Comparison(arms=(compare_arms(states, states, before, after),))
-    return Judged(comparison, decide(comparison, rules))

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TypeVar
 
 from pytest_extract.gating.snapshot import CaseState, Snapshot
-
-State = TypeVar("State")
 
 
 def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:

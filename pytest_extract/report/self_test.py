@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pytest_extract.gating.aa import SelfTest
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose
+from pytest_extract.report.steadiness import field_line
 from pytest_extract.report.values import percent
 
 MOST = 20
@@ -22,10 +23,7 @@ def self_test_lines(test: SelfTest) -> list[Line]:
     if not test.unsteady:
         return [*lines, line("every field came out the same in all runs", indent=2)]
     lines.append(line(Span("unsteady fields, worst first", "head")))
-    for field in test.unsteady[:MOST]:
-        arm = f"[{field.arm}]" if field.arm else ""
-        text = f"{field.case}{arm} {field.path}: passed {field.passes} of {field.runs}, {plural(field.values, 'value')}"
-        lines.append(line(f"{safe_prose(text)}; twice in a row {percent(field.again)}", indent=2))
+    lines += [field_line(field) for field in test.unsteady[:MOST]]
     if len(test.unsteady) > MOST:
         lines.append(line(f"and {len(test.unsteady) - MOST} more", indent=2))
     return lines

@@ -25,12 +25,13 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{told}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
-    lines += [_field_line(field) for field in fields[:most]]
+    lines += [field_line(field) for field in fields[:most]]
     left = plural(len(fields) - most, "more field")
     return [*lines, line(Span(f"... and {left} (-v shows all)", "dim"), indent=2)] if len(fields) > most else lines
 
 
-def _field_line(field: UnsteadyField) -> Line:
+def field_line(field: UnsteadyField) -> Line:
+    """Tell one unsteady field."""
     arm = f" [{field.arm}]" if field.arm else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"
     return line(safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.again)}"), indent=2)

@@ -9,7 +9,7 @@ import pytest
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError
 from pytest_extract.gating.baseline import updated
-from pytest_extract.gating.gate import judge, judge_arms, judge_base, judge_run
+from pytest_extract.gating.gate import judge, judge_base, judge_run
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.gating.verdict import Answer, exit_status
@@ -198,17 +198,21 @@ def test_several_arms_are_judged_each_by_itself():
     assert all(reason.startswith("[weak]") for reason in found.reasons)
 
 
+def of_arms(results, *labels):
+    return [result for result in results if result.arm.label in labels]
+
+
 def test_two_arms_of_one_run_are_judged():
     run = suite(12, GOOD, arm=Arm(revision="main")) + suite(12, BAD, arm=Arm(revision="now"))
-    assert judge_arms(run, "main", "now", Rules()).verdict.answer is Answer.WORSE
-    assert judge_arms(run, "now", "main", Rules()).verdict.answer is not Answer.WORSE
+    assert judge_base(of_arms(run, "main", "now"), "main", Rules()).verdict.answer is Answer.WORSE
+    assert judge_base(of_arms(run, "now", "main"), "now", Rules()).verdict.answer is not Answer.WORSE
 
 
 def test_several_arms_against_a_base_share_one_error_budget():
     names = ("base", "one", "two", "three")
     run = [case for name in names for case in suite(12, GOOD, arm=Arm(model=name))]
     weak = suite(12, GOOD | {"m": False}, arm=Arm(model="weak"))[:6] + suite(12, GOOD, arm=Arm(model="weak"))[6:]
-    alone = judge_arms([*run, *weak], "base", "weak", Rules()).verdict
+    alone = judge_base(of_arms([*run, *weak], "base", "weak"), "base", Rules()).verdict
     together = judge_base([*run, *weak], "base", Rules())
     assert [arm.after for arm in together.comparison.arms] == ["one", "three", "two", "weak"]
     assert alone.tests[0].adjusted == together.verdict.tests[0].adjusted  # arms without a change cost nothing

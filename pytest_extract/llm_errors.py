@@ -88,11 +88,24 @@ def retry_after(error: BaseException, now: float | None = None) -> float | None:
 
 
 def summary(error: BaseException) -> str:
-    """One line for people: the exception's class and message, shortened, without secrets."""
+    """One line for people: the exception's class and message, and what broke a connection; shortened, no secrets."""
     text = redact_text(" ".join(str(error).split()))
     name = type(error).__name__
     shown = text if len(text) <= 500 else f"{text[:500]}... ({len(text):,} characters)"
-    return shown if name in shown else f"{name}: {shown}"
+    said = shown if name in shown else f"{name}: {shown}"
+    cause = _cause_of_lost_connection(error)
+    return said if cause is None else f"{said} ({cause})"
+
+
+def _cause_of_lost_connection(error: BaseException) -> str | None:
+    """Name what lies below a client's bare "Connection error."; None for every other error."""
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
+        chain.append(below)
+    if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
+        return None
+    text = redact_text(" ".join(str(chain[-1]).split()))[:200]
+    return f"{type(chain[-1]).__name__}: {text}" if text else type(chain[-1]).__name__
 
 
 def _headers(error: BaseException) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import email.utils
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_extract.llm import LlmError, Retry, complete, load_litellm, price
 from pytest_extract.llm_errors import retry_after, summary
 from tests.llm_server import (
     MODEL,
+    LlmServer,
     Reply,
     answer,
     context_length,
@@ -26,10 +28,11 @@ from tests.llm_server import (
 )
 
 __all__ = ["llm_server"]
-QUICK = Retry(attempts=3, timeout_s=0.3, first_wait_s=1.0, longest_wait_s=20.0)
+PATIENT = Retry(attempts=3, timeout_s=60.0, first_wait_s=1.0, longest_wait_s=20.0)
+NEVER = 3600.0
 
 
-def ask(waits=None, *, retry=QUICK, model=MODEL, **options):
+def ask(waits=None, *, retry=PATIENT, model=MODEL, **options):
     messages = [{"role": "user", "content": "hi"}]
     return complete(model, messages, retry=retry, sleep=(waits if waits is not None else []).append, **options)
 
@@ -56,7 +59,6 @@ RETRIED = {
     "rate limit that says how long": (rate_limited(7), [7.0]),
     "500": (server_error(500), None),
     "503": (server_error(503), None),
-    "time-out": (slow(5, answer("late")), None),
     "malformed": (malformed(), None),
     "no choices": (Reply(body=[1]), None),
 }
@@ -73,6 +75,23 @@ def test_a_passing_fault_is_tried_again(llm_server, first, expected):
         assert 0.5 <= waits[0] <= 1.0
     else:
         assert waits == expected
+
+
+def test_a_time_out_is_tried_again(llm_server):
+    llm_server.say(slow(NEVER, answer("late")))
+    llm_server.otherwise = answer("ok")
+    waits = []
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert waits, "the first answer never comes"
+
+
+def test_a_lost_connection_says_what_broke_it(monkeypatch):
+    with LlmServer() as gone:
+        env = gone.env
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(LlmError, match=r"after 3 attempts: .*Connection error\. \(ConnectionRefusedError: "):
+        ask()
 
 
 def test_waits_grow_and_end(llm_server):

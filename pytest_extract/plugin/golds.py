@@ -14,7 +14,7 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ExtractError
 from pytest_extract.report.lines import Line, Span, line, safe_prose
-from pytest_extract.report.summary import failure_kind
+from pytest_extract.report.tallies import failure_kind
 
 
 class GoldChange(NamedTuple):

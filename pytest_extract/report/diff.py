@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.values import MISSING
-from pytest_extract.report.entries import FAILING, Entry, entry, failing
+from pytest_extract.report.entries import FAILING, Entry, entries_of, failing
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
@@ -103,28 +103,10 @@ def score_lines(
     if failure is not None and failure["kind"] != "schema_violation":  # that one still has fields to show
         return output_lines(failure, output, look.width)
     lines = _gate_lines(score.get("gates") or {}, look.width)
-    entries = [entry(record) for record in score["leaves"]]
-    covered = {item.path for item in entries}
-    entries += [item for item in map(entry, score["fields"]) if item.path not in covered and _alone(item, entries)]
-    fresh = [item for item in entries if not is_known(item, known)]
-    excused = [item for item in entries if is_known(item, known)]
+    fresh, excused = entries_of(score, known)
     bad = failing(fresh if look.verbosity >= 2 else fold_rows(fresh))
     lines += _field_lines(bad, look, places or {})
-    return [*lines, *_counts(fresh, excused, score)]
-
-
-def _alone(item: Entry, leaves: Sequence[Entry]) -> bool:
-    """Whether a field result is told by no leaf result below it."""
-    return not any(leaf.path.startswith((f"{item.path}.", f"{item.path}[")) for leaf in leaves)
-
-
-def is_known(item: Entry, known: Sequence[str]) -> bool:
-    """Whether a known failure (a pattern or a path, or one above the field) covers the entry."""
-    return any(_covers(place, item.path) or _covers(place, item.pattern) for place in known)
-
-
-def _covers(place: str, path: str) -> bool:
-    return path == place or path.startswith((f"{place}.", f"{place}["))
+    return [*lines, line(Span(counts_text(fresh, excused, score), "dim"), indent=2)]
 
 
 def _gate_lines(gates: Mapping[str, Any], width: int) -> list[Line]:
@@ -218,7 +200,8 @@ def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
     return difference(item.gold, item.extracted, min(look.value_width * 2, 4_000))
 
 
-def _counts(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> list[Line]:
+def counts_text(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> str:
+    """Count what is told by no line of its own: matches, known failures, skipped fields, agreement on absence."""
     tally = Counter(item.status for item in fresh)
     told = [plural(tally["match"], "value matches", "values match")]
     if excused:
@@ -228,4 +211,4 @@ def _counts(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str
         told.append(f"{tally['skipped']:,} skipped")
     if score.get("vacuous"):
         told.append(f"{score['vacuous']:,} absent on both sides")
-    return [line(Span(", ".join(told), "dim"), indent=2)]
+    return ", ".join(told)

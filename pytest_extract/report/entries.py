@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -62,3 +62,35 @@ def failing(entries: Iterable[Entry]) -> list[Entry]:
     """Return what failed, worst first: by score, then by weight, then as it stands in the document."""
     bad = [item for item in entries if item.status in FAILING]
     return sorted(bad, key=lambda item: (item.score, -item.weight))
+
+
+class Told(NamedTuple):
+    """The comparisons of one score: `fresh` ones count, `excused` ones are known failures of the case."""
+
+    fresh: list[Entry]
+    excused: list[Entry]
+
+
+def entries_of(score: Mapping[str, Any], known: Sequence[str]) -> Told:
+    """Read all comparisons of `Score.to_dict()`: its leaves, and the field results that no leaf tells."""
+    entries = [entry(record) for record in score["leaves"]]
+    covered = {item.path for item in entries}
+    entries += [item for item in map(entry, score["fields"]) if item.path not in covered and _alone(item, entries)]
+    told = Told([], [])
+    for item in entries:
+        (told.excused if is_known(item, known) else told.fresh).append(item)
+    return told
+
+
+def _alone(item: Entry, leaves: Sequence[Entry]) -> bool:
+    """Whether a field result is told by no leaf result below it."""
+    return not any(leaf.path.startswith((f"{item.path}.", f"{item.path}[")) for leaf in leaves)
+
+
+def is_known(item: Entry, known: Sequence[str]) -> bool:
+    """Whether a known failure (a pattern or a path, or one above the field) covers the entry."""
+    return any(_covers(place, item.path) or _covers(place, item.pattern) for place in known)
+
+
+def _covers(place: str, path: str) -> bool:
+    return path == place or path.startswith((f"{place}.", f"{place}["))

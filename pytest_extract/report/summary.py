@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.report.diff import is_known
-from pytest_extract.report.entries import FAILING, entry
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.report.entries import FAILING
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
+from pytest_extract.report.tallies import MEASURES, failure_kind, measure_means, tallies, worst_first
 from pytest_extract.report.values import percent
 
-MEASURES: Final = ("pass_rate", "f1")
 WORST_FIELDS: Final = 10
 SLOWEST: Final = 3
 _STYLE: Final[Mapping[Outcome, Style]] = {
@@ -48,22 +46,6 @@ def summary_lines(
     return lines + _slowest_lines(results)
 
 
-def measure_means(results: Iterable[CaseResult], names: Sequence[str]) -> dict[str, float]:
-    """Plain means over the cases of each case's mean over its repeats; a name that no case has is left out."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for result in results:
-        scored = [attempt.score["measures"] for attempt in _scored(result) if attempt.score is not None]
-        for name in names:
-            per_repeat = [measures[name] for measures in scored if name in measures]
-            if per_repeat:
-                values[name].append(fmean(per_repeat))
-    return {name: fmean(values[name]) for name in names if values[name]}
-
-
-def _scored(result: CaseResult) -> list[Attempt]:
-    return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
-
-
 def _cases_line(results: Sequence[CaseResult], expected: int) -> Line:
     counts = Counter(result.outcome for result in results)
     parts: list[Span] = [Span(plural(len(results), "case"), "head"), Span(": ")]
@@ -92,28 +74,8 @@ def _arm_table(results: Sequence[CaseResult], arms: Sequence[str]) -> list[Line]
     return lines
 
 
-@dataclass(slots=True)
-class _Pattern:
-    """How one field pattern did over all cases."""
-
-    statuses: Counter[str] = field(default_factory=Counter)
-    cases: set[str] = field(default_factory=set)
-    lost: float = 0.0
-
-    @property
-    def wrong(self) -> int:
-        return sum(self.statuses[status] for status in FAILING)
-
-    @property
-    def total(self) -> int:
-        return self.wrong + self.statuses["match"]
-
-
 def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
-    patterns = _patterns(results)
-    bad = sorted(
-        (item for item in patterns.items() if item[1].wrong), key=lambda item: (-item[1].lost, -item[1].wrong, item[0])
-    )
+    bad = worst_first(tallies(results))
     if not bad:
         return []
     shown = bad[:most]
@@ -132,30 +94,6 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
     if len(bad) > len(shown):
         lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
     return lines
-
-
-def _patterns(results: Sequence[CaseResult]) -> Mapping[str, _Pattern]:
-    patterns: dict[str, _Pattern] = defaultdict(_Pattern)
-    for result in results:
-        for attempt in _scored(result):
-            if attempt.score is None or failure_kind(attempt.score) not in {None, "schema_violation"}:
-                continue
-            for record in attempt.score["leaves"]:
-                item = entry(record)
-                if is_known(item, result.known):
-                    continue
-                tally = patterns[item.pattern]
-                tally.statuses[item.status] += 1
-                if item.status in FAILING:
-                    tally.cases.add(result.nodeid)
-                    tally.lost += 1 - item.score
-    return patterns
-
-
-def failure_kind(score: Mapping[str, Any]) -> str | None:
-    """Return the failure kind of a score in its plain form; None where the output counts."""
-    failure = score.get("failure")
-    return None if failure is None else str(failure["kind"])
 
 
 def _failure_lines(results: Sequence[CaseResult]) -> list[Line]:

@@ -11,9 +11,9 @@ from pytest_extract.report.summary import (
     JudgeSpending,
     Spending,
     forecast_lines,
-    measure_means,
     summary_lines,
 )
+from pytest_extract.report.tallies import measure_means
 
 
 def leaf(pattern: str, status: str, score: float = 0.0) -> dict[str, Any]:

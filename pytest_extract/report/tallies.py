@@ -1,0 +1,94 @@
+"""What adds up over the cases of a run: means of measures, and how each field pattern did."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.report.entries import FAILING, entry, is_known
+
+MEASURES: Final = ("pass_rate", "f1")
+"""What is told of every run, arm and case; the rest is in the results file."""
+
+
+def measure_means(results: Iterable[CaseResult], names: Sequence[str]) -> dict[str, float]:
+    """Plain means over the cases of each case's mean over its repeats; a name that no case has is left out."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        scored = [attempt.score["measures"] for attempt in scored_attempts(result) if attempt.score is not None]
+        for name in names:
+            per_repeat = [measures[name] for measures in scored if name in measures]
+            if per_repeat:
+                values[name].append(fmean(per_repeat))
+    return {name: fmean(values[name]) for name in names if values[name]}
+
+
+def scored_attempts(result: CaseResult) -> list[Attempt]:
+    """Return the repeats that take part in measures: scored, and by a judge that answered."""
+    return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
+
+
+def failure_kind(score: Mapping[str, Any]) -> str | None:
+    """Return the failure kind of a score in its plain form; None where the output counts."""
+    failure = score.get("failure")
+    return None if failure is None else str(failure["kind"])
+
+
+@dataclass(slots=True)
+class Tally:
+    """How one field pattern did over all cases: leaf results by status, all and by arm, and what they lost in score."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    arms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    cases: set[str] = field(default_factory=set)
+    lost: float = 0.0
+
+    @property
+    def wrong(self) -> int:
+        """Results that failed."""
+        return wrong_of(self.statuses)
+
+    @property
+    def total(self) -> int:
+        """Results that count."""
+        return total_of(self.statuses)
+
+
+def wrong_of(statuses: Mapping[str, int]) -> int:
+    """Count the results that failed."""
+    return sum(statuses.get(status, 0) for status in FAILING)
+
+
+def total_of(statuses: Mapping[str, int]) -> int:
+    """Count the results that failed or matched."""
+    return wrong_of(statuses) + statuses.get("match", 0)
+
+
+def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
+    """Tally the leaf results of all outputs that could be scored, by field pattern; known failures take no part."""
+    patterns: dict[str, Tally] = defaultdict(Tally)
+    for result in results:
+        for attempt in scored_attempts(result):
+            if attempt.score is None or failure_kind(attempt.score) not in {None, "schema_violation"}:
+                continue
+            for record in attempt.score["leaves"]:
+                item = entry(record)
+                if is_known(item, result.known):
+                    continue
+                tally = patterns[item.pattern]
+                tally.statuses[item.status] += 1
+                tally.arms[result.arm.label][item.status] += 1
+                if item.status in FAILING:
+                    tally.cases.add(result.nodeid)
+                    tally.lost += 1 - item.score
+    return dict(patterns)
+
+
+def worst_first(found: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
+    """Return the patterns that failed anywhere, by what they lost, how often they failed, and name."""
+    bad = ((name, tally) for name, tally in found.items() if tally.wrong)
+    return sorted(bad, key=lambda item: (-item[1].lost, -item[1].wrong, item[0]))

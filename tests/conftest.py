@@ -1,13 +1,15 @@
-"""Hypothesis profiles: `dev` on a laptop, `ci` (more examples, no randomness) where CI is set."""
+"""Hypothesis profiles: the same examples in every run, so that a change is judged by itself; `explore` looks further.
+
+pytest tests/core --hypothesis-profile=explore     # by hand: many new examples
+"""
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", max_examples=50, deadline=None)
+SLOW_MACHINE = [HealthCheck.too_slow]
 settings.register_profile(
-    "ci", max_examples=200, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "repeatable", max_examples=60, derandomize=True, deadline=None, suppress_health_check=SLOW_MACHINE
 )
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile("explore", max_examples=2_000, deadline=None, suppress_health_check=SLOW_MACHINE)
+settings.load_profile("repeatable")

@@ -6,9 +6,10 @@
         monkeypatch.setenv("OPENAI_API_BASE", server.url) # `server.env` holds all variables that litellm reads
         ...
         server.bodies[0]["messages"]                      # what was asked, in order of arrival
+        server.gather = 3                                 # hold every reply until 3 requests were open at once
         server.most_in_flight                             # the largest number of requests that were open at once
 
-`otherwise` is a `Reply`, or a function from the request's JSON body to one. `server.delay` (seconds) slows every reply.
+`otherwise` is a `Reply`, or a function from the request's JSON body to one.
 """
 
 from __future__ import annotations
@@ -114,11 +115,12 @@ class LlmServer:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.otherwise: Reply | Callable[[Any], Reply] = answer("{}")
-        self.delay = 0.0
+        self.gather = 0
         self.most_in_flight = 0
         self._in_flight = 0
         self._script: deque[Reply] = deque()
         self._lock = threading.Lock()
+        self._gathered = threading.Condition(self._lock)
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
@@ -165,9 +167,11 @@ class LlmServer:
             self.requests.append(request)
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
+            self._gathered.notify_all()
+            self._gathered.wait_for(lambda: self.most_in_flight >= self.gather, timeout=60)
         try:
             reply = self._reply_to(request.body)
-            self._closing.wait(self.delay + reply.delay)
+            self._closing.wait(reply.delay)
             return reply
         finally:
             with self._lock:

@@ -68,7 +68,7 @@ def test_large_values_are_spread_over_calls(judge, llm_server):
 
 def test_calls_run_at_once_but_no_more_than_asked_for(llm_server):
     llm_server.otherwise = by_rule
-    llm_server.delay = 0.15
+    llm_server.gather = 3
     judge = LlmJudge(MODEL, concurrency=3)
     judge([align([n], [n]) for n in range(7)])
     assert len(llm_server.requests) == 7

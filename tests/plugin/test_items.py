@@ -205,11 +205,11 @@ def test_a_time_out_breaks_the_case(pytester: pytest.Pytester, write_case: Write
 
         @pytest.fixture
         def extractor():
-            return lambda document: time.sleep(30)
+            return lambda document: time.sleep(3600)
         """
     )
-    write_case("slow", marks=["timeout(0.3, method='signal')"])
-    write_case("slow2", marks=["timeout(0.3, method='signal')"])
+    for name in ("slow", "slow2"):
+        write_case(name, marks=["timeout(1, method='signal', func_only=True)"])
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])

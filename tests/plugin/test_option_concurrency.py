@@ -17,11 +17,17 @@ def note(what, name):
     with LOCK, LOG.open("a") as log:
         log.write(f"{time.monotonic()} {what} {name} {threading.current_thread().name}\\n")
 
+def gather():
+    for _ in range(6000):  # a minute: nothing but a failure of the test waits so long
+        if LOG.read_text().count(" start ") >= GATHER:
+            return
+        time.sleep(0.01)
+
 @pytest.fixture(scope="SCOPE")
 def extractor():
     def extract(document, case):
         note("start", case.id)
-        time.sleep(0.1)
+        gather()
         note("end", case.id)
         if "raise" in document.text:
             raise RuntimeError("boom " + case.id)
@@ -29,13 +35,34 @@ def extractor():
     return extract
 """
 
+WAITING = """
+        if case.id != "c0":  # that one is called in pytest's own thread, which is to wait for the next
+            TOLD.wait(60)
+"""
+TELLING = """
+from pytest_extract.plugin import ahead
+
+ahead.PATIENCE_S = 0.02
+TOLD = threading.Event()
+tell = ahead.Ahead._tell
+
+def tell_and_go_on(self, item):
+    tell(self, item)
+    TOLD.set()
+
+ahead.Ahead._tell = tell_and_go_on
+"""
+
 
 @pytest.fixture
 def many(pytester):
-    """Write `count` cases that log their calls; returns a function that reads the log as (start, end, id, thread)."""
+    """Write `count` cases that log their calls; returns a function that reads the log as (start, end, id, thread).
 
-    def write(count, scope="session", texts=None, marks=None):
-        pytester.makeconftest(LOGGING.replace("SCOPE", scope))
+    No call ends before `gather` of them have begun.
+    """
+
+    def write(count, scope="session", texts=None, marks=None, gather=1):
+        pytester.makeconftest(LOGGING.replace("SCOPE", scope).replace("GATHER", str(gather)))
         cases = [
             {
                 "id": f"c{index}",
@@ -78,7 +105,7 @@ def names(calls):
 
 @pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
 def test_calls_overlap_up_to_the_bound_and_each_is_made_once(pytester, many, xdist):
-    calls = many(16)
+    calls = many(16, gather=3)
     result = pytester.runpytest_subprocess("--extract-concurrency=3", *xdist)
     result.assert_outcomes(passed=16)
     assert names(calls()) == sorted(f"c{index}" for index in range(16))
@@ -134,7 +161,7 @@ def test_a_rerun_calls_again(pytester, many):
 
 
 def test_repeats_of_one_case_overlap(pytester, many):
-    calls = many(1)
+    calls = many(1, gather=3)
     pytester.runpytest_subprocess("--extract-concurrency=3", "--extract-repeat=6").assert_outcomes(passed=1)
     assert len(calls()) == 6
 
@@ -149,10 +176,10 @@ def test_slots_leave_nothing_behind(pytester, many, monkeypatch, tmp_path):
 def test_a_long_wait_is_told_on_the_terminal(pytester, many):
     many(3)
     conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text() + "\nfrom pytest_extract.plugin import ahead\nahead.PATIENCE_S = 0.02\n")
+    conftest.write_text(conftest.read_text().replace("        gather()\n", WAITING) + TELLING)
     result = pytester.runpytest_subprocess("--extract-concurrency=2")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["waiting for all.extract.yaml::c?; * more calls are begun or planned"])
+    result.stdout.fnmatch_lines(["waiting for all.extract.yaml::c1; * more calls are begun or planned"])
 
 
 def test_a_time_out_of_the_extractor_s_own_is_its_error_and_no_wait(pytester, many):

@@ -113,7 +113,7 @@ def test_a_killed_run_keeps_what_had_ended(pytester: pytest.Pytester, write_case
 
         @pytest.fixture
         def extractor():
-            return lambda document: time.sleep(60) if "wait" in document.text else document.text
+            return lambda document: time.sleep(3600) if "wait" in document.text else document.text
         """
     )
     write_case("a")
@@ -129,7 +129,7 @@ def test_a_killed_run_keeps_what_had_ended(pytester: pytest.Pytester, write_case
         "--extract-concurrency=1",
     ]
     with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL) as process:
-        for _ in range(600):
+        for _ in range(3000):
             if path.exists() and path.read_text(encoding="utf-8").endswith("\n"):
                 break
             time.sleep(0.1)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from pytest_extract.cases.structure import compile_structure
+from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.results import FieldResult, Judge, Status
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.schema_tools.annotate import annotate_schema
 
 ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
@@ -30,22 +31,29 @@ SHOWN: Final = {
 """The measures that each system has itself."""
 
 
-@dataclass(frozen=True, slots=True)
+READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
+"""The annotations that a published program knows; to others it is blind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What one system says of one leaf: status and score in [0, 1]."""
+    """What one system says of one leaf: status, score in [0, 1], the two values it compared, and by which rule."""
 
     status: str
     score: float
+    gold: Json | Missing
+    extracted: Json | Missing
+    rule: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One system's view: its own measures, its leaves by path, and what had to be assumed to get them."""
+    """One system's view: its own measures, its leaves by path, and what must be known to read them."""
 
     system: str
     measures: Mapping[str, float]
     leaves: Mapping[str, Cell]
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +74,25 @@ def compare_systems(
     judge_mode: str = "exact",
     modality: str = "text",
     extensions: Extensions | None = None,
+    gates: Mapping[str, Json] | None = None,
 ) -> Bridge:
     """Score one output as each of `systems` would; raises ConfigError for a name that is none of `SYSTEMS`.
 
+    A published system reads its own annotations only, and has its own defaults for the rest; ours reads both dialects.
     Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
+    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs.
     """
     for name in systems:
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
     mode = "llm" if judge is not None else judge_mode
+    compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
+
+    def scored(scorer: Scorer) -> Score:
+        return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates)
+
     columns = tuple(
-        _engine_column(
-            name,
-            schema,
-            partial(compile_schema, judge_mode=mode, extensions=extensions),  # type: ignore[arg-type]
-            lambda scorer: scorer.score(gold, extracted, judge=judge, modality=modality),
-        )
+        _engine_column(name, schema, compiled, scored)
         if name in ENGINES
         else _document_column(name, schema, gold, extracted, modality)
         for name in systems
@@ -92,23 +103,47 @@ def compare_systems(
 def _engine_column(
     name: str, schema: Json, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
 ) -> Column:
-    note = ""
-    if name == "struct-extract-eval":
-        from pytest_extract.schema_tools.annotate import annotate_schema
+    own, notes = _as_read_by(name, schema)
+    score = scored(compiled(own, semantics=name))
+    if not score.gates.structural:
+        notes.append(_hardened(name, score))
+    return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
 
-        annotated = annotate_schema(schema)
-        if annotated != schema:
-            note = "leaves without x-eval-compare were given the published defaults of `annotate`"
-        schema = annotated
-    score = scored(compiled(schema, semantics=name))
-    return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), note=note)
+
+def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
+    """Return the schema as a system's program sees it, and what was changed to get there."""
+    if name not in READS:
+        return schema, []
+    notes: list[str] = []
+    foreign = tuple(start for start in DIALECTS if start != READS[name])
+    own = bare(schema, foreign)
+    if own != schema:
+        keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
+        notes.append(f"{name} does not read {keys}: its own defaults were used there")
+    if name == "struct-extract-eval":
+        annotated = annotate_schema(own)
+        if annotated != own:
+            notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
+        own = annotated
+    return own, notes
+
+
+def _hardened(name: str, score: Score) -> str:
+    """Say why every measure is 0, and what they would be."""
+    gates = (score.gates.parse, score.gates.root, score.gates.schema)
+    failed = next(gate for gate in gates if not gate.passed)
+    if failed.name != "schema":
+        return f"0 since the {failed.name} gate failed: {failed.why}"
+    told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in SHOWN[name])
+    return f"0 since {failed.why}. Without the schema gate: {told}"
 
 
 def _document_column(name: str, schema: Json, gold: Json, extracted: Json | Missing, modality: str) -> Column:
     score = compile_structure(schema).score(gold, extracted, modality=modality)
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
-    note = "" if score.gates.schema.passed else "the schema gate failed: what is in the leaves does not count"
-    return Column(system=name, measures=_own(name, score), leaves=leaves, note=note)
+    gate = score.gates.schema
+    notes = () if gate.passed else (f"the schema gate failed, so what is in the leaves does not count: {gate.why}",)
+    return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes)
 
 
 def _own(name: str, score: Score) -> dict[str, float]:
@@ -120,21 +155,37 @@ def _cells(results: Sequence[FieldResult]) -> dict[str, Cell]:
     for result in results:
         path = path_text(result.path)
         if path not in cells or result.score < cells[path].score:
-            cells[path] = Cell(str(result.status), result.score)
+            cells[path] = Cell(
+                status=str(result.status),
+                score=result.score,
+                gold=result.gold,
+                extracted=result.extracted,
+                rule=result.metric,
+            )
     return cells
+
+
+def _cell(status: Status, gold: Json | Missing, extracted: Json | Missing, rule: str) -> Cell:
+    return Cell(status=str(status), score=float(status is Status.MATCH), gold=gold, extracted=extracted, rule=rule)
+
+
+def _compared(gold: Json | Missing, extracted: Json | Missing, rule: str, *, equal: bool) -> Cell:
+    if extracted is MISSING:
+        return _cell(Status.OMISSION, gold, extracted, rule)
+    if gold is MISSING:
+        return _cell(Status.HALLUCINATION, gold, extracted, rule)
+    return _cell(Status.MATCH if equal else Status.MISMATCH, gold, extracted, rule)
 
 
 def _by_place(gold: Json, extracted: Json | Missing) -> dict[str, Cell]:
     """SOB looks at each leaf in its place: there or not, equal or not (`True == 1`, as there)."""
+    wanted = dict(iter_leaves(gold))
     found = dict(iter_leaves(extracted)) if extracted is not MISSING else {}
     cells = {}
-    for path, value in iter_leaves(gold):
-        if path not in found:
-            cells[path_text(path)] = Cell(Status.OMISSION, 0.0)
-        else:
-            equal = found.pop(path) == value
-            cells[path_text(path)] = Cell(Status.MATCH if equal else Status.MISMATCH, float(equal))
-    return cells | {path_text(path): Cell(Status.HALLUCINATION, 0.0) for path in found}
+    for path in [*wanted, *(path for path in found if path not in wanted)]:
+        one, other = wanted.get(path, MISSING), found.get(path, MISSING)
+        cells[path_text(path)] = _compared(one, other, "== in its place", equal=one == other)
+    return cells
 
 
 def _by_level(gold: Json | Missing, value: Json | Missing, path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
@@ -147,18 +198,19 @@ def _by_level(gold: Json | Missing, value: Json | Missing, path: tuple[str | int
             for index in range(max(len(gold), len(value))):
                 yield from _by_level(_at(gold, index), _at(value, index), (*path, index))
         else:
-            for index, item in enumerate(gold):
-                found = item in value
-                yield path_text((*path, index)), Cell(Status.MATCH if found else Status.OMISSION, float(found))
-            for number in range(1, 1 + sum(item not in gold for item in value)):
-                yield path_text((*path, -number)), Cell(Status.HALLUCINATION, 0.0)
-    elif value is MISSING:
-        yield path_text(path), Cell(Status.OMISSION, 0.0)
-    elif gold is MISSING:
-        yield path_text(path), Cell(Status.HALLUCINATION, 0.0)
+            yield from _as_sets(gold, value, path)
     else:
         equal = gold is not None and gold == value
-        yield path_text(path), Cell(Status.MATCH if equal else Status.MISMATCH, float(equal))
+        rule = "null never matches" if gold is None else "== at its level"
+        yield path_text(path), _compared(gold, value, rule, equal=equal)
+
+
+def _as_sets(gold: list[Json], value: list[Json], path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
+    for index, item in enumerate(gold):
+        other = item if item in value else MISSING
+        yield path_text((*path, index)), _compared(item, other, "in the set", equal=True)
+    for number, item in enumerate((item for item in value if item not in gold), start=1):
+        yield path_text((*path, -number)), _compared(MISSING, item, "in the set", equal=False)
 
 
 def _at(items: list[Json], index: int) -> Json | Missing:

@@ -63,8 +63,63 @@ def test_each_system_shows_its_own_measures_and_what_was_assumed():
     measures = {column.system: set(column.measures) for column in bridge.columns}
     assert measures["sob"] >= {"value_accuracy", "perfect"}
     assert measures["deepjsoneval"] == {"syntax", "key_match", "strict"}
-    notes = {column.system: column.note for column in bridge.columns}
+    notes = {column.system: " ".join(column.notes) for column in bridge.columns}
     assert "x-eval-compare" in notes["struct-extract-eval"]
+
+
+EXTRACT_BENCH = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "id": {"type": "string", "evaluation_config": "skip"},
+    },
+}
+X_EVAL = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["lowercase"]},
+        "id": {"type": "string", "x-eval-skip": True},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "blind", "keys"),
+    [
+        (EXTRACT_BENCH, "struct-extract-eval", "does not read `evaluation_config`"),
+        (X_EVAL, "extract-bench", "does not read `x-eval-*`"),
+    ],
+    ids=["evaluation_config", "x-eval"],
+)
+def test_a_system_is_blind_to_the_annotations_of_the_other(schema, blind, keys):
+    gold, extracted = {"name": "Acme", "id": "1"}, {"name": "ACME", "id": "2"}
+    bridge = compare_systems(schema, gold, extracted)
+    columns = {column.system: column for column in bridge.columns}
+    assert columns[blind].leaves["id"].status == "mismatch"  # the other dialect's skip says nothing to it
+    assert keys in columns[blind].notes[0]
+    for system in {"ours", "extract-bench", "struct-extract-eval"} - {blind}:
+        assert columns[system].leaves["name"].score == 1.0
+        assert columns[system].leaves.get("id") is None or columns[system].leaves["id"].status == "skipped"
+        assert not columns[system].notes
+
+
+def test_a_failed_schema_gate_says_where_and_what_the_numbers_would_be():
+    bridge = compare_systems(SCHEMA, GOLD, {**GOLD, "name": 5})
+    notes = {column.system: " ".join(column.notes) for column in bridge.columns}
+    for system in SYSTEMS:
+        assert "breaks the schema at `name`" in notes[system]
+    assert "Without the schema gate: pass_rate 0.666667" in notes["ours"]
+    lenient = compare_systems(SCHEMA, GOLD, {**GOLD, "name": 5}, gates={"schema": False})
+    assert lenient.columns[0].measures["pass_rate"] == pytest.approx(2 / 3)
+    assert lenient.columns[SYSTEMS.index("sob")].measures["json_pass"] == 0.0
+
+
+def test_each_cell_says_what_was_compared_and_by_which_rule():
+    bridge = compare_systems(SCHEMA, GOLD, {**GOLD, "tags": ["y", "x"], "note": "-"})
+    cells = dict(zip(SYSTEMS, bridge.differing["tags[0]"], strict=True))
+    assert (cells["ours"].gold, cells["ours"].extracted, cells["ours"].rule) == ("x", "x", "text")
+    assert (cells["sob"].extracted, cells["sob"].rule) == ("y", "== in its place")
+    assert (cells["deepjsoneval"].extracted, cells["deepjsoneval"].rule) == ("x", "in the set")
 
 
 def test_an_unknown_system_is_told_with_the_nearest():

@@ -13,6 +13,8 @@ from pytest_extract.core.values import Json
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
 
+DIALECTS: Final = ("evaluation_config", "x-eval-")
+"""How the keys of either annotation dialect start."""
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUES: Final = frozenset({"const", "enum", "default", "examples"})
 _DEEPEST: Final = 200
@@ -25,22 +27,22 @@ def compile_structure(schema: Json, **_how_to_score: Json) -> Scorer:
     return compile_schema(bare(schema), semantics="ours")
 
 
-def bare(schema: Json, level: int = 0) -> Json:
-    """Return a copy of a schema without `evaluation_config` and `x-eval-*`."""
+def bare(schema: Json, drop: tuple[str, ...] = DIALECTS, level: int = 0) -> Json:
+    """Return a copy of a schema without scoring annotations: those whose keys start with one of `drop`."""
     if level > _DEEPEST:
         return schema
     if isinstance(schema, list):
-        return [bare(part, level + 1) for part in schema]
+        return [bare(part, drop, level + 1) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: part if key in _VALUES else _named(part, level) if key in _NAMED else bare(part, level + 1)
+        key: part if key in _VALUES else _named(part, drop, level) if key in _NAMED else bare(part, drop, level + 1)
         for key, part in schema.items()
-        if key != "evaluation_config" and not str(key).startswith("x-eval-")
+        if not str(key).startswith(drop)
     }
 
 
-def _named(members: Json, level: int) -> Json:
+def _named(members: Json, drop: tuple[str, ...], level: int) -> Json:
     if not isinstance(members, dict):
         return members
-    return {name: bare(member, level + 2) for name, member in members.items()}
+    return {name: bare(member, drop, level + 2) for name, member in members.items()}

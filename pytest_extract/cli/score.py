@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.bridge import ENGINES, SYSTEMS, Bridge, Cell, compare_systems
+from pytest_extract.bridge import SYSTEMS, compare_systems
 from pytest_extract.cases.sources import read_text
+from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import Judge
@@ -17,11 +18,10 @@ from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.report.lines import safe, shorten
+from pytest_extract.report.lines import safe
 from pytest_extract.report.values import show
 
 _MOST_ROWS: Final = 40
-_PATH_WIDTH: Final = 44
 
 
 def add_parser(subparsers: Any) -> None:
@@ -42,6 +42,11 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, as for `check`")
     parser.add_argument("--repair", action="store_true", help="mend broken JSON, and say so")
+    parser.add_argument(
+        "--no-schema-gate",
+        action="store_true",
+        help="count what an output that breaks the schema got right, as `gates: {schema: false}` does in a case",
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
     parser.set_defaults(run=run)
@@ -51,13 +56,14 @@ def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     schema, gold = read_schema(args.schema), read_value(args.gold)
     judge, extensions = _judge(args), load_extensions(args.extensions)
+    gates: dict[str, Json] = {"schema": False} if args.no_schema_gate else {}
     text = read_text(args.output)
     parsed = parse_output(text, repair=args.repair)
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     if args.systems is None:
         scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
-        how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair}
+        how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
         score = scorer.score_text(gold, text, **how)
         print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
         return 0
@@ -72,8 +78,11 @@ def run(args: argparse.Namespace) -> int:
         judge_mode=args.judge,
         modality=args.modality,
         extensions=extensions,
+        gates=gates,
     )
-    print(json.dumps(_as_json(bridge), indent=1) if args.json else "\n".join(_bridge_lines(bridge, args)))  # noqa: T201
+    most = None if args.all else _MOST_ROWS
+    lines = [json.dumps(bridge_as_json(bridge), indent=1)] if args.json else bridge_lines(bridge, args.judge, most)
+    print("\n".join(lines))  # noqa: T201
     return 0
 
 
@@ -99,52 +108,24 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
     lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in gates if not gate.passed]
     lines += [f"{name:<20} {value:.6g}" for name, value in score.measures.items()]
+    if score.failure is not None and score.unread is None:
+        told = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
+        lines.append(f"without the schema gate: {told}")
+    lines += _array_lines(score, args)
     wrong = [leaf for leaf in score.leaves if not leaf.passed]
     lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")
     for leaf in wrong if args.all else wrong[:_MOST_ROWS]:
         values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
-        lines.append(f"  {_path(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
+        lines.append(f"  {padded(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
     return lines
 
 
-def _bridge_lines(bridge: Bridge, args: argparse.Namespace) -> list[str]:
-    lines = []
-    for column in bridge.columns:
-        lines.append(column.system)
-        lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
-        lines += [f"  ({column.note})"] if column.note else []
-    if any(column.system in ENGINES for column in bridge.columns) and args.judge != "llm":
-        lines.append(f"semantic fields were decided without a model: --judge {args.judge}")
-    differing = list(bridge.differing.items())
-    if not differing:
-        return [*lines, "", "every leaf is judged alike"]
-    head = "  ".join(f"{column.system:<19}" for column in bridge.columns)
-    lines += ["", f"{len(differing)} leaves are judged differently", f"  {'':<{_PATH_WIDTH}}  {head}"]
-    for path, cells in differing if args.all else differing[:_MOST_ROWS]:
-        lines.append(f"  {_path(path)}  " + "  ".join(f"{_cell(cell):<19}" for cell in cells))
-    if not args.all and len(differing) > _MOST_ROWS:
-        lines.append(f"  and {len(differing) - _MOST_ROWS} more; --all lists them")
-    return [line.rstrip() for line in lines]
-
-
-def _path(path: str) -> str:
-    return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
-
-
-def _cell(cell: Cell | None) -> str:
-    return "-" if cell is None else f"{cell.status} {cell.score:.3g}"
-
-
-def _as_json(bridge: Bridge) -> Json:
-    return {
-        "systems": {
-            column.system: {"measures": dict(column.measures), "note": column.note or None} for column in bridge.columns
-        },
-        "differing": {
-            path: {
-                column.system: None if cell is None else {"status": str(cell.status), "score": cell.score}
-                for column, cell in zip(bridge.columns, cells, strict=True)
-            }
-            for path, cells in bridge.differing.items()
-        },
-    }
+def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
+    """Tell the arrays that are not wholly right: how many rows found each other, and how well they agree."""
+    arrays = [array for array in score.arrays if array.f1 < 1.0]
+    lines = [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
+    for array in arrays if args.all else arrays[:_MOST_ROWS]:
+        rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
+        measured = f"precision {array.precision:.3g}  recall {array.recall:.3g}  f1 {array.f1:.3g}"
+        lines.append(f"  {padded(str(array.path))}  {rows}  {measured}")
+    return lines

@@ -43,7 +43,8 @@ def annotate_schema(
     """Return a new schema in which every leaf (`evaluation_config`: also every array) without a metric has one.
 
     `metrics` replaces defaults by JSON type: a metric's name, or {name: parameters}; `other` is for leaves of
-    several types or none. What is annotated or skipped already stays. Definitions are annotated where they stand.
+    several types or none. What is annotated (in either dialect) or skipped already stays. Definitions are
+    annotated where they stand.
     Raises ConfigError for an unknown type or metric and for a wrong parameter, SchemaError for what is no schema.
     """
     if not isinstance(schema, dict):
@@ -133,7 +134,7 @@ class _XEval(_Annotator):
 
     def leaf(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
         """Return the node with a comparator, unless it has one or is skipped."""
-        if "x-eval-compare" in node or "x-eval-skip" in node:
+        if "x-eval-compare" in node or "x-eval-skip" in node or node.get("evaluation_config") is not None:
             return node
         return {**node, "x-eval-compare": self.table.get(kind, self.table["other"])}
 
@@ -152,13 +153,18 @@ class _EvaluationConfig(_Annotator):
     def leaf(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
         """Return the node with a configuration, unless it has one."""
         silent = kind in {"object", "null"} and kind not in self.table
-        if silent or node.get("evaluation_config") is not None:
+        if silent or node.get("evaluation_config") is not None or _in_x_eval(node):
             return node
         name, params = _name_and_params(self.table.get(kind, self.table["other"]))
         if name in PRESETS and not params:
             return {**node, "evaluation_config": name}
         metric = {"metric_id": name, "params": params} if params else {"metric_id": name}
         return {**node, "evaluation_config": {"metrics": [metric]}}
+
+
+def _in_x_eval(node: Mapping[str, Json]) -> bool:
+    """Whether a node is annotated in a way that allows no `evaluation_config` beside it."""
+    return any(key.startswith("x-eval-") and key != "x-eval-nulls" for key in node)
 
 
 def _children(schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:

@@ -36,9 +36,50 @@ def test_systems_side_by_side(files, capsys):
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "all", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert set(shown["systems"]) == {"ours", "extract-bench", "struct-extract-eval", "sob", "deepjsoneval"}
-    assert shown["differing"]["b"]["ours"] == {"status": "match", "score": 1.0}
-    assert shown["differing"]["b"]["struct-extract-eval"] == {"status": "mismatch", "score": 0.0}
+    values = {"gold": "x", "extracted": " x "}
+    assert shown["differing"]["b"]["ours"] == {"status": "match", "score": 1.0, "rule": "text", **values}
+    expected = {"status": "mismatch", "score": 0.0, "rule": "exact", **values}
+    assert shown["differing"]["b"]["struct-extract-eval"] == expected
     assert list(shown["differing"]) == ["b"]
+
+
+ROWS = {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "string"}, "m": {"type": "null"}}}}
+
+
+def test_leaves_that_differ_alike_are_told_once_and_those_scored_apart_first(files, capsys):
+    (files / "s.json").write_text(json.dumps(ROWS))
+    (files / "gold.json").write_text('[{"n": "a", "m": null}, {"n": "b", "m": null}, {"n": "c", "m": null}]')
+    (files / "out.txt").write_text('[{"n": "a ", "m": null}, {"n": "b ", "m": null}, {"n": "c", "m": null}]')
+    assert main(["score", "s.json", "gold.json", "out.txt", "--as", "ours,sob"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "2 leaves scored differently, 3 leaves that not every system looks at" in shown
+    apart = next(line for line in shown if line.startswith("[0].n "))
+    unseen = next(line for line in shown if line.startswith("[0].m "))
+    assert shown.index(apart) < shown.index(unseen)
+    assert apart.split()[1:] == ["match", "1", "mismatch", "0"]
+    assert "and 1 more of [].n" in shown
+    assert 'gold "a", extracted "a ": ours (text), sob (== in its place)' in shown
+
+
+def test_without_the_schema_gate_a_broken_output_counts_for_what_it_got_right(files, capsys):
+    (files / "out.txt").write_text('{"a": "1", "b": "x"}')
+    command = ["score", "s.json#/wrapped", "gold.json", "out.txt"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "pass_rate            0\n" in shown
+    assert "without the schema gate: pass_rate 0.5, " in shown
+    for how in ([], ["--as", "ours"]):
+        assert main([*command, *how, "--no-schema-gate"]) == 0
+        assert "pass_rate            0.5\n" in capsys.readouterr().out
+
+
+def test_score_tells_how_rows_found_each_other(files, capsys):
+    (files / "s.json").write_text(json.dumps({"type": "object", "properties": {"rows": ROWS}}))
+    (files / "gold.json").write_text('{"rows": [{"n": "a"}, {"n": "b"}]}')
+    (files / "out.txt").write_text('{"rows": [{"n": "a"}]}')
+    assert main(["score", "s.json", "gold.json", "out.txt"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 of 1 arrays are not right rows 1 rows paired, 1 missing, 0 extra precision 1 recall 0.5 f1 0.667" in shown
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,15 @@ def test_a_schema_with_compositions_compiles_once_annotated(dialect):
     semantics = "struct-extract-eval" if dialect == "x-eval" else "extract-bench"
     assert compile_schema(done, semantics=semantics).score({"sum": 1}, {"sum": 1}).measures["f1"] == 1.0
     assert annotate_schema(done, dialect=dialect) == done
+
+
+@pytest.mark.parametrize("dialect", ["x-eval", "evaluation_config"])
+def test_what_the_other_dialect_annotates_stays_as_it_is(dialect):
+    properties = {
+        "a": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "b": {"type": "string", "x-eval-compare": "exact"},
+        "c": {"type": "string", "evaluation_config": "skip"},
+        "d": {"type": "string", "x-eval-skip": True},
+    }
+    schema = {"type": "object", "properties": properties}
+    assert annotate_schema(schema, dialect=dialect) == schema

@@ -180,15 +180,17 @@ class Builder:
         """Compile a node that is not skipped."""
         checks = self.checks(said)
         whole = said is not None and said.metrics is not None
-        if whole and not checks and said is not None and said.metrics:
-            return Skip(pattern=pattern, field=not inside, never=True)  # all of them were reported
+        if whole and not checks and said is not None:
+            asks_for_none = node.types == ("array",) and said.align is None  # by `metrics: []`
+            if said.metrics or asks_for_none:  # or all of its metrics were reported
+                return Skip(pattern=pattern, field=not inside, never=True)
         aligned = self.published or any(check.metric.aligns for check in checks)
         if node.types == ("array",) or (aligned and checks and any(check.metric.aligns for check in checks)):
             plan = array_plan(self, node, said, checks, pattern, inside=inside)
             if plan is not None:
                 return plan
         if node.types == ("object",) and self._is_object(node):
-            if not checks or self.published:
+            if not checks or (self.published and not node.via_union):
                 return self._object(node, checks, pattern, inside=inside)
             below = self._object(node, (), pattern, inside=inside)
             return self.leaf(node, checks, pattern, inside=inside, structure=below)

@@ -36,7 +36,7 @@ class SchemaNode:
     values: what `const` or `enum` allow.
     dangling: a `$ref` here that leads nowhere; nothing is known below.
     said: False where the schema is just true or false.
-    bare_union: a choice (null counts) without scoring configuration of its own, only its branches may have some.
+    bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
     """
 
     pointer: str
@@ -119,7 +119,7 @@ class Schema:
         layers = expanded.layers
         node = self._without_branches(key, layers, expanded.dangling)
         branches, null_branch = self._branches(layers)
-        bare = node.annotation is None or node.annotation.metrics is None
+        bare = node.annotation is None or not node.annotation.metrics
         if not branches:
             union = null_branch or node.via_union
             return replace(node, nullable=node.nullable or null_branch, via_union=union, bare_union=union and bare)
@@ -139,7 +139,7 @@ class Schema:
             pointer=key[0].pointer,
             types=types,
             nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
-            via_union=null,
+            via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
             properties=_properties(layers),
             patterns=_patterns(layers),
             additional=_additional(layers),

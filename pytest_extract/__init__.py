@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AlignerSpec,
         BatchMetric,
         Extensions,
+        JudgeSpec,
         PostSpec,
     )
     from pytest_extract.core.gates import GateConfig
@@ -72,6 +73,7 @@ _HOMES = {
     "GateResult": _RESULTS,
     "Gates": _RESULTS,
     "GoldProblem": "pytest_extract.schema_tools.golds",
+    "JudgeSpec": _EXTENSIONS,
     "LitellmExtractor": "pytest_extract.extractors.litellm",
     "MISSING": "pytest_extract.core.values",
     "MetricSpec": _METRICS,
@@ -117,6 +119,7 @@ __all__ = [
     "GateResult",
     "Gates",
     "GoldProblem",
+    "JudgeSpec",
     "LitellmExtractor",
     "MetricSpec",
     "Param",

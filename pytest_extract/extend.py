@@ -1,4 +1,4 @@
-"""Decorators that make a plain function a metric, transform, aligner or post-processor that schemas can name.
+"""Decorators that make a plain function a metric, transform, aligner, post-processor or judge that schemas can name.
 
 A decorated function stays what it is; it only carries a mark. pytest finds the marked functions of a `conftest.py` as
 it finds fixtures, and everything else is handed over: `score(..., extensions=Extensions.of(initials))`. There is no
@@ -14,7 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from pytest_extract.core.extensions import MARK, AlignerSpec, BatchMetric, Extension, Pairs, PostSpec, Transformed
+from pytest_extract.core.extensions import (
+    MARK,
+    AlignerSpec,
+    BatchMetric,
+    Extension,
+    JudgeSpec,
+    Pairs,
+    PostSpec,
+    Transformed,
+)
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.signature import params_of
@@ -164,6 +173,23 @@ def post_processor(name: str | None = None, *, params: Sequence[Param] | None = 
         return _marked(
             function, PostSpec(name=_name(function, name), process=process, params=known, doc=_doc(function))
         )
+
+    return mark
+
+
+def judge(name: str | None = None) -> Callable[[F], F]:
+    """Make `function(questions) -> answers` the judge of every field that names it (`judge: NAME`).
+
+    Answers are as many, in the same order: `Verdict`, `Alignment`, or None for not decided. In pytest it may be async,
+    and its answers are kept as those of every judge.
+    """
+    _check_brackets("judge", name)
+
+    def mark(function: F) -> F:
+        owner = f"judge {_name(function, name)!r}"
+        if _params(function, ("questions",), owner, None):
+            raise ConfigError(f"{owner}: takes the questions only; what it is to know besides it closes over")
+        return _marked(function, JudgeSpec(name=_name(function, name), judge=function, doc=_doc(function)))
 
     return mark
 

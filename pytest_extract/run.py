@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.complexity import WEIGHTS, case_shape
-from pytest_extract.core.results import Answer, FailureKind, FieldResult, Judge, Question, Status
-from pytest_extract.core.scorer import NO_JUDGE as NOBODY
+from pytest_extract.core.judges import NO_JUDGE as NOBODY
+from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats_repeats import decided
 from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.call import failure_of
@@ -200,8 +200,7 @@ def _raised(
 
 
 def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
-    asking = None if judge is None else _Asking(judge)
-    score = score_extraction(case, extraction, asking)
+    score = score_extraction(case, extraction, judge)
     breaches = breaches_of(Bounds.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
     undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
     usage = extraction.usage
@@ -210,7 +209,7 @@ def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None,
         outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
         score=score.to_dict(),
         output=extraction.output,
-        error=_undecided(undecided, asking) if undecided else None,
+        error=_undecided(undecided) if undecided else None,
         breaches=breaches,
         usage=usage if isinstance(usage, Usage) else None,
         cost_usd=extraction.cost_usd,
@@ -248,36 +247,17 @@ def _all(score: Score) -> Iterable[FieldResult]:
     return {id(result): result for result in (*score.fields, *score.leaves)}.values()
 
 
-class _Asking:
-    """Asks a judge, and keeps why it left questions undecided, if it says so (`judge.why(question)`)."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.reasons: dict[str, str] = {}
-
-    def __call__(self, questions: Sequence[Question]) -> Sequence[Answer]:
-        answers = self._judge(questions)
-        why = getattr(self._judge, "why", None)
-        if callable(why):
-            open_ones = (question for question, answer in zip(questions, answers, strict=False) if answer is None)
-            self.reasons |= {str(question.path): str(why(question)) for question in open_ones}
-        return answers
-
-
-def _undecided(results: Sequence[FieldResult], judge: _Asking | None) -> str:
+def _undecided(results: Sequence[FieldResult]) -> str:
     """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own."""
-    judged: dict[str, list[str]] = {}
-    others: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for result in results:
-        path = str(result.path)
-        told = None if judge is None else judge.reasons.get(path)
-        reason = told or result.reason or "no reason"
-        paths = (judged if told else others).setdefault(NO_JUDGE if reason == NOBODY else reason, [])
-        if path not in paths:
+        reason = result.reason or "no reason"
+        paths = found.setdefault(NO_JUDGE if reason == NOBODY else reason, [])
+        if (path := str(result.path)) not in paths:
             paths.append(path)
-    every = list(dict.fromkeys(path for paths in judged.values() for path in paths))
-    said = [f"the judge decided nothing for {_places(every)}: {'; '.join([*judged][:3])}"] if judged else []
-    return "; ".join([*said, *(f"{_places(paths)}: {reason}" for reason, paths in [*others.items()][:3])])
+    told = [f"{_places(paths)}: {reason}" for reason, paths in [*found.items()][:3]]
+    more = f"; and {len(found) - 3} more reasons" if len(found) > 3 else ""
+    return "; ".join(told) + more
 
 
 def _places(paths: Sequence[str]) -> str:

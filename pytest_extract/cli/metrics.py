@@ -77,6 +77,7 @@ def _tables(own: Extensions) -> Tables:
         "transform": {**TRANSFORMS, **own.transforms},
         "aligner": own.aligners,
         "post-processor": {**POST_PROCESSORS, **own.post_processors},
+        "judge": own.judges,
     }
 
 

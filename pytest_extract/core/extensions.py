@@ -1,4 +1,4 @@
-"""What a project adds by name: metrics, transforms, aligners, batch metrics and post-processors.
+"""What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors and judges.
 
 They are handed over as one argument; there is no registry to fill or to reset.
 """
@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Final, Protocol, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
-from pytest_extract.core.results import FieldResult
+from pytest_extract.core.results import FieldResult, Judge
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 
@@ -81,13 +81,28 @@ class PostSpec:
     doc: str = ""
 
 
-Extension: TypeAlias = MetricSpec | TransformSpec | AlignerSpec | BatchMetric | PostSpec
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpec:
+    """A judge that fields may name (`judge: NAME` among the parameters of a semantic metric)."""
+
+    name: str
+    judge: Judge
+    doc: str = ""
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """None: what a judge is to know it closes over."""
+        return ()
+
+
+Extension: TypeAlias = MetricSpec | TransformSpec | AlignerSpec | BatchMetric | PostSpec | JudgeSpec
 _TABLES: Final[Mapping[type, str]] = {
     MetricSpec: "metrics",
     TransformSpec: "transforms",
     AlignerSpec: "aligners",
     BatchMetric: "batches",
     PostSpec: "post_processors",
+    JudgeSpec: "judges",
 }
 
 
@@ -100,6 +115,7 @@ class Extensions:
     aligners: Mapping[str, AlignerSpec] = field(default_factory=dict)
     batches: Mapping[str, BatchMetric] = field(default_factory=dict)
     post_processors: Mapping[str, PostSpec] = field(default_factory=dict)
+    judges: Mapping[str, JudgeSpec] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *items: object) -> Extensions:
@@ -135,6 +151,7 @@ class Extensions:
             aligners={**below.aligners, **self.aligners},
             batches={**{k: v for k, v in below.batches.items() if k not in mine}, **self.batches},
             post_processors={**below.post_processors, **self.post_processors},
+            judges={**below.judges, **self.judges},
         )
 
     def names(self) -> Iterator[tuple[str, str]]:

@@ -89,6 +89,7 @@ def compile_plan(
         semantics=chosen,
         patterns=dict(builder.patterns),
         judged=builder.judged,
+        judges=binder.judges,
         posts=posts,
         fits=Fit(schema),
     )

@@ -105,8 +105,13 @@ def _align(builder: Builder, said: Annotation | None, items: Plan, judging: Chec
     if mode != "judge":
         return Align(mode=mode)
     builder.judged = True
-    instructions = judging.metric.instructions if judging is not None else ""
-    return Align(mode="judge", instructions=instructions, metrics=dict(_metrics_of(items)))
+    metric = None if judging is None else judging.metric
+    return Align(
+        mode="judge",
+        instructions="" if metric is None else metric.instructions,
+        judge="" if metric is None else metric.judge,
+        metrics=dict(_metrics_of(items)),
+    )
 
 
 def _is_container(plan: Plan) -> bool:

@@ -12,6 +12,7 @@ from pytest_extract.core.metrics import METRICS, PRESETS, plain
 from pytest_extract.core.metrics.base import BoundMetric, Broken, MetricSpec, Param, check_params, with_defaults
 from pytest_extract.core.metrics.kernels import text_against, text_matrix
 from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
+from pytest_extract.core.results import Judge
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.transforms import TRANSFORMS
@@ -35,6 +36,7 @@ class Binder:
         self._metrics: Mapping[str, MetricSpec] = {**METRICS, **extensions.metrics}
         self._defaults: dict[str, Check] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
+        self._judges: dict[str, Judge] = {}
 
     def default(self, json_type: str) -> Check | None:
         """Return the semantics' check for a leaf of this type that has none of its own."""
@@ -51,6 +53,11 @@ class Binder:
     def asks(self) -> bool:
         """Whether a judge may be asked."""
         return self._judge_mode == "llm"
+
+    @property
+    def judges(self) -> Mapping[str, Judge]:
+        """The project's judges that the configurations bound so far name."""
+        return dict(self._judges)
 
     def array_default(self) -> Check:
         """Return the check of an array under extract-bench that names none."""
@@ -91,7 +98,17 @@ class Binder:
         if problems:
             return None
         bound = spec.make(with_defaults(params, spec.params), self._semantics.name)
+        if bound.judge and not self._knows(bound.judge, use, report):
+            return None
         return self._check(replace(bound, params=dict(params)), custom=name in self._extensions.metrics)
+
+    def _knows(self, judge: str, use: NamedUse, report: Report) -> bool:
+        spec = self._extensions.judges.get(judge)
+        if spec is None:
+            report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
+        elif self.asks:
+            self._judges[judge] = spec.judge
+        return spec is not None
 
     def _batch(self, use: NamedUse, report: Report) -> Check | None:
         spec = self._extensions.batches[use.name]

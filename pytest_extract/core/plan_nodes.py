@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.results import Judge
 from pytest_extract.core.schema import SchemaNode
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import FieldPath, Json, Step
@@ -177,6 +178,7 @@ class Align:
     key_cutoff: float | None = None
     custom: Callable[[list[Json], list[Json]], Any] | None = None
     instructions: str = ""
+    judge: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -252,12 +254,14 @@ class Program:
     """A compiled schema: its root, its semantics, and what every scoring with it needs.
 
     patterns: the places that were compiled ahead of any document, in the schema's order.
-    judged: whether a judge may be needed. `posts`: post-processors with their parameters bound.
+    judged: whether a judge may be needed. `judges`: the project's own that fields name, by name.
+    posts: post-processors with their parameters bound.
     """
 
     root: Plan
     semantics: Semantics
     patterns: Mapping[str, Plan]
     judged: bool
+    judges: Mapping[str, Judge] = field(default_factory=dict)
     posts: tuple[Callable[..., Any], ...] = ()
     fits: Callable[[SchemaNode, Json], bool]

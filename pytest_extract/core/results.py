@@ -112,6 +112,7 @@ class Question:
 
     `kind` is "equal" (are these two values the same?) or "align" (which rows of these two lists belong together?).
     `metrics` describes, for "align", the metric of each field of an item: pattern -> metric name.
+    `judge` is the name of the field's own judge, empty for the one that answers everything else.
     """
 
     kind: Literal["equal", "align"]
@@ -120,11 +121,13 @@ class Question:
     extracted: Json
     instructions: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
+    judge: str = ""
 
     @property
     def key(self) -> str:
         """Content digest (SHA-256, hex): equal pairs share it wherever they stand, so they never get two verdicts."""
         content = [self.kind, self.gold, self.extracted, self.instructions, dict(self.metrics)]
+        content += [self.judge] if self.judge else []
         return hashlib.sha256(canonical_json(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 

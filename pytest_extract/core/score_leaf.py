@@ -184,7 +184,12 @@ def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Ou
     if metric.compare(gold, extracted) == 1.0:
         return _Outcome(1.0)
     question = Question(
-        kind="equal", path=FieldPath(path), gold=gold, extracted=extracted, instructions=metric.instructions
+        kind="equal",
+        path=FieldPath(path),
+        gold=gold,
+        extracted=extracted,
+        instructions=metric.instructions,
+        judge=metric.judge,
     )
     try:
         key = question.key

@@ -137,6 +137,7 @@ def _by_judge(run: Run, array: Array, gold: list[Json], extracted: list[Json], p
         extracted=extracted,
         instructions=array.align.instructions,
         metrics=array.align.metrics,
+        judge=array.align.judge,
     )
     try:
         key = question.key

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import normal_pattern
 from pytest_extract.core.plan import compile_plan
 from pytest_extract.core.plan_bind import JudgeMode
 from pytest_extract.core.plan_nodes import Program
-from pytest_extract.core.results import (
-    Alignment,
-    Answer,
-    Failure,
-    FailureKind,
-    FieldResult,
-    Judge,
-    Question,
-    Status,
-    Verdict,
-)
+from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status
 from pytest_extract.core.score import Scored, score_values
 from pytest_extract.core.score_result import Score
-from pytest_extract.core.score_run import NO_ANSWER, Known, NoAnswer, Rules
+from pytest_extract.core.score_run import Known, NoAnswer, Rules
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 
@@ -35,9 +25,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
-NO_JUDGE: Final = (
-    "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"
-)
 UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
 _ABSENT_RULES: Final = ("must", "either")
 
@@ -49,6 +36,11 @@ class Scorer:
         self.program = program
         self.semantics: str = program.semantics.name
         self._document = document
+
+    @property
+    def judges(self) -> Mapping[str, Judge]:
+        """The project's judges that fields name, by name: those of the extensions that this was compiled with."""
+        return self.program.judges
 
     @property
     def needs_judge(self) -> bool:
@@ -70,7 +62,8 @@ class Scorer:
     ) -> Score:
         """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
 
-        `judge` is asked in rounds, each open question once; `answers` (by `Question.key`) are known beforehand.
+        `judge` is asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
+        (by `Question.key`) are known beforehand.
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
         """
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
@@ -79,6 +72,7 @@ class Scorer:
         rules = _rules(accept, absent)
         known: dict[str, Answer | NoAnswer] = dict(answers or {})
         asked = 0
+        judge = judges_of(judge, self.program.judges)
         scored = self._walk(gold, extracted, known, rules, NO_JUDGE if judge is None else UNDECIDED)
         for _ in range(MOST_ROUNDS if judge is not None else 0):
             if judge is None or not scored.questions:
@@ -164,40 +158,6 @@ def compile_schema(
         post=post_process,
     )
     return Scorer(program, DocumentMeasures(Validator(schema)))
-
-
-def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
-    """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing.
-
-    A judge may say why it left a question open: `judge.why(question)`.
-    """
-    asked = tuple(questions.values())
-    try:
-        answers = list(judge(asked))
-    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
-        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
-    if len(answers) != len(asked):
-        return dict.fromkeys(questions, NoAnswer(f"the judge gave {len(answers)} answers to {len(asked)} questions"))
-    why = getattr(judge, "why", None)
-    return {
-        key: answer if _usable(question, answer) else _unanswered(question, answer, why)
-        for (key, question), answer in zip(questions.items(), answers, strict=True)
-    }
-
-
-def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
-    if answer is not None:
-        return NoAnswer(f"the judge gave no usable answer: {answer!r:.80}")
-    reason = why(question) if callable(why) else None
-    return NoAnswer(str(reason) if reason else NO_ANSWER)
-
-
-def _usable(question: Question, answer: object) -> bool:
-    if question.kind == "align":
-        return isinstance(answer, Alignment)
-    if not isinstance(answer, Verdict) or isinstance(answer.score, bool) or not isinstance(answer.score, int | float):
-        return False
-    return not math.isnan(answer.score) and 0.0 <= answer.score <= 1.0
 
 
 def _gates(gates: GateConfig | Mapping[str, Json] | None) -> GateConfig:

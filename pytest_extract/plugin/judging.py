@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_extract.core.judges import Panel
+from pytest_extract.core.results import Judge
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.plugin.options import Settings
@@ -20,13 +23,21 @@ VERDICTS = "verdicts.yaml"
 
 
 class Judges:
-    """One desk for the session, and one for each judge that a project's fixtures give."""
+    """One desk for the session, and one for each judge that a project's fixtures and extensions give."""
 
     def __init__(self, config: pytest.Config, settings: Settings, loop: BackgroundLoop) -> None:
         self._settings = settings
         self._loop = loop
         self._folder = answers_folder(config, settings)
         self._desks: dict[int, tuple[object, JudgeDesk]] = {}
+
+    def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
+        """Return who answers a case's questions: the desks of the judges that its schema names, `desk_for` the rest."""
+        default = self.desk_for(user)
+        if not named:
+            return default
+        desks = {name: desk for name, judge in named.items() if (desk := self.desk_for(judge)) is not None}
+        return Panel(default=default, named=desks)
 
     def desk_for(self, user: object) -> JudgeDesk | None:
         """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.

@@ -241,7 +241,7 @@ class Run:
         """Return the project's `extract_judge` fixture, or the judge that the options name."""
         if not item.case.scorer.needs_judge:
             return None
-        return self._judges.desk_for(item.fixture(JUDGE))
+        return self._judges.judge_for(item.fixture(JUDGE), item.case.scorer.judges)
 
     def judge_ahead(self, item: ExtractItem) -> Judge | None:
         """Return the judge of an item whose turn has not come, where it can be known."""
@@ -250,7 +250,7 @@ class Run:
         from pytest_extract.plugin.upcoming import made
 
         known, user = made(item, JUDGE)
-        return self._judges.desk_for(user) if known else None
+        return self._judges.judge_for(user, item.case.scorer.judges) if known else None
 
     # showing
 

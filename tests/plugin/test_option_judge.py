@@ -123,7 +123,7 @@ def test_a_judge_that_is_down_breaks_the_case(pytester: pytest.Pytester, judged:
     judged(OTHER)
     result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-results=r.jsonl")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["  the judge decided nothing for a, b: *", "1 case: 1 broken"])
+    result.stdout.fnmatch_lines(["  a, b: the judge could not be asked: *", "1 case: 1 broken"])
     line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))
     assert line["outcome"] == "broken"
 
@@ -136,3 +136,48 @@ def test_people_s_verdicts_win(pytester: pytest.Pytester, judged: Write, llm_ser
     judged(OTHER)
     pytester.runpytest(f"--extract-judge-model={MODEL}").assert_outcomes(passed=1)
     assert llm_server.bodies == []
+
+
+NAMED = """
+import pytest
+from pytest_extract import Verdict, extend
+
+@extend.judge()
+{kind} clinical(questions):
+    print("clinical was asked", [str(q.path) for q in questions])
+    return [Verdict(1.0, "the same drug") for _ in questions]
+
+@pytest.fixture(scope="session")
+def extract_judge():
+    return lambda questions: [Verdict(0.0, "not for me") for _ in questions]
+"""
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_field_names_a_judge_of_the_project(pytester: pytest.Pytester, write_case: Write, kind: str) -> None:
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + NAMED.format(kind=kind))
+    own = {"evaluation_config": {"metric_id": "string_semantic", "params": {"judge": "clinical"}}}
+    schema = {"type": "object", "properties": {"a": own, "b": {"evaluation_config": "string_semantic"}}}
+    write_case("acme", OTHER, schema=schema, gold=GOLD, thresholds={"pass_rate": 0.5})
+    result = pytester.runpytest("-s", "--extract-results=r.jsonl")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*clinical was asked ['a']"])
+    line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    reasons = {field["path"]: field["reason"] for field in line["attempts"][0]["score"]["fields"]}
+    assert reasons == {"a": "the same drug", "b": "not for me"}
+    again = pytester.runpytest("-s")
+    again.assert_outcomes(passed=1)
+    again.stdout.no_fnmatch_line("*was asked*")
+
+
+def test_a_judge_that_nobody_brings_along_is_a_mistake_in_the_schema(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + NAMED.format(kind="def"))
+    field = {"evaluation_config": {"metric_id": "string_semantic", "params": {"judge": "clinic"}}}
+    write_case("acme", OTHER, schema={"type": "object", "properties": {"a": field}}, gold=GOLD)
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no judge 'clinic'; did you mean 'clinical'?*"])

@@ -61,6 +61,7 @@ class BoundMetric:
     judged: bool = False
     aligns: bool = False
     instructions: str = ""
+    judge: str = ""
     explain: Callable[[Json, Json], str] | None = None
     matrix: Matrix | None = None
     key: Callable[[Json], Hashable] | None = None

@@ -59,6 +59,7 @@ def _make(
             judged=True,
             aligns=aligns,
             instructions=_instructions(params),
+            judge=params["judge"] or "",
             key=key,
             triangle=True,
         )
@@ -81,6 +82,9 @@ _FIXTURE = "set it in an `extract_judge` fixture and leave it out here"
 _ADDITIONAL = Param(
     name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
 )
+_JUDGE = Param(
+    name="judge", check=check.text, doc="name of a judge of the project's own (`extend.judge`) that decides this field"
+)
 
 
 def _pass_threshold(default: float) -> Param:
@@ -92,6 +96,7 @@ def _pass_threshold(default: float) -> Param:
 _EXTRACT_BENCH = (
     _pass_threshold(0.7),
     _ADDITIONAL,
+    _JUDGE,
     Param(
         name="prompt_template",
         check=_check_template,
@@ -133,7 +138,7 @@ SPECS = (
         make=_make("semantic", typed=True),
         doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Texts equal after NFC, "
         "casefold and white space folding, and other values that are the same, score 1 without asking.",
-        params=(_pass_threshold(1.0), _ADDITIONAL),
+        params=(_pass_threshold(1.0), _ADDITIONAL, _JUDGE),
         examples=(_SAME[0], _SAME[2], Example(1, "1", 0.0)),
     ),
     MetricSpec(

@@ -1,0 +1,84 @@
+"""Asking: every question goes to the judge that its field names, all others to one; what comes back is checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_extract.core.results import Alignment, Answer, Judge, Question, Verdict
+from pytest_extract.core.score_run import NO_ANSWER, NoAnswer
+
+NO_JUDGE: Final = (
+    "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Several judges as one: `named` answer the questions that name them (`Question.judge`), `default` all others."""
+
+    default: Judge | None = None
+    named: Mapping[str, Judge] = field(default_factory=dict)
+
+    def __call__(self, questions: Sequence[Question]) -> list[Answer]:
+        """Answer all questions; None where nobody could."""
+        found = ask(self, {str(index): question for index, question in enumerate(questions)})
+        return [None if isinstance(answer, NoAnswer) else answer for answer in found.values()]
+
+    def of(self, question: Question) -> Judge | None:
+        """Return who answers a question."""
+        return self.named.get(question.judge, self.default)
+
+
+def judges_of(given: Judge | None, named: Mapping[str, Judge]) -> Judge | None:
+    """Return the judge to ask: `given` as it is where it is complete, else with those that fields name."""
+    if not named or isinstance(given, Panel):
+        return given
+    return Panel(default=given, named=named)
+
+
+def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
+    """Ask a judge; whatever it gives that is no answer counts as none, and so does its failing.
+
+    A judge may say why it left a question open: `judge.why(question)`. Of several judges each is called once, so that
+    one that fails takes no answers of the others with it.
+    """
+    if not isinstance(judge, Panel):
+        return _ask(judge, questions)
+    found: dict[str, Answer | NoAnswer] = dict.fromkeys(questions, NoAnswer(NO_JUDGE))
+    asked = {id(one): one for one in map(judge.of, questions.values()) if one is not None}
+    for one in asked.values():
+        found |= _ask(one, {key: question for key, question in questions.items() if judge.of(question) is one})
+    return found
+
+
+def _ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
+    asked = tuple(questions.values())
+    try:
+        answers = list(judge(asked))
+    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
+        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
+    if len(answers) != len(asked):
+        return dict.fromkeys(questions, NoAnswer(f"the judge gave {len(answers)} answers to {len(asked)} questions"))
+    why = getattr(judge, "why", None)
+    return {
+        key: answer if _usable(question, answer) else _unanswered(question, answer, why)
+        for (key, question), answer in zip(questions.items(), answers, strict=True)
+    }
+
+
+def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
+    if answer is not None:
+        return NoAnswer(f"the judge gave no usable answer: {answer!r:.80}")
+    reason = why(question) if callable(why) else None
+    return NoAnswer(str(reason) if reason else NO_ANSWER)
+
+
+def _usable(question: Question, answer: object) -> bool:
+    if question.kind == "align":
+        return isinstance(answer, Alignment)
+    if not isinstance(answer, Verdict) or isinstance(answer.score, bool) or not isinstance(answer.score, int | float):
+        return False
+    return not math.isnan(answer.score) and 0.0 <= answer.score <= 1.0

@@ -144,7 +144,7 @@ from pytest_extract import Verdict, extend
 
 @extend.judge()
 {kind} clinical(questions):
-    print("clinical was asked", [str(q.path) for q in questions])
+    print("clinical was asked about", *(q.path for q in questions))
     return [Verdict(1.0, "the same drug") for _ in questions]
 
 @pytest.fixture(scope="session")
@@ -162,7 +162,7 @@ def test_a_field_names_a_judge_of_the_project(pytester: pytest.Pytester, write_c
     write_case("acme", OTHER, schema=schema, gold=GOLD, thresholds={"pass_rate": 0.5})
     result = pytester.runpytest("-s", "--extract-results=r.jsonl")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*clinical was asked ['a']"])
+    result.stdout.fnmatch_lines(["*clinical was asked about a"])
     line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()[-1])
     reasons = {field["path"]: field["reason"] for field in line["attempts"][0]["score"]["fields"]}
     assert reasons == {"a": "the same drug", "b": "not for me"}

@@ -6,11 +6,16 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 _MOST: Final = 1_000_000
 _POWER: Final = statistics.NormalDist().inv_cdf(0.8)
 _RULE_OF_THREE: Final = 2.0  # 95 % quantile of a Poisson count of mean 1, less its mean
+
+
+Answer: TypeAlias = Literal["worse", "not worse"]
+_Decides: TypeAlias = Callable[[int, float], bool]
+"""(cases, spread) -> whether so many cases, with changes of that variance, would decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +35,14 @@ class Sample:
 class Needs:
     """More cases, or more runs of each case, that would probably decide, taking what was seen for the truth.
 
-    towards: the answer that they would give. None where no number would do (up to a million). Calls count both sides,
-    old and new; a cost is None when the price of a call is unknown. `guess`: repeats were never measured, so all
-    variation is taken for noise, and the number of repeats is the least that could do.
+    towards: the answer that they would most likely give: whichever takes fewer cases. A drop that is smaller than the
+    margin but real shows as "worse" in the end, and not seldom before it is shown to be small.
+    None where no number would do (up to a million). Calls count both sides, old and new; a cost is None when the price
+    of a call is unknown. `guess`: repeats were never measured, so all variation is taken for noise, and the number of
+    repeats is the least that could do.
     """
 
-    towards: Literal["worse", "not worse"]
+    towards: Answer
     cases: int | None
     repeats: int | None
     cases_calls: int | None
@@ -65,17 +72,23 @@ def needs(
     drop = -math.fsum(sample.changes) / have
     spread = statistics.pvariance(sample.changes)
     worst = max([unseen_loss, *map(abs, sample.changes)])
-    decides = _worse(drop, alpha) if drop >= margin else _not_worse(drop, margin, confidence, worst)
     noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
     real = max(0.0, spread - noise / sample.repeats)
-    total = _least(lambda count: decides(count, spread), have)
+    ways: dict[Answer, _Decides] = {}
+    if drop > 0:
+        ways["worse"] = _worse(drop, alpha)
+    if drop < margin:
+        ways["not worse"] = _not_worse(drop, margin, confidence, worst)
+    totals = {answer: _fewest(decides, spread, have) for answer, decides in ways.items()}
+    towards = min(totals, key=lambda answer: _count(totals[answer]))
+    decides, total = ways[towards], totals[towards]
     runs = _least(lambda count: decides(have, real + noise / count), sample.repeats)
     more = None if total is None else total - have
     extra = None if runs is None else runs - sample.repeats
     more_calls = None if more is None else 2 * more * sample.repeats
     extra_calls = None if extra is None else 2 * extra * have
     return Needs(
-        towards="worse" if drop >= margin else "not worse",
+        towards=towards,
         cases=more,
         repeats=extra,
         cases_calls=more_calls,
@@ -86,18 +99,26 @@ def needs(
     )
 
 
+def _fewest(decides: _Decides, spread: float, have: int) -> int | None:
+    return _least(lambda cases: decides(cases, spread), have)
+
+
+def _count(total: int | None) -> float:
+    return math.inf if total is None else total
+
+
 def _cost(calls: int | None, price: float | None) -> float | None:
     return None if calls is None or price is None else calls * price
 
 
-def _worse(drop: float, alpha: float) -> Callable[[int, float], bool]:
+def _worse(drop: float, alpha: float) -> _Decides:
     """Whether the sign-flip test would say "worse" with probability 0.8."""
     reach = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER
     fewest = math.ceil(-math.log2(alpha))  # fewer cases cannot be significant whatever they show
     return lambda cases, spread: cases >= fewest and drop >= reach * math.sqrt(spread / cases)
 
 
-def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> Callable[[int, float], bool]:
+def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> _Decides:
     """Whether the upper bound of the drop (`stats_interval.bounds`) would fall below the margin."""
     reach = statistics.NormalDist().inv_cdf(confidence)
 

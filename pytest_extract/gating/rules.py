@@ -30,7 +30,7 @@ class Rules:
     margin: float = 0.05
     measure: str | None = None
     unseen_loss: float = 0.5
-    overall_share: float = 0.5
+    overall_share: float = 0.7
     reserve: float = 0.2
     max_lost: float = 0.1
     max_broken: int | None = None

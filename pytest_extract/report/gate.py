@@ -38,14 +38,15 @@ def _arm_lines(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> l
     lines = [line(Span(f"{name}{plural(len(arm.compared), 'case')}, {pairs} compared", "head"), f" ({told})")]
     for effect in verdict.effects:
         if effect.arm == arm.label:
-            lines += _effect_lines(effect, verdict)
+            lines += effect_lines(effect, verdict)
     lines += _pattern_table(arm, verdict, width, most)
     for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED):
         lines += _field_lines([change for change in arm.fields if change.kind is kind], width, most)
     return lines + _case_lines(arm, most)
 
 
-def _effect_lines(effect: Effect, verdict: Verdict) -> list[Line]:
+def effect_lines(effect: Effect, verdict: Verdict) -> list[Line]:
+    """Tell how much an arm changed, how sure that is, and what would decide where nothing does."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
         low, high = 100 * effect.bounds.low, 100 * effect.bounds.high
@@ -57,7 +58,7 @@ def _effect_lines(effect: Effect, verdict: Verdict) -> list[Line]:
 
 
 def needs_text(needs: Needs) -> str:
-    """Say what would decide: `would decide ("not worse"), if this is the truth: 23 more cases (46 calls, $0.12)`."""
+    """Say what would decide: `would decide (likely "not worse"), ...: about 23 more cases (46 calls, $0.12)`."""
     ways = []
     if needs.cases is not None:
         ways.append(f"{plural(needs.cases, 'more case')} ({_price(needs.cases_calls, needs.cases_cost_usd)})")
@@ -66,8 +67,8 @@ def needs_text(needs: Needs) -> str:
         calls = _price(needs.repeats_calls, needs.repeats_cost_usd)
         ways.append(f"{least}{plural(needs.repeats, 'more repeat')} of each case ({calls})")
     if not ways:
-        return f'no number of cases or repeats would show "{needs.towards}", if what is seen is the truth'
-    return f'would show "{needs.towards}", if what is seen is the truth: about {", or ".join(ways)}'
+        return "no number of cases or repeats would decide, if what is seen is the truth"
+    return f'would decide (likely "{needs.towards}"), if what is seen is the truth: about {", or ".join(ways)}'
 
 
 def _price(calls: int | None, cost: float | None) -> str:
@@ -94,10 +95,11 @@ def _pattern_span(row: PatternRow, adjusted: float | None, wide: int) -> Span:
     if not row.fields:
         return Span(name, "dim")
     text = f"{name} {row.fields:>7,} {percent(row.before):>8} {percent(row.after):>8} {row.fixed:>6,} {row.broken:>7,}"
-    return Span(f"{text} {'' if adjusted is None else _p_text(adjusted):>9}", _KIND_STYLE.get(row.kind, "plain"))
+    return Span(f"{text} {'' if adjusted is None else p_text(adjusted):>9}", _KIND_STYLE.get(row.kind, "plain"))
 
 
-def _p_text(value: float) -> str:
+def p_text(value: float) -> str:
+    """Write a probability."""
     return f"{value:.2g}" if value >= 0.0001 else "<0.0001"
 
 

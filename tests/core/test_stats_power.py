@@ -53,8 +53,15 @@ def test_a_drop_beyond_the_margin_asks_for_what_shows_it():
     assert asked.cases > 0
 
 
-def test_a_drop_just_below_the_margin_cannot_be_shown_to_be_less():
-    assert ask([-0.05 + 1e-12] * 8).cases is None
+@pytest.mark.parametrize("drop", [0.035, 0.05 - 1e-12], ids=["small", "just below the margin"])
+def test_a_real_drop_below_the_margin_shows_as_worse_before_it_shows_to_be_small(drop):
+    asked = ask([0.1 - drop, -0.1 - drop] * 8)
+    assert asked.towards == "worse"
+    assert asked.cases > 0
+
+
+def test_where_the_bound_is_nearer_than_the_drop_it_is_what_decides():
+    assert ask([0.02, -0.03] * 8).towards == "not worse"
 
 
 def test_an_unpriced_model_costs_unknown_not_nothing():

@@ -15,6 +15,7 @@ import pytest
 from pytest_extract.gating.compare import compare
 from pytest_extract.gating.family import run_tests
 from pytest_extract.gating.rules import Rules
+from pytest_extract.gating.snapshot import CaseKey
 from pytest_extract.gating.verdict import Answer, decide
 from tests.gating.simulate import steady, suite
 
@@ -50,6 +51,10 @@ NO_CHANGE = {
     "few errors": (200, {"cases": 50, "fields": 20, "chances": (steady(0.95),) * 2}),
     "coin toss": (200, {"cases": 25, "fields": 6, "chances": (steady(0.5),) * 2}),
     "one field": (200, {"cases": 60, "fields": 1, "chances": (steady(0.5),) * 2}),
+    "fields that stand and fall together": (
+        500,
+        {"cases": 30, "fields": 8, "chances": (steady(0.9),) * 2, "tied": 0.3},
+    ),
     "repeats": (200, {"cases": 20, "fields": 6, "chances": (steady(0.8),) * 2, "runs": 3}),
 }
 
@@ -80,6 +85,7 @@ DROP = {
         "chances": (steady(1.0), lambda _source, index: 0.0 if index < 2 else 1.0),
     },
     "with answers that fail as a whole": {"chances": (steady(0.95), steady(0.85)), "whole": (0.02, 0.02)},
+    "in fields that stand and fall together": {"chances": (steady(0.95), steady(0.85)), "tied": 0.3},
 }
 
 
@@ -116,3 +122,34 @@ def test_a_drop_of_the_margin_by_lost_answers_needs_the_strictest_setting():
         before, after = suite(source, cases=30, fields=5, chances=(steady(1.0),) * 2, whole=(0.0, 0.05))
         calm += decide(compare(before, after), strict).answer is Answer.NOT_WORSE
     assert calm <= allowance(300)
+
+
+def more_like_them(states, keys):
+    drawn = {f"drawn::{number}": key for number, key in enumerate(keys)}
+    return states | {CaseKey(name, ""): states[key] for name, key in drawn.items()}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"cases": 20, "chances": (steady(0.98),) * 2},
+        {"cases": 12, "chances": (steady(0.9), steady(0.8))},
+    ],
+    ids=["no change", "ten points"],
+)
+def test_following_the_advice_on_more_cases_mostly_decides(shape):
+    """The advice takes what was seen for the truth; so the further cases are drawn from those that were seen."""
+    source = random.Random(9)
+    asked = undecided = 0
+    for _ in range(40):
+        before, after = suite(source, fields=5, **shape)
+        verdict = decide(compare(before, after), RULES)
+        more = verdict.effects[0].needs and verdict.effects[0].needs.cases
+        if verdict.answer is not Answer.CANNOT_TELL or more is None or more > 200:
+            continue
+        keys = source.choices(sorted(before), k=more)
+        larger = compare(more_like_them(before, keys), more_like_them(after, keys))
+        asked += 1
+        undecided += decide(larger, RULES).answer is Answer.CANNOT_TELL
+    assert asked >= 20
+    assert undecided <= 0.3 * asked

@@ -54,7 +54,7 @@ def test_what_cannot_be_told_says_what_would_decide():
     text = "\n".join(told(suite(3, GOOD), suite(3, GOOD)))
     assert "regression gate: cannot tell" in text
     assert "3 cases cannot exclude a drop of 25.0 points (asked: less than 5.0 points)" in text
-    assert 'would show "not worse", if what is seen is the truth: about' in text
+    assert 'would decide (likely "not worse"), if what is seen is the truth: about' in text
     assert "calls, $0." in text
 
 

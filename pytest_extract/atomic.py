@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,9 +41,8 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
     scratch: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-        scratch = Path(name)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+        scratch = path.parent / f".{secrets.token_hex(8)}.tmp"  # tempfile's own would be closed to everybody else
+        with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             file.write(text)
         yield scratch
     except OSError as error:

@@ -112,7 +112,7 @@ class SessionHooks:
     def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
         self.config = config
         self.key = key
-        self.mistaken_files = 0
+        self.mistakes: list[str] = []
         self.run_uid: str | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -132,7 +132,8 @@ class SessionHooks:
             share_purse(self.config, node)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
-        self.mistaken_files += report.failed and is_case(report.nodeid)
+        if report.failed and is_case(report.nodeid):
+            self.mistakes.append(report.longreprtext)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if self.config.stash[self.key].changed is not None and session.items:
@@ -143,7 +144,7 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Run the good cases although others have mistakes; a broken Python file still stops the run."""
-        if self.mistaken_files and self.mistaken_files == session.testsfailed and not session.shouldfail:
+        if self.mistakes and len(self.mistakes) == session.testsfailed and not session.shouldfail:
             session.config.option.continue_on_collection_errors = True
 
     @pytest.hookimpl(tryfirst=True)
@@ -166,7 +167,7 @@ class SessionHooks:
         if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.gather" in sys.modules:
             from pytest_extract.plugin.finish import finish
 
-            finish(session, self.run_uid)
+            finish(session, self.run_uid, self.mistakes)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.gather" in sys.modules:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pytest_extract.atomic import write_atomic
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.report.lines import Line, Span, line
+from pytest_extract.report.run_report import RunReport
 
 
 def check_folders(settings: Settings) -> None:
@@ -26,11 +26,11 @@ def check_folders(settings: Settings) -> None:
             raise pytest.UsageError(f"no folder for the report {path}: {error.strerror}") from error
 
 
-def write_reports(settings: Settings, results: Sequence[CaseResult], conclusions: Sequence[Line]) -> list[Line]:
+def write_reports(settings: Settings, run: RunReport) -> list[Line]:
     """Write the reports that are asked for; return a line that names them, and one for each that failed."""
     lines: list[Line] = []
     written: list[str] = []
-    for path, text in _texts(settings, results, conclusions):
+    for path, text in _texts(settings, run):
         try:
             write_atomic(path, text)
             written.append(str(path))
@@ -39,18 +39,16 @@ def write_reports(settings: Settings, results: Sequence[CaseResult], conclusions
     return [line("reports: ", ", ".join(written)), *lines] if written else lines
 
 
-def _texts(
-    settings: Settings, results: Sequence[CaseResult], conclusions: Sequence[Line]
-) -> Iterator[tuple[Path, str]]:
+def _texts(settings: Settings, run: RunReport) -> Iterator[tuple[Path, str]]:
     if settings.html is not None:
-        from pytest_extract.report.page import page
+        from pytest_extract.report.html.page import page
 
-        yield settings.html, page(results, conclusions)
+        yield settings.html, page(run)
     if settings.markdown is not None:
         from pytest_extract.report.markdown import markdown
 
-        yield settings.markdown, markdown(results, conclusions)
+        yield settings.markdown, markdown(run)
     if settings.csv is not None:
         from pytest_extract.report.table import table
 
-        yield settings.csv, table(results)
+        yield settings.csv, table(run.results)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
 
 _END = pytest.StashKey["_End"]()
 _REPORTS = pytest.StashKey[list[Line]]()
-_REPORT_WIDTH = 100
 _MOST_CHOICES = 10
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
-def finish(session: pytest.Session, run_uid: str | None) -> None:
+def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str] = ()) -> None:
     """Close what is open; turn a green exit status red where cases were left out or the suite gate fails.
 
-    `run_uid` is what xdist calls the run, None without it.
+    `run_uid` is what xdist calls the run, None without it; `mistakes` is told of each case file that has some.
     """
     gathered = gathered_of(session.config)
     gathered.close()
@@ -44,7 +45,7 @@ def finish(session: pytest.Session, run_uid: str | None) -> None:
     if hasattr(session.config, "workerinput"):
         return
     session.config.stash[_END] = end = _conclude(session, gathered)
-    reports = _write_reports(session.config, gathered)
+    reports = _write_reports(session.config, gathered, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
     if not end.green or any(span.style == "bad" for each in reports for span in each):
@@ -79,13 +80,25 @@ def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     return _End(judged=judged, baseline=baseline, green=green)
 
 
-def _write_reports(config: pytest.Config, gathered: Gathered) -> list[Line]:
-    if not gathered.results:
+def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence[str]) -> list[Line]:
+    settings = gathered.settings
+    if not (settings.html or settings.markdown or settings.csv) or not (gathered.results or mistakes):
         return []
     from pytest_extract.plugin.files import write_reports
+    from pytest_extract.report.run_report import RunReport
 
-    conclusions = [*_gate_lines(gathered), *_compared_lines(config, gathered, _REPORT_WIDTH)]
-    config.stash[_REPORTS] = lines = write_reports(gathered.settings, list(gathered.results.values()), conclusions)
+    run = RunReport(
+        results=list(gathered.results.values()),
+        gate=settings.gate,
+        inconclusive=settings.inconclusive,
+        judged=config.stash.get(_END, _End()).judged,
+        suite=suite_gate(gathered),
+        mistakes=mistakes,
+        expected=frozenset(gathered.expected),
+        lines=_beside_lines(config, gathered),
+        written=f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, pytest-extract {version('pytest-extract')}",
+    )
+    config.stash[_REPORTS] = lines = write_reports(settings, run)
     return lines
 
 
@@ -138,10 +151,18 @@ def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> li
     settings = gathered.settings
     if not (end.judged or end.baseline or settings.gate == "regression" or settings.aa):
         return []
-    from pytest_extract.plugin.regression import against_itself, lines_of
+    from pytest_extract.plugin.regression import lines_of
 
     lines = lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity())
-    lines += against_itself(gathered)
+    return lines + _beside_lines(config, gathered)
+
+
+def _beside_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:
+    """Tell what stands beside a comparison: the run against itself, and what became of the baseline."""
+    from pytest_extract.plugin.regression import against_itself
+
+    end = config.stash.get(_END, _End())
+    lines = against_itself(gathered)
     if end.baseline is not None:
         written, text = end.baseline
         lines.append(line(Span(text, "good" if written else "bad")))

@@ -16,7 +16,7 @@ from pytest_extract.report.output import output_lines
 from pytest_extract.report.rows import fold_rows
 from pytest_extract.report.values import WHOLE, difference, show
 
-_SEEN: Final = "texts differ from"
+SEEN: Final = "texts differ from"
 """How a reason begins that says no more than marked characters show."""
 _STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
 
@@ -182,7 +182,7 @@ def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
         parts.append(spans)
     if 0 < item.score < 1:
         parts.append((Span(f"score {number(item.score)}"),))
-    seen = bool(spans) and item.reason is not None and item.reason.startswith(_SEEN)
+    seen = bool(spans) and item.reason is not None and item.reason.startswith(SEEN)
     if item.reason and item.status in {"mismatch", "judge_error"} and not seen:
         parts.append((Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim"),))
     if item.matched and item.matched != item.path:

@@ -1,33 +1,99 @@
-"""A run as Markdown, for a comment on a change: what came out, and each case that is not green with its diff."""
+"""A run as Markdown, for a comment on a change or a CI job's summary: the verdict, what failed most, each bad case."""
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.lines import Line, prose, safe_prose, text_of
+from pytest_extract.report.entries import FAILING
+from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, shorten, text_of
+from pytest_extract.report.run_report import RunReport, headline
+from pytest_extract.report.steadiness import repeat_lines
 from pytest_extract.report.summary import summary_lines
+from pytest_extract.report.tallies import Tally, tallies, worst_first
+from pytest_extract.report.values import percent
 
+LIMIT: Final = 65_536
+"""Characters that GitHub takes in one comment, counted as UTF-16 does (its strictest count)."""
+MOST_FIELDS: Final = 20
 MOST_CASES: Final = 50
-"""Cases told with their diff; a comment has a limit of its own."""
 _WIDTH: Final = 100
+_LONGEST: Final = 200
+_MESSAGE: Final = 1_000
+_MOST_MISTAKES: Final = 10
+_SPARE: Final = 200
+"""Room kept for the sentence that says what was left out."""
+_MARKUP: Final = re.compile(r"(?<=www)\.|:(?=/)|[^\w ./:,;%()-]|_", re.IGNORECASE)
+_ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
 
-def markdown(results: Sequence[CaseResult], conclusions: Sequence[Line] = ()) -> str:
-    """Write a run; `conclusions` are further lines (what a gate says). Text of documents and models is fenced in."""
-    summary = [*summary_lines(results, width=_WIDTH), *conclusions]
-    parts = ["## Extraction", "", *_fenced(summary)]
-    bad = [result for result in results if result.outcome is not Outcome.PASSED]
+def markdown(run: RunReport) -> str:
+    """Write a run in at most LIMIT characters; cases that have no room any more are counted.
+
+    Text of documents and models stands in fences or code, spelled so that no markup, link or @mention comes of it.
+    """
+    text = _fitting(_opening(run), LIMIT - _SPARE)
+    bad = [result for result in run.results if result.outcome is not Outcome.PASSED]
+    told = 0
     for result in bad[:MOST_CASES]:
-        parts += ["", "<details>", f"<summary>{_code(result.nodeid)}: {_word(result.outcome)}</summary>", ""]
-        parts += [*_fenced(_told(result)), "", "</details>"]
-    if len(bad) > MOST_CASES:
-        parts += ["", f"{len(bad) - MOST_CASES} more cases are not green."]
-    return "\n".join(parts) + "\n"
+        part = _case(result)
+        if _size(text) + _size(part) > LIMIT - _SPARE:
+            break
+        text += part
+        told += 1
+    left = len(bad) - told
+    return f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n" if left else text
+
+
+def _opening(run: RunReport) -> Iterator[str]:
+    """Yield paragraphs, what matters most first."""
+    head = headline(run)
+    yield f"## {_ICONS[head.tone]} {head.word}\n"
+    yield "\n" + "".join(f"- {_said(text)}\n" for text in (head.text, *head.reasons) if text)
+    if run.mistakes:
+        rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
+        yield _fenced([line(safe_prose(row)) for row in rows])
+    if run.judged is not None:
+        yield _fenced(gate_lines(run.judged.comparison, run.judged.verdict, width=_WIDTH))
+    yield _fields(worst_first(tallies(run.results)))
+    repeated = any(len(result.attempts) > 1 for result in run.results)
+    lines = summary_lines(run.results, expected=len(run.expected), width=_WIDTH, fields=False)
+    yield _fenced([*lines, *(repeat_lines(run.results) if repeated else ()), *run.lines])
+
+
+def _fitting(parts: Iterator[str], most: int) -> str:
+    """Put paragraphs together as long as they fit; a fence is never cut through."""
+    text = ""
+    for part in parts:
+        if _size(text) + _size(part) > most:
+            return f"{text}\nWhat follows is too long for a comment; the other reports have it.\n"
+        text += part
+    return text
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _fields(bad: Sequence[tuple[str, Tally]]) -> str:
+    if not bad:
+        return ""
+    rows = ["", "| field | wrong | cases | how |", "|---|---:|---:|---|"]
+    for name, tally in bad[:MOST_FIELDS]:
+        how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
+        wrong = f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})"
+        rows.append(f"| {_code(shorten(name, _LONGEST))} | {wrong} | {len(tally.cases):,} | {how} |")
+    left = len(bad) - MOST_FIELDS
+    return "\n".join([*rows, *(["", f"{plural(left, 'more field')} failed."] if left > 0 else []), ""])
+
+
+def _case(result: CaseResult) -> str:
+    name = f"{_code(shorten(result.nodeid, _LONGEST))}: {str(result.outcome).replace('_', ' ')}"
+    return f"\n<details>\n<summary>{name}</summary>\n{_fenced(_told(result))}\n</details>\n"
 
 
 def _told(result: CaseResult) -> list[Line]:
@@ -35,18 +101,23 @@ def _told(result: CaseResult) -> list[Line]:
     return lines or prose(result.why or "no reason given", "warn", indent=2, width=_WIDTH)
 
 
-def _word(outcome: Outcome) -> str:
-    return str(outcome).replace("_", " ")
-
-
-def _fenced(lines: Sequence[Line]) -> list[str]:
+def _fenced(lines: Sequence[Line]) -> str:
     """Put lines into a fence that is longer than any run of backticks inside."""
-    texts = [text_of(each) for each in lines]
+    texts = [shorten(text_of(each), _MESSAGE) for each in lines]
     longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
-    return [f"{fence}text", *texts, fence]
+    return "\n".join(["", f"{fence}text", *texts, fence, ""])
+
+
+def _said(text: str) -> str:
+    """Write a sentence of ours; where a name in it could be read as markup, a link or a mention, as code."""
+    return text if _spelled(text) == text else _code(shorten(text, _MESSAGE))
 
 
 def _code(text: str) -> str:
-    """Write text inside HTML tags (Markdown is not read there)."""
-    return f"<code>{html.escape(safe_prose(text))}</code>"
+    """Write text as code; whatever Markdown, a table or HTML could take for markup or a link is spelled as a number."""
+    return f"<code>{_spelled(safe_prose(text))}</code>"
+
+
+def _spelled(text: str) -> str:
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", text)

@@ -30,17 +30,19 @@ def summary_lines(
     expected: int = 0,
     width: int = 100,
     verbosity: int = 0,
+    fields: bool = True,
 ) -> list[Line]:
     """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
-    `expected` of the cases that are not green were marked to be so (xfail).
+    `expected` of the cases that are not green were marked to be so (xfail). `fields`: tell the worst of them, too.
     """
     lines = [_cases_line(results, expected)]
     arms = sorted({result.arm.label for result in results})
     if len(arms) > 1:
         lines += _arm_table(results, arms)
-    lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
-    lines += _failure_lines(results)
+    if fields:
+        lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
+    lines += failure_lines(results)
     lines += _money_lines(results)
     lines += _judge_lines(judge or JudgeSpending())
     return lines + _slowest_lines(results)
@@ -96,7 +98,8 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
     return lines
 
 
-def _failure_lines(results: Sequence[CaseResult]) -> list[Line]:
+def failure_lines(results: Sequence[CaseResult]) -> list[Line]:
+    """Tell what kept outputs from being scored, and what kept cases from having any."""
     kinds = Counter(
         kind
         for result in results

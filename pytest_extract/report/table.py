@@ -17,12 +17,15 @@ COLUMNS: Final = (
     "gold", "extracted", "reason",
 )  # fmt: skip
 
+_FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
+"""What a cell begins with that a spreadsheet takes for a formula."""
+
 
 def table(results: Sequence[CaseResult]) -> str:
     """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
 
     Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
-    with an apostrophe.
+    with an apostrophe. What cannot be written as UTF-8, or ends a text for others, is spelled out.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -45,14 +48,18 @@ def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
 
 
 def _fields(item: Entry) -> tuple[object, ...]:
-    sides = (None if side is MISSING else json.dumps(side, default=repr) for side in (item.gold, item.extracted))
+    sides = (
+        None if side is MISSING else json.dumps(side, default=repr, ensure_ascii=False)
+        for side in (item.gold, item.extracted)
+    )
     return (item.path, item.pattern, item.label, item.status, item.score, *sides, item.reason)
 
 
 def _cell(value: object) -> object:
-    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} and not _is_number(value):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    text = value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+    return f"'{text}" if text[:1] in _FORMULA and not _is_number(text) else text
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,79 @@
+"""One output of a case: what kept it from being scored, the gates that it failed, its failing fields, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Attempt, CaseResult
+from pytest_extract.gating.changes import FieldChange
+from pytest_extract.report.diff import counts_text
+from pytest_extract.report.entries import Entry, entries_of, failing
+from pytest_extract.report.html.arms import word_of
+from pytest_extract.report.html.card import entry_card
+from pytest_extract.report.html.markup import Markup, Part, block, element, joined
+from pytest_extract.report.lines import line, plural, shorten
+from pytest_extract.report.output import output_lines
+from pytest_extract.report.rows import fold_rows
+from pytest_extract.report.tallies import failure_kind
+
+MOST_FIELDS: Final = 50
+"""Failing fields of an output; further ones are counted."""
+_MOST_TEXTS: Final = 20
+_MESSAGE: Final = 1_000
+_WIDTH: Final = 100
+
+
+def attempt_part(result: CaseResult, attempt: Attempt, worse: Mapping[str, FieldChange]) -> Markup:
+    """Write an output that is not green."""
+    parts: list[Part] = []
+    if len(result.attempts) > 1:
+        title = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {word_of(attempt.outcome)}"
+        parts.append(element("h4", title))
+        parts += [element("p", shorten(breach.message, _MESSAGE)) for breach in attempt.breaches[:_MOST_TEXTS]]
+    if attempt.error is not None:
+        parts.append(_error(attempt.error))
+    if attempt.score is not None:
+        parts.append(_score(attempt.score, result.known, worse, attempt.output))
+    parts += [element("p", f"Note: {shorten(note, _MESSAGE)}", class_="note") for note in attempt.notes[:_MOST_TEXTS]]
+    return joined(parts)
+
+
+def _error(text: str) -> Markup:
+    lines = text.splitlines()
+    told = [line(shorten(each, _MESSAGE)) for each in lines[:_MOST_TEXTS]]
+    left = len(lines) - len(told)
+    return block([*told, line(f"… {plural(left, 'more line')}")] if left > 0 else told)
+
+
+def _score(score: Mapping[str, Any], known: Sequence[str], worse: Mapping[str, FieldChange], output: object) -> Markup:
+    if failure_kind(score) not in {None, "schema_violation"}:  # with that one there still are fields to show
+        return block(output_lines(score["failure"], output, _WIDTH))
+    gates = [(name, gate["why"]) for name, gate in (score.get("gates") or {}).items() if not gate["passed"]]
+    fresh, excused = entries_of(score, known)
+    parts: list[Part] = [
+        element("p", element("strong", f"{name} gate: "), shorten(why, _MESSAGE), class_="gate") for name, why in gates
+    ]
+    parts.append(_fields(failing(fold_rows(fresh)), worse))
+    parts.append(element("p", f"{counts_text(fresh, excused, score)}.", class_="dim"))
+    parts.append(_known(excused))
+    return joined(parts)
+
+
+def _fields(bad: Sequence[Entry], worse: Mapping[str, FieldChange]) -> Markup | None:
+    if not bad:
+        return None
+    first = sorted(bad, key=lambda item: item.path not in worse)  # stable: worst first among both
+    cards = [entry_card(item, worse.get(item.path)) for item in first[:MOST_FIELDS]]
+    left = sum(item.stands_for for item in first[MOST_FIELDS:])
+    more = f"… {plural(left, 'more failing field')}; the results file has them."
+    listed = element("ul", *cards, class_="fields", role="list")
+    return joined([listed, element("p", more, class_="dim") if left else None])
+
+
+def _known(excused: Sequence[Entry]) -> Markup | None:
+    bad = failing(excused)
+    if not bad:
+        return None
+    name = element("summary", f"{plural(len(bad), 'known failure')}, not in the verdict")
+    return element("details", name, _fields(bad, {}), class_="known")

@@ -1,0 +1,124 @@
+"""The list of cases: what is not green first and open, a filter above it, and its size bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.report.html.arms import ICONS, MOST_ARMS, NO_ARM, ORDER, word_of
+from pytest_extract.report.html.cases import LONGEST, Place, case_body, case_item
+from pytest_extract.report.html.markup import Markup, Part, element, joined
+from pytest_extract.report.lines import plural, shorten
+from pytest_extract.report.run_report import counts_of
+from pytest_extract.report.tallies import measure_means
+
+MOST_CASES: Final = 20_000
+"""Cases on the page; further ones are counted."""
+ROOM: Final = 8_000_000
+"""Characters for what unfolds below all cases together; when they are used up, a case is a line that says so."""
+MOST_OPEN: Final = 100
+"""Cases that are open at first."""
+_LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
+_OPEN: Final = frozenset({Outcome.FAILED, Outcome.BROKEN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The list, and what was left out of it."""
+
+    markup: Markup
+    limits: tuple[str, ...]
+
+
+def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Sequence[str]) -> Listing:
+    """Write the section of the cases; `places` by node id."""
+    ordered = _ordered(results, places)
+    shown = ordered[:MOST_CASES]
+    items, bodies = _items(shown, places)
+    limits = []
+    if len(ordered) > len(shown):
+        limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
+    if bodies < len(shown):
+        limits.append(
+            f"{bodies:,} of {plural(len(shown), 'case')} unfold; there is no room for the fields of the others"
+        )
+    section = element(
+        "section",
+        element("h2", "Cases", id="cases-title"),
+        _tools(shown, places, arms),
+        element("p", *(f"{limit}. " for limit in limits), "The results file has everything.", class_="limit")
+        if limits
+        else None,
+        element("ol", *items, class_="cases", role="list", id="list"),
+        element("p", "No case matches the filter.", id="none", hidden=True),
+        id="cases",
+        tabindex=-1,
+        aria_labelledby="cases-title",
+    )
+    return Listing(markup=section, limits=tuple(limits))
+
+
+def _ordered(results: Sequence[CaseResult], places: Mapping[str, Place]) -> list[CaseResult]:
+    """Sort by outcome; then what got worse against the baseline, then the lowest pass rate, first."""
+
+    def key(result: CaseResult) -> tuple[int, int, float]:
+        rate = measure_means([result], ["pass_rate"]).get("pass_rate", 0.0)
+        return ORDER.index(result.outcome), -len(places[result.nodeid].worse), rate
+
+    return sorted(results, key=key)
+
+
+def _items(shown: Sequence[CaseResult], places: Mapping[str, Place]) -> tuple[list[Markup], int]:
+    """Return the items, and how many of them unfold."""
+    items: list[Markup] = []
+    room, bodies, opened = ROOM, 0, 0
+    for result in shown:
+        place = places[result.nodeid]
+        body: Part = case_body(result, place) if room > 0 else element("p", _LEFT_OUT)
+        bodies += room > 0
+        open_ = room > 0 and opened < MOST_OPEN and result.outcome in _OPEN
+        opened += open_
+        room -= len(body or "")
+        items.append(case_item(result, place, body, opened=open_))
+    return items, bodies
+
+
+def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Sequence[str]) -> Markup:
+    """Write the filter; it comes to life with the script, and is not there without it."""
+    counts = counts_of(results)
+    boxes = [_box("outcome", str(one), ICONS[one], word_of(one), counts[one]) for one in ORDER if counts[one]]
+    worse = sum(bool(places[result.nodeid].worse) for result in results)
+    if worse:
+        boxes.append(_box("worse", "worse", "↓", "only what got worse", worse, checked=False))
+    find = element("input", type="search", id="find", placeholder="name, field, value, reason", autocomplete="off")
+    return element(
+        "form",
+        element("label", element("span", "Find"), find, class_="find"),
+        element("fieldset", element("legend", "Outcome"), *boxes),
+        _choice(arms) if len(arms) > 1 else None,
+        element("button", "", type="button", id="field", hidden=True),
+        element("button", "Open all", type="button", id="fold"),
+        element("button", "Reset", type="reset"),
+        element("output", plural(len(results), "case"), id="shown", aria_live="polite", for_="find"),
+        element("p", "In the list: ↓ or j next case, ↑ or k previous, / to the filter.", class_="keys"),
+        id="tools",
+        class_="tools",
+        role="search",
+        aria_label="Filter the cases",
+        hidden=True,
+    )
+
+
+def _box(name: str, value: str, icon: str, text: str, count: int, *, checked: bool = True) -> Markup:
+    box = element("input", type="checkbox", name=name, value=value, checked=checked)
+    return element("label", box, element("span", icon, aria_hidden="true"), f" {text} ({count:,})", class_=value)
+
+
+def _choice(arms: Sequence[str]) -> Markup:
+    options: Iterator[Markup] = (
+        element("option", shorten(arm, LONGEST) or NO_ARM, value=index) for index, arm in enumerate(arms[:MOST_ARMS])
+    )
+    select = element("select", element("option", "all", value=""), joined(options), id="arm")
+    return element("label", element("span", "Arm"), select)

@@ -1,0 +1,175 @@
+"""A run as one HTML page, put together: verdict, overview, comparison, fields, arms, cases."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from typing import Final
+
+from pytest_extract.report.html.arms import arms_section, overview
+from pytest_extract.report.html.cases import Place
+from pytest_extract.report.html.compared import broken_fields, case_key, compared_section
+from pytest_extract.report.html.fields import MOST as MOST_ROWS
+from pytest_extract.report.html.fields import fields_section
+from pytest_extract.report.html.listing import listing
+from pytest_extract.report.html.markup import Markup, Part, block, element, joined
+from pytest_extract.report.html.names import anchor
+from pytest_extract.report.lines import line, plural, shorten
+from pytest_extract.report.run_report import Headline, RunReport, headline
+from pytest_extract.report.steadiness import repeat_lines
+from pytest_extract.report.tallies import Tally, tallies, worst_first
+
+_ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
+_COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
+_MOST_MISTAKES: Final = 50
+_MESSAGE: Final = 2_000
+_SECTIONS: Final = {
+    "mistakes": "Mistakes in case files",
+    "compared": "What changed",
+    "fields": "Fields",
+    "arms": "Models, prompts and revisions",
+    "more": "Repeats",
+    "cases": "Cases",
+}
+
+
+def page(run: RunReport) -> str:
+    """Write a run as HTML: what needs a look stands first, and open.
+
+    The page loads nothing from anywhere, can be read without its script, and allows no script but its own. Text of
+    documents and models is shown, never acted on. Long values, long lists and many cases are cut, which is said.
+    """
+    head = headline(run)
+    return f"<!doctype html>\n{element('html', _head(head), _body(run, head), lang='en')}\n"
+
+
+def _head(head: Headline) -> Markup:
+    style, script = _asset("page.css"), _asset("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", f"{_ICONS[head.tone]} {_sentence(head)}"),
+        element("link", rel="icon", href=_icon(head)),
+        element("style", style),
+        element("script", script, type="module"),
+    )
+
+
+def _asset(name: str) -> Markup:
+    return Markup((resources.files("pytest_extract.report.html") / name).read_text(encoding="utf-8"))
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _icon(head: Headline) -> str:
+    drawn = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+        f'<circle cx="8" cy="8" r="8" fill="{_COLOURS[head.tone]}"/></svg>'
+    )
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
+
+
+def _sentence(head: Headline) -> str:
+    return f"{head.word}: {head.text}" if head.text else head.word
+
+
+def _body(run: RunReport, head: Headline) -> Markup:
+    arms = sorted({result.arm.label for result in run.results})
+    found = tallies(run.results)
+    bad = worst_first(found)
+    places = _places(run, arms, bad)
+    cases = listing(run.results, places, arms)
+    targets = {case_key(result): places[result.nodeid].anchor for result in run.results}
+    sections = {
+        "mistakes": _mistakes(run.mistakes),
+        "compared": compared_section(run.judged, targets),
+        "fields": fields_section(bad, found, arms),
+        "arms": arms_section(run.results, arms),
+        "more": _more(run),
+        "cases": cases.markup,
+    }
+    there = [name for name, section in sections.items() if section is not None]
+    return element(
+        "body",
+        element("a", "Skip to the cases", href="#cases", class_="skip"),
+        _header(head),
+        element("nav", *(element("a", _SECTIONS[name], href=f"#{name}") for name in there), aria_label="Sections"),
+        element("main", overview(run, list(found.values())), *sections.values()),
+        _footer(run, cases.limits),
+    )
+
+
+def _places(run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, Tally]]) -> dict[str, Place]:
+    numbers = {arm: index for index, arm in enumerate(arms)}
+    worse = broken_fields(run.judged)
+    rows: dict[str, list[int]] = {}
+    for index, (_name, tally) in enumerate(bad[:MOST_ROWS]):
+        for nodeid in tally.cases:
+            rows.setdefault(nodeid, []).append(index)
+    return {
+        result.nodeid: Place(
+            anchor=anchor(result),
+            arm=numbers[result.arm.label],
+            rows=rows.get(result.nodeid, ()),
+            worse=worse.get(case_key(result), {}),
+        )
+        for result in run.results
+    }
+
+
+def _header(head: Headline) -> Markup:
+    icon = element("span", _ICONS[head.tone], class_="icon", aria_hidden="true")
+    title = element("h1", icon, element("span", element("strong", head.word), element("span", head.text)))
+    return element("header", title, _listed(head.reasons), class_=f"verdict {head.tone}")
+
+
+def _listed(texts: Sequence[str]) -> Markup | None:
+    return element("ul", *(element("li", shorten(text, _MESSAGE)) for text in texts)) if texts else None
+
+
+def _mistakes(mistakes: Sequence[str]) -> Markup | None:
+    if not mistakes:
+        return None
+    told = [line(shorten(each, _MESSAGE)) for text in mistakes[:_MOST_MISTAKES] for each in text.splitlines()]
+    left = len(mistakes) - _MOST_MISTAKES
+    return element(
+        "section",
+        element("h2", _SECTIONS["mistakes"], id="mistakes-title"),
+        element("p", "These cases are in no number below: their files could not be read."),
+        block([*told, line(f"… and {plural(left, 'more file')}")] if left > 0 else told),
+        id="mistakes",
+        aria_labelledby="mistakes-title",
+    )
+
+
+def _more(run: RunReport) -> Markup | None:
+    """Write what repeats show, and the lines that the run has beside."""
+    repeated = any(len(result.attempts) > 1 for result in run.results)
+    lines = [*(repeat_lines(run.results) if repeated else ()), *run.lines]
+    if not lines:
+        return None
+    return element(
+        "section",
+        element("h2", _SECTIONS["more"] if repeated else "Notes", id="more-title"),
+        block(lines),
+        id="more",
+        aria_labelledby="more-title",
+    )
+
+
+def _footer(run: RunReport, limits: Sequence[str]) -> Markup:
+    parts: list[Part] = [run.written or None, "Everything, uncut: --extract-results=FILE.jsonl."]
+    cut = [f"Cut: {limit}." for limit in limits]
+    return element("footer", joined(element("p", part) for part in (*parts, *cut) if part))

@@ -1,0 +1,123 @@
+"""What the reports of a run for people are made from, and what the run comes to in a headline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.gating.gate import Judged
+from pytest_extract.gating.verdict import Answer, Inconclusive, exit_status
+from pytest_extract.report.lines import Line, plural
+
+Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
+Tone: TypeAlias = Literal["good", "bad", "warn"]
+
+_WORDS: Final = {
+    Answer.WORSE: "Worse than the baseline",
+    Answer.NOT_WORSE: "Not worse than the baseline",
+    Answer.CANNOT_TELL: "Cannot tell whether it is worse than the baseline",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A run as its reports see it.
+
+    `judged`: the comparison with a baseline or between arms, and its verdict. `suite`: a line per bound of the suite
+    gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
+    cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
+    `written` says when and by what, for the reader of a file that has left its folder.
+    """
+
+    results: Sequence[CaseResult]
+    gate: Gate = "case"
+    inconclusive: Inconclusive | None = None
+    judged: Judged | None = None
+    suite: Sequence[tuple[bool, str]] = ()
+    mistakes: Sequence[str] = ()
+    expected: frozenset[str] = frozenset()
+    lines: Sequence[Line] = ()
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """The verdict on a run: a word, a sentence that says it in full, and what else stands against (or beside) it."""
+
+    tone: Tone
+    word: str
+    text: str
+    reasons: tuple[str, ...] = ()
+
+
+def counts_of(results: Sequence[CaseResult]) -> dict[Outcome, int]:
+    """Count cases by outcome; every outcome has a number."""
+    found = Counter(result.outcome for result in results)
+    return {outcome: found[outcome] for outcome in Outcome}
+
+
+def headline(run: RunReport) -> Headline:
+    """Say what a run comes to under its gate. Broken cases and unreadable case files are red under every gate."""
+    problems, doubts = _outages(run), _doubts(run)
+    if run.gate == "regression":
+        return _compared(run, problems, doubts)
+    if run.gate == "suite":
+        problems = [*(text for passed, text in run.suite if not passed), *problems]
+    elif run.gate == "case" and (failed := _unexpected(run, Outcome.FAILED)):
+        problems = [f"{_of(failed, run)} failed", *problems]
+    return _plain(run, problems, doubts)
+
+
+def _outages(run: RunReport) -> list[str]:
+    broken = _unexpected(run, Outcome.BROKEN)
+    told = [f"{_of(broken, run)} broken"] if broken else []
+    return [*told, f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else told
+
+
+def _doubts(run: RunReport) -> list[str]:
+    left = counts_of(run.results)[Outcome.NOT_RUN]
+    return [f"{_of(left, run)} not run"] if left else []
+
+
+def _unexpected(run: RunReport, outcome: Outcome) -> int:
+    return sum(result.outcome is outcome and result.nodeid not in run.expected for result in run.results)
+
+
+def _of(count: int, run: RunReport) -> str:
+    total = len(run.results)
+    return f"{count:,} of {plural(total, 'case')}" if count < total else f"all {plural(total, 'case')}"
+
+
+def _compared(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
+    if run.judged is None:
+        return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
+    verdict = run.judged.verdict
+    red = exit_status(verdict, run.inconclusive) != 0 and verdict.answer is not Answer.CANNOT_TELL
+    failing = red or bool(problems) or (verdict.answer is Answer.CANNOT_TELL and run.inconclusive == "fail")
+    unsure = verdict.answer is Answer.CANNOT_TELL or bool(doubts)
+    text = next(iter(verdict.reasons), "")
+    tone: Tone = "bad" if failing or verdict.compared_nothing else "warn" if unsure else "good"
+    return Headline(tone=tone, word=_WORDS[verdict.answer], text=text, reasons=(*problems, *doubts))
+
+
+def _plain(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
+    below = counts_of(run.results)[Outcome.FAILED]
+    beside = [f"{_of(below, run)} below their thresholds"] if below and run.gate != "case" else []
+    if run.expected:
+        beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
+    if problems:
+        return Headline(tone="bad", word="Failed", text=problems[0], reasons=(*problems[1:], *doubts, *beside))
+    if doubts:
+        return Headline(tone="warn", word="Not complete", text=doubts[0], reasons=tuple(beside))
+    if not run.results:
+        return Headline(tone="warn", word="Nothing run", text="no case was run")
+    if run.gate == "none":
+        return Headline(tone="warn" if below else "good", word="No gate", text=_passed(run), reasons=tuple(beside))
+    return Headline(tone="good", word="Passed", text=_passed(run), reasons=tuple(beside))
+
+
+def _passed(run: RunReport) -> str:
+    return f"{_of(counts_of(run.results)[Outcome.PASSED], run)} passed"

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.values import Json, Missing
 from pytest_extract.report.lines import ELLIPSIS, Line, Span, safe
-from pytest_extract.report.texts import ALIKE
 from pytest_extract.report.values import show
 
 _ALIKE: Final = 0.4

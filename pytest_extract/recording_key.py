@@ -102,7 +102,7 @@ def document_part(name: str, document: Any) -> Part:
 
 def case_name(case: Any, root: Path) -> str:
     """Return what a recording calls its case: the file, relative to `root`, and the id."""
-    return f"{_shown(case.path, root)}::{case.id}"
+    return f"{shown_path(case.path, root)}::{case.id}"
 
 
 def key_of(
@@ -126,9 +126,11 @@ def key_of(
     path = case.document.path
     return RecordingKey(
         case=case_name(case, root),
-        document=document_part(_shown(path, root) if path else f"text in {_shown(case.path, root)}", case.document),
-        schema=json_part(_shown(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
-        prompt=None if used is None else text_part(_shown(used.path, root), used.text),
+        document=document_part(
+            shown_path(path, root) if path else f"text in {shown_path(case.path, root)}", case.document
+        ),
+        schema=json_part(shown_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
+        prompt=None if used is None else text_part(shown_path(used.path, root), used.text),
         question=case.question,
         model=model,
         params=dict(getattr(extractor, "extract_params", {})),
@@ -201,6 +203,7 @@ def _lines_changed(old: str, new: str) -> int:
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in codes if tag != "equal")
 
 
-def _shown(path: Path, root: Path) -> str:
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path as people are told of it: relative to `root` where it lies below."""
     resolved = path if path.is_absolute() else root / path
     return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -71,13 +71,15 @@ class Recordings:
 
     `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
     that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.
+    `options`: what else the run was asked for and a recording hangs on, for the command that renews it.
     """
 
-    def __init__(self, folder: Path, mode: RecordMode = "off") -> None:
+    def __init__(self, folder: Path, mode: RecordMode = "off", options: Sequence[str] = ()) -> None:
         if mode not in RECORD_MODES:
             raise StoreError(f"no recording mode {mode!r}{nearest(mode, RECORD_MODES)}")
         self.folder = folder
         self.mode = mode
+        self._options = tuple(options)
         self._elsewhere: dict[str, Path] | None = None
 
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction]) -> Extraction:
@@ -120,11 +122,10 @@ class Recordings:
             (differences(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
         )
         why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
-        model = f" --extract-model={key.model}" if key.model else ""
-        return (
-            f"no fresh recording of {key.nodeid or key.case}: {why}; "
-            f'renew it with: pytest "{key.nodeid or key.case}"{model} --extract-record=new'
-        )
+        model = [f"--extract-model={key.model}"] if key.model else []
+        words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
+        command = " ".join(["pytest", *map(_quoted, words)])
+        return f"no fresh recording of {key.nodeid or key.case}: {why}; renew it with: {command}"
 
     def _path(self, key: RecordingKey) -> Path:
         return self.folder / _slug(key.case) / f"{key.digest[:24]}.json"
@@ -146,6 +147,11 @@ class Recordings:
         for recording in self._of_case(key):
             if recording.slot == key.slot and recording.digest != key.digest:
                 recording.path.unlink(missing_ok=True)
+
+
+def _quoted(word: str) -> str:
+    """Return a word as every shell, that of Windows too, takes it for one."""
+    return word if re.fullmatch(r"[\w@%+=:,./-]+", word) and "::" not in word else f'"{word}"'
 
 
 def recording_files(folder: Path) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
+from pytest_extract.recording_key import shown_path
 from pytest_extract.recordings import NotRecorded, Recordings, RecordMode
 from pytest_extract.report.summary import Forecast, JudgeSpending
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
     from pytest_extract.plugin.past import PastRun
     from pytest_extract.recording_key import RecordingKey
+
+_USUAL_FOLDER = "extract-recordings"
 
 
 class Calls:
@@ -65,7 +68,7 @@ class Calls:
     def _recordings_for(self, item: ExtractItem) -> Recordings:
         mode = self._mode(item)
         if mode not in self._recordings:
-            self._recordings[mode] = Recordings(self._settings.recordings, mode)
+            self._recordings[mode] = Recordings(self._settings.recordings, mode, _renewal(self._settings, self._root))
         return self._recordings[mode]
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
@@ -181,6 +184,19 @@ class Calls:
     def close(self) -> None:
         """End the thread that ran coroutines."""
         self.loop.close()
+
+
+def _renewal(settings: Settings, root: Path) -> list[str]:
+    """Options that the recordings of this run, or the ids of its items, hang on; the model is in each key."""
+    recordings = shown_path(settings.recordings, root)
+    given: dict[str, list[object]] = {
+        "prompt": [shown_path(path, root) for path in settings.prompt],
+        "mode": [settings.mode] if settings.mode != "prompt" else [],
+        "repeat": [settings.repeat] if settings.repeat is not None else [],
+        "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
+        "recordings": [] if recordings == _USUAL_FOLDER else [recordings],
+    }
+    return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
 
 
 def _past(path: Path | None) -> PastRun | None:

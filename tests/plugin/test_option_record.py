@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,20 @@ def test_none_says_why_nothing_fresh_is_there(pytester: pytest.Pytester, write_c
             "1 case: 1 broken",
         ]
     )
+
+
+def test_the_command_that_renews_names_every_option_that_the_recording_hangs_on(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    write_case("a")
+    pytester.makefile(".md", careful="Read with care.")
+    run = ["--extract-repeat=2", "--extract-prompt=careful.md", "--extract-model=m", "--extract-recordings=kept"]
+    result = pytester.runpytest("--extract-record=none", *run)
+    [command] = {line.partition("renew it with: pytest ")[2] for line in result.outlines if "renew it with" in line}
+    assert set(shlex.split(command)) == {"a.extract.yaml::a[m]", "--extract-record=new", *run}
+    pytester.runpytest(*shlex.split(command)).assert_outcomes(passed=1)
+    pytester.runpytest("--extract-record=none", *run).assert_outcomes(passed=1)
+    assert calls(pytester) == 2
 
 
 def test_new_records_again_what_is_stale(pytester: pytest.Pytester, write_case: Write) -> None:

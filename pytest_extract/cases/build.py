@@ -258,7 +258,7 @@ class CaseBuilder:
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problem = self._cache.validator(schema).problem
-        if problem is None or not gates.schema:
+        if problem is None or (not gates.schema and isinstance(schema.value, dict)):
             return problem is None
         message = f"the schema is no valid JSON Schema: {problem}"
         self._mistakes.append(Mistake(schema.source, schema.steps, message))

@@ -69,7 +69,10 @@ class SchemaNode:
 
 
 class Schema:
-    """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes."""
+    """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
+
+    What is no schema at all says nothing of any place; that its schema gate then fails is the validator's to say.
+    """
 
     root: Final[Key] = (Ref(""),)
 
@@ -78,8 +81,6 @@ class Schema:
         self._nodes: dict[Key, SchemaNode] = {}
         self._annotations: dict[str, Annotation | None] = {}
         self.problems: list[SchemaError] = []
-        if not isinstance(document, dict | bool):
-            self.problems.append(SchemaError(f"a schema must be an object, true or false, not {json_type(document)}"))
 
     def node(self, key: Key) -> SchemaNode:
         """Return the node of a key, the same one every time."""

@@ -169,6 +169,7 @@ def test_a_mistake_in_a_case_file(folder, text, words):
             ["the schema is its 'body'", "`wrapped.json#/body`"],
         ),
         ("invoice.schema.json", '»{"type": "objekt"}', ["no valid JSON Schema", "objekt"]),
+        ("invoice.schema.json", "»[1]", ["no valid JSON Schema", "not array"]),
         (
             "invoice.schema.json",
             '{"properties": {"total":\n {"type": "number", "evaluation_config": »"number_exakt"}}}',

@@ -72,7 +72,6 @@ MISTAKES = {
         "where they are objects",
     ),
     "align-by-key-of-nothing-known": (annotated("array", compare="exact", align={"match_by": "key_field", "key": "k"}), "/properties/a/x-eval-align", "`items`"),
-    "no-schema": ([1], "", "must be an object"),
 }  # fmt: skip
 
 

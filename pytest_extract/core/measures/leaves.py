@@ -1,7 +1,8 @@
 """Leaf paths as SOB writes them, and the type and the required keys that a schema declares along them.
 
 A path is `a.b[0].c`; names are not escaped, so that two places may share a path: the later one counts, as published.
-Empty containers and a scalar root give no leaf. Leaves are looked at once, in one walk that also judges their types.
+Empty containers, a scalar root and the key `""` of the root, whose path is empty, give no leaf. Leaves are looked at
+once, in one walk that also judges their types.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "null": frozenset({type(None)}),
 }
 _NOTHING: Final[frozenset[type]] = frozenset()
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX: Final = re.compile(r"\[\d+\]")
+_STEP: Final = re.compile(r"([^.\[]+)|\[([^\]]*)(\]?)")
 
 
 class TypeNode(NamedTuple):
@@ -96,7 +98,7 @@ def _collect(node: Any, path: str, found: dict[str, Json]) -> None:
         kind = type(value)
         if kind is dict or kind is list:
             _collect(value, place, found)
-        else:
+        elif place:
             found[place] = value
 
 
@@ -137,7 +139,7 @@ class _TypedWalk:
             kind = type(value)
             if kind is dict or kind is list:
                 self.visit(value, place, child)
-            else:
+            elif place:
                 values[place] = value
                 if kind in child.leaf:
                     self.typed += 1
@@ -167,7 +169,7 @@ def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
         elif isinstance(node, list):
             items = [(f"{path}[{index}]", (*steps, index), child) for index, child in enumerate(node)]
             stack.extend(reversed(items))
-        elif steps:
+        elif path:
             found[path] = steps
     return found
 
@@ -196,15 +198,15 @@ def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:
 
 
 def _patterns(value: Json) -> set[str]:
-    """Paths of every key, containers too, with `[]` for indices."""
+    """Paths of every key and row, containers too, with `[]` for indices."""
     found: set[str] = set()
     stack: list[tuple[str, Any]] = [("", value)]
     while stack:
         path, node = stack.pop()
+        if path:
+            found.add(_INDEX.sub("[]", path))
         if isinstance(node, dict):
-            inside = [(f"{path}.{name}" if path else name, child) for name, child in node.items()]
-            found.update(_INDEX.sub("[]", place) for place, _ in inside)
-            stack.extend(inside)
+            stack.extend((f"{path}.{name}" if path else name, child) for name, child in node.items())
         elif isinstance(node, list):
             stack.extend((f"{path}[]", child) for child in node)
     return found
@@ -259,15 +261,14 @@ def _type_at(declared: Declared, path: str, steps: tuple[Step, ...]) -> frozense
 def _read_path(path: str) -> list[Step] | None:
     """Read a path's text: names between dots, indices in brackets; None where brackets hold no number."""
     steps: list[Step] = []
-    for part in path.split("."):
-        name, bracket, rest = part.partition("[")
-        if name or not bracket:
+    for name, index, closed in _STEP.findall(path):
+        if name:
             steps.append(name)
-        if bracket:
-            indices = re.fullmatch(r"(\d+\](?:\[\d+\])*)", rest)
-            if indices is None:
-                return None
-            steps.extend(int(index) for index in re.findall(r"\d+", rest))
+            continue
+        try:
+            steps.append(int(index if closed else ""))
+        except ValueError:
+            return None
     return steps
 
 

@@ -71,10 +71,13 @@ class Sides:
 
     @cached_property
     def identical(self) -> bool:
-        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`; no JSON counts as null there."""
+        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
+
+        What is not structured counts as not parsed there, and that as null.
+        """
         if self.deep:
             return False
-        if self.extracted is MISSING:
+        if not self.structured:
             return self.gold is None
         if self.counts.odd or not isinstance(self.gold, dict | list):
             return self.equal and written_alike(self.gold, self.extracted)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate
 from pytest_extract.core.measures.leaves import declare, leaf_map
 from pytest_extract.core.measures.sides import Sides
@@ -169,8 +170,8 @@ def test_words_of_a_long_text_lose_articles_and_punctuation():
         ({"x.y": 1, "x": {"y": 1}}, {"x": {"y": 1}, "x.y": 1.0}, 0.0),
         (None, MISSING, 1.0),
         (None, None, 1.0),
-        ("x", "x", 1.0),
-        (1, 1.0, 0.0),
+        (None, "x", 1.0),  # what is no object or array counts as not parsed, and that as null
+        ("x", "x", 0.0),
         ([], MISSING, 0.0),
     ],
 )
@@ -249,6 +250,42 @@ def test_measures_stay_between_0_and_1(gold, extracted, schema):
 @given(json_values)
 def test_a_copy_is_perfect(value):
     measures = measure(value, gold=value, schema={})
-    assert measures["perfect"] == 1.0
+    assert measures["perfect"] == float(value is None or isinstance(value, dict | list))
     if leaf_map(value):
         assert measures["value_accuracy"] == measures["faithfulness"] == measures["structure_coverage"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "measures"),
+    [
+        # the path of the root's own key "" is empty, and an empty path is none
+        ({"": {"type": "string"}}, {"": "v"}, {"value_accuracy": 0.0, "path_recall": 0.0, "type_safety": 0.0}),
+        ({"": {"type": "string"}, "b": {"type": "string"}}, {"": "v", "b": "w"}, {"path_recall": 1.0}),
+        ({"": {"type": "object", "properties": {"b": {"type": "string"}}}}, {"": {"b": "w"}}, {"type_safety": 0.0}),
+        # names between dots; an empty one is none
+        ({"a.": {"type": "string"}}, {"a.": "v"}, {"value_accuracy": 1.0, "type_safety": 0.0}),
+        ({"a.": {"type": "string"}, "a": {"type": "string"}}, {"a.": "v"}, {"type_safety": 1.0}),
+        ({"a[0]b": {"type": "string"}}, {"a[0]b": "v"}, {"type_safety": 0.0}),
+        # brackets without a number stop the published program: read as any key
+        ({"a[x]": {"type": "string"}}, {"a[x]": "v"}, {"type_safety": 1.0}),
+        ({"a[": {"type": "string"}}, {"a[": "v"}, {"type_safety": 1.0}),
+    ],
+)
+def test_paths_of_odd_names(schema, value, measures):
+    found = measure(value, gold=value, schema={"type": "object", "properties": schema})
+    assert {name: found[name] for name in measures} == measures
+
+
+def test_a_required_key_named_like_a_row_is_found_among_the_rows():
+    schema = {"type": "object", "properties": {"a": {"type": "array"}, "a[]": {}}, "required": ["a[]", ""]}
+    assert Sides({}, {"a": [1], "": 1}, Validator(schema)).missing_required == [""]
+
+
+@pytest.mark.parametrize("schema", [None, [], "{}", {"type": "strnig"}], ids=str)
+def test_what_is_no_schema_fails_its_gate_and_is_no_error(schema):
+    found = score(schema, {"a": 1}, {"a": 1})
+    assert not found.gates.schema.passed
+    assert "the schema itself is invalid" in found.gates.schema.why
+    assert found.measures["json_parse"] == found.measures["perfect"] == 1.0
+    assert found.measures["json_pass"] == found.measures["value_accuracy"] == found.measures["pass_rate"] == 0.0
+    assert [(str(result.path), result.passed) for result in found.fields] == [("$", True)]

@@ -191,6 +191,7 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         "schema duplicate",
         "wrapped",
         "type name",
+        "list",
         "metric",
         "param",
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from pytest_extract.core.values import Json
 
 # --- numbers
 
+_PERCENT = frozenset(("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent"))
+
 
 def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
     styles, scales, percent = styles_of(params["locale"]), bool(params["scales"]), params["percent"]
@@ -38,10 +41,10 @@ def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]
     def fraction(value: Json) -> Fraction | None:
         if not isinstance(value, str):
             return exactly(value)
-        found = read_written(plain.fold(value), styles)
+        found = read_written(plain.written(value), styles)
         if found is None or found.before:
             return None
-        if found.after == "%":
+        if found.after.casefold() in _PERCENT:
             return found.value / 100 if percent == "fraction" else found.value
         factor = scale_of(found.after, styles) if scales or not found.after else None
         return None if factor is None else found.value * factor
@@ -89,7 +92,7 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
         if not isinstance(value, str):
             amount = exactly(value)
             return None if amount is None else Money(exact(amount), default)
-        found = read_written(plain.fold(value), styles)
+        found = read_written(plain.written(value), styles)
         if found is None:
             return None
         factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)
@@ -103,13 +106,27 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
     return read
 
 
+_OF = re.compile(r"^(?:(?:of|de|di|von|van)\s|d['\u2019])", re.IGNORECASE)
+
+
 def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
-    """Split what follows an amount: "EUR", "million", "Mio. EUR", "bn USD"."""
+    """Split what follows an amount: "EUR", "million", "Mio. EUR", "million d'euros", "bn USD", "k€", "TEUR"."""
     currency = currency_of(after, default)
     if currency is not None:
         return 1, currency
     first, _, rest = after.partition(" ")
-    return scale_of(first, styles), currency_of(rest, default)
+    factor, currency = scale_of(first, styles), currency_of(_OF.sub("", rest), default)
+    if factor is not None and currency is not None:
+        return factor, currency
+    return _glued(after, styles, default)
+
+
+def _glued(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
+    for end in range(1, min(len(after), 5)):
+        factor, currency = scale_of(after[:end], styles), currency_of(after[end:], default)
+        if factor is not None and currency is not None:
+            return factor, currency
+    return None, None
 
 
 def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -152,7 +169,8 @@ SPECS = (
         name="locale_number",
         make=_make_locale_number,
         doc="Numbers as JSON numbers or as texts in declared locales, compared exactly or within a tolerance. "
-        "Brackets and a minus at either end are negative. Texts that are no number there are compared as text.",
+        "Brackets and a minus at either end are negative; powers of ten (1.5e6, 1.5 \u00d7 10⁶) count. Texts that "
+        "are no number there are compared as text.",
         params=(
             LOCALE,
             *_TOLERANCES,
@@ -196,6 +214,8 @@ SPECS = (
             Example(1234.5, "1.234,50 €", 1.0, {"locale": "de"}),
             Example(5, "USD 5", 0.0, {"currency": "EUR"}),
             Example("$1.2 million", "1,200,000", 1.0),
+            Example("250 k€", "250 000 EUR", 1.0, {"locale": "fr"}),
+            Example("$(1,234.50)", "-1234.5", 1.0),
         ),
         symmetric=False,
     ),

@@ -1,7 +1,7 @@
 """Reading dates: ISO 8601, declared formats, and numeric or worded dates in a declared order.
 
 Nothing is guessed: 03/04/2024 is a date only where the order is declared, and a two-digit year only in a format
-that says so. Month names are English, German, French, Spanish, Italian, Portuguese and Dutch.
+that says so (%y). Month names are English, German, French, Spanish, Italian, Portuguese and Dutch.
 """
 
 from __future__ import annotations
@@ -54,13 +54,30 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 _ISO = re.compile(
-    r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,]\d+)?)?"
+    r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
     r"\s?(?P<z>Z|[+-]\d\d:?\d\d)?)?)?)?|(?P<Y2>\d{4})(?P<m2>\d\d)(?P<d2>\d\d)"
 )
-_WEEKDAY = re.compile(r"^[^\W\d_]+\.?,\s*")
-_CLOCK = re.compile(r"[, T]\s*(?P<H>\d\d?):(?P<M>\d\d)(?::(?P<S>\d\d))?$")
+_HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
+_PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
+_CLOCK = re.compile(
+    r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
+    r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?$",
+    re.IGNORECASE,
+)
 _PART = re.compile(r"\d+|[^\W\d_]+")
 _FILLER = {"de", "del", "of", "the", "le", "den", "st", "nd", "rd", "th", "er", "º", "ª"}
+_WEEKDAY_NAMES = (
+    # without "mar", the Tuesday that is a March elsewhere
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun "
+    "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim "
+    "lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom "
+    "lunedì martedì mercoledì giovedì venerdì sabato domenica gio sab "
+    "segunda terça quarta quinta sexta feira seg ter qua qui sex "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo"
+)
+_SILENT = frozenset(_FILLER | set(_WEEKDAY_NAMES.split()))
+"""Words of a date that say nothing more."""
 
 # --- building
 
@@ -74,14 +91,23 @@ def make_date(year: int, month: int | None = None, day: int | None = None) -> Pa
     return PartialDate(year, month, day)
 
 
-def _with_time(found: PartialDate | None, hour: str | None, minute: str, second: str, zone: str) -> PartialDate | None:
-    if found is None or hour is None or found.day is None:
+class _Clock(NamedTuple):
+    """A time of day as it is written, and its offset ("" where none is)."""
+
+    hour: int
+    minute: int = 0
+    second: int = 0
+    microsecond: int = 0
+    zone: str = ""
+
+
+def _with_time(found: PartialDate | None, clock: _Clock | None) -> PartialDate | None:
+    """Return the date with its time; None where there is no such time."""
+    if found is None or clock is None or found.day is None:
         return found
     try:
-        moment = datetime(  # noqa: DTZ001 - the zone is read below
-            found.year, found.month or 1, found.day, int(hour), int(minute or 0), int(second or 0)
-        )
-        return found._replace(time=_in_zone(moment, zone))
+        moment = datetime(found.year, found.month or 1, found.day, *clock[:4])  # noqa: DTZ001 - the zone follows
+        return found._replace(time=_in_zone(moment, clock.zone))
     except ValueError:
         return None
 
@@ -96,13 +122,16 @@ def _in_zone(moment: datetime, zone: str) -> datetime:
 
 
 def read_iso(text: str) -> PartialDate | None:
-    """Read 2024, 2024-03, 2024-03-15, 20240315 and 2024-03-15T10:30:00+01:00."""
+    """Read 2024, 2024-03, 2024-03-15, 20240315 and 2024-03-15T10:30:00.5+01:00."""
     match = _ISO.fullmatch(text)
     if match is None:
         return None
     year, month, day = (match[name] or match[f"{name}2"] for name in "Ymd")
     found = make_date(int(year), int(month) if month else None, int(day) if day else None)
-    return _with_time(found, match["H"], match["M"], match["S"], match["z"] or "")
+    if match["H"] is None:
+        return found
+    parts = (int(match["H"]), int(match["M"]), int(match["S"] or 0), int((match["f"] or "0")[:6].ljust(6, "0")))
+    return _with_time(found, _Clock(*parts, zone=match["z"] or ""))
 
 
 # --- declared order
@@ -111,16 +140,31 @@ def read_iso(text: str) -> PartialDate | None:
 def read_ordered(text: str, order: str) -> PartialDate | None:
     """Read a date whose day, month and year come in `order` ("DMY"); a month in words may stand anywhere.
 
-    "15.03.2024 10:30", "March 15th, 2024", "03/2024" and "Mar 2024" are read; a year has four digits.
+    "15.03.2024 10:30", "March 15th, 2024 5:30 PM", "Fri 15 Mar 2024", "03/2024" and "Mar 2024" are read, and in any
+    order 2024/3/15 and 2024年3月15日; a year has four digits.
     """
-    clock = _CLOCK.search(text)
-    if clock is None:
+    han = _HAN.fullmatch(text)
+    if han is not None:
+        return make_date(*(int(part) for part in han.groups() if part is not None))
+    match = _CLOCK.search(text)
+    if match is None or not (match["M"] or match["half"] or match["word"]):
         return _read_day(text, order)
-    return _with_time(_read_day(text[: clock.start()], order), clock["H"], clock["M"], clock["S"], "")
+    clock = _clock(match)
+    return None if clock is None else _with_time(_read_day(text[: match.start()], order), clock)
+
+
+def _clock(match: re.Match[str]) -> _Clock | None:
+    hour, half = int(match["H"]), (match["half"] or "").casefold()
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    return _Clock(hour, int(match["M"] or 0), int(match["S"] or 0))
 
 
 def _read_day(text: str, order: str) -> PartialDate | None:
-    words = [word for word in _PART.findall(_WEEKDAY.sub("", text).casefold()) if word not in _FILLER]
+    found = _PART.findall(_PLACE.sub("", text).casefold())
+    words = [word for word in found if word in MONTHS or word not in _SILENT]
     named = [MONTHS[word] for word in words if word in MONTHS]
     numbers = [word for word in words if word.isdecimal()]
     if len(named) + len(numbers) != len(words) or len(named) > 1 or not 1 <= len(numbers) <= 3:
@@ -135,7 +179,7 @@ def _read_day(text: str, order: str) -> PartialDate | None:
 
 
 def _numeric(numbers: Sequence[str], year: int, rest: Sequence[int], order: str) -> PartialDate | None:
-    if len(rest) < 2:
+    if len(rest) < 2 or len(numbers[0]) == 4:  # nobody writes a day between year and month
         return make_date(year, *rest)
     if len(numbers[order.index("Y")]) != 4:
         return None
@@ -209,4 +253,7 @@ def _from_format(parts: Mapping[str, str | None]) -> PartialDate | None:
     number = MONTHS[named.casefold()] if named else int(month) if month else None
     day = parts.get("d")
     found = make_date(year, number, int(day) if day else None)
-    return _with_time(found, parts.get("H"), parts.get("M") or "", parts.get("S") or "", parts.get("z") or "")
+    if parts.get("H") is None:
+        return found
+    clock = (int(parts["H"] or 0), int(parts.get("M") or 0), int(parts.get("S") or 0))
+    return _with_time(found, _Clock(*clock, zone=parts.get("z") or ""))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Callable, Hashable, Mapping
+from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics import plain
@@ -17,6 +19,7 @@ from pytest_extract.core.values import Json
 
 Normal = Callable[[str], Hashable | None]
 _LONGEST: Final = 5000
+_LONGEST_HOST: Final = 253
 
 
 def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]) -> BoundMetric:
@@ -24,7 +27,7 @@ def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]
 
     def form(value: Json) -> Hashable | None:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20 else value
-        return normal(text.strip()) if isinstance(text, str) and len(text) <= _LONGEST else None
+        return normal(plain.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
 
     def key(value: Json) -> Hashable:
         found = form(value)
@@ -63,37 +66,53 @@ _COUNTRIES: Mapping[str, tuple[str, str]] = MappingProxyType(
 )  # fmt: skip
 """Country -> (calling code, trunk prefix that is left out after the calling code)."""
 
-_EXTENSION = re.compile(r"\s*(?:ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
-_PHONE = re.compile(r"\+?[\d\s().\-/\u00a0\u2010-\u2013]+")
+_ABROAD: Mapping[str, str] = MappingProxyType(
+    {"US": "011", "CA": "011", "JP": "010", "AU": "0011", "RU": "810", "HK": "001", "SG": "001", "KR": "001"}
+)
+"""Country -> what is dialled there before a calling code; elsewhere it is 00."""
+_TRUNK_0 = frozenset(code for code, trunk in _COUNTRIES.values() if trunk == "0")
+
+_LABEL = re.compile(
+    r"(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
+    r"[.:]*\s*",
+    re.IGNORECASE,
+)
+_EXTENSION = re.compile(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
+_BRACKETED = re.compile(r"\(\s*0\s*\)")
+_PHONE = re.compile(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 
 
 def _phone_normal(country: str | None) -> Normal:
     code, trunk = _COUNTRIES[country] if country else ("", "")
+    abroad = _ABROAD.get(country or "", "00")
 
     def normal(text: str) -> Hashable | None:
-        text = re.sub(r"^tel(?:efon|ephone)?[.:]*\s*", "", text, flags=re.IGNORECASE)
+        text = text[label.end() :] if (label := _LABEL.match(text)) else text
         found = _EXTENSION.search(text)
         extension = f" ext. {found[1]}" if found else ""
         main = text[: found.start()] if found else text
         if not _PHONE.fullmatch(main):
             return None
-        number = main.replace("(0)", "") if main.lstrip().startswith(("+", "00")) else main
-        digits = "".join(c for c in number if c.isdecimal())
+        signed = main.lstrip("( ").startswith("+")
+        number = _BRACKETED.sub("", main) if signed or main.startswith(abroad) else main
+        digits = "".join(str(int(c)) for c in number if c.isdecimal())
         if not 3 <= len(digits) <= 17:
             return None
-        return _international(digits, code, trunk, signed=main.lstrip().startswith("+")) + extension
+        if signed or digits.startswith(abroad):
+            return _international(digits if signed else digits.removeprefix(abroad)) + extension
+        if not code:
+            return digits + extension
+        return f"+{code}{digits[len(trunk) :] if trunk and digits.startswith(trunk) else digits}{extension}"
 
     return normal
 
 
-def _international(digits: str, code: str, trunk: str, *, signed: bool) -> str:
-    if signed:
-        return f"+{digits}"
-    if digits.startswith("00"):
-        return f"+{digits[2:]}"
-    if not code:
-        return digits
-    return f"+{code}{digits[len(trunk) :] if trunk and digits.startswith(trunk) else digits}"
+def _international(digits: str) -> str:
+    """Return the number without a trunk 0 after its calling code, which many write: +44 020 is +44 20."""
+    for length in (1, 2, 3):
+        if digits[:length] in _TRUNK_0 and digits[length : length + 1] == "0":
+            return f"+{digits[:length]}{digits[length + 1 :]}"
+    return f"+{digits}"
 
 
 def _make_phone(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -105,15 +124,33 @@ def _make_phone(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
 
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}\.?|localhost|\[[0-9A-Fa-f:.]+\]")
+_HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
+_TRACKING = re.compile(
+    r"utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_hs(?:enc|mi)", re.IGNORECASE
+)
 
 
-def _host(parts: SplitResult) -> str | None:
-    name = (parts.hostname or "").rstrip(".")
+def _host(name: str) -> str | None:
+    """Return a host in lower case, its address or its labels in ASCII; None for what is no host."""
+    name = name.rstrip(".")
+    if len(name) > _LONGEST_HOST:
+        return None
     try:
-        return name.encode("idna").decode("ascii") if not name.isascii() else name
+        return ip_address(name).compressed
+    except ValueError:
+        pass
+    try:
+        labels = [_label(label) for label in name.split(".")]
     except UnicodeError:
         return None
+    found = ".".join(labels)
+    return found if _HOST.fullmatch(found) else None
+
+
+def _label(text: str) -> str:
+    """Return one label of a host as browsers do (UTS 46, not transitional): straße is not strasse."""
+    plain_text = unicodedata.normalize("NFKC", text.lower())
+    return plain_text if plain_text.isascii() else f"xn--{plain_text.encode('punycode').decode('ascii')}"
 
 
 def _path(path: str) -> str:
@@ -133,19 +170,21 @@ def _url_normal(params: Mapping[str, Json]) -> Normal:
     query, fragment = str(params["query"]), not params["ignore_fragment"]
 
     def normal(text: str) -> Hashable | None:
+        text = text.removeprefix("<").removesuffix(">")
         try:
             parts = urlsplit(text if _SCHEME.match(text) and "//" in text else f"//{text}")
-            host, port = _host(parts), parts.port
+            host, port = _host(parts.hostname or ""), parts.port
         except ValueError:
             return None
-        if not host or not _HOST.fullmatch(host) or any(c.isspace() for c in text):
+        if not host or any(c.isspace() for c in text):
             return None
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
         name = host.removeprefix("www.") if any_www else host
         asked = _query(parts.query, query)
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
-        return (scheme, name, own_port, "/", _path(parts.path), asked, last)
+        who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
+        return (scheme, who, name, own_port, "/", _path(parts.path), asked, last)
 
     return normal
 
@@ -154,7 +193,11 @@ def _query(text: str, mode: str) -> str:
     if not text or mode == "ignore":
         return ""
     pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-    return "?" + "&".join(f"{name}={value}" for name, value in (sorted(pairs) if mode == "any_order" else pairs))
+    if mode == "no_tracking":
+        pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
+    if not pairs:
+        return ""
+    return "?" + "&".join(f"{name}={value}" for name, value in (pairs if mode == "ordered" else sorted(pairs)))
 
 
 def _make_url(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -164,12 +207,15 @@ def _make_url(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetr
 
 # --- e-mail
 
-_EMAIL = re.compile(r"(?:mailto:)?([^@\s<>]+)@([^@\s<>]+\.[^@\s<>.]+)", re.IGNORECASE)
+_EMAIL = re.compile(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
 def _email_normal(text: str) -> Hashable | None:
-    match = _EMAIL.fullmatch(text)
-    return None if match is None else (match[1].casefold(), "@", match[2].casefold())
+    if text.endswith(">"):
+        text = text[text.rfind("<") + 1 : -1]  # Jo Doe <jo@example.com>
+    match = _EMAIL.fullmatch(text.partition("?")[0])
+    host = None if match is None else _host(match[2])
+    return None if match is None or host is None else (match[1].casefold(), "@", host)
 
 
 def _make_email(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -181,8 +227,8 @@ SPECS = (
     MetricSpec(
         name="phone",
         make=_make_phone,
-        doc="Telephone numbers, whatever separates their digits: +, 00 and a declared `country` (for numbers without "
-        "either) give one international form; extensions count.",
+        doc="Telephone numbers, whatever separates their digits and whatever label stands before them: + and 00, or "
+        "the prefixes of a declared `country` for numbers without, give one international form; extensions count.",
         params=(
             Param(
                 name="country",
@@ -200,22 +246,24 @@ SPECS = (
     MetricSpec(
         name="url",
         make=_make_url,
-        doc="URLs that mean the same: case of the host, default port, escapes, dot segments and a slash at the end do "
-        "not count; the scheme and the fragment do only if asked for.",
+        doc="URLs that mean the same: case of the host, its spelling (IDN), default port, escapes, dot segments and a "
+        "slash at the end do not count; the scheme and the fragment do only if asked for.",
         params=(
             Param(name="ignore_scheme", check=check.boolean, default=True, doc="whether http is https and none"),
             Param(name="ignore_www", check=check.boolean, default=False, doc="whether www.x.org is x.org"),
             Param(name="ignore_fragment", check=check.boolean, default=True, doc="whether #part is left out"),
             Param(
                 name="query",
-                check=check.choice(("ordered", "any_order", "ignore")),
+                check=check.choice(("ordered", "any_order", "no_tracking", "ignore")),
                 default="any_order",
-                doc="how ?a=1&b=2 counts: ordered, any_order or ignore",
+                doc="how ?a=1&b=2 counts: ordered, any_order, no_tracking (no utm_source or the like) or ignore",
             ),
         ),
         examples=(
             Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
             Example("https://x.org/?a=1&b=2", "https://x.org?b=2&a=1", 1.0),
+            Example("https://x.org/?a=1&utm_source=mail", "https://x.org/?a=1", 1.0, {"query": "no_tracking"}),
+            Example("https://münchen.de", "https://xn--mnchen-3ya.de", 1.0),
             Example("https://x.org/a", "http://x.org/a", 0.0, {"ignore_scheme": False}),
             Example("https://www.x.org", "https://x.org", 1.0, {"ignore_www": True}),
         ),
@@ -223,7 +271,11 @@ SPECS = (
     MetricSpec(
         name="email",
         make=_make_email,
-        doc="E-mail addresses without case.",
-        examples=(Example("Jo@Example.com", "mailto:jo@example.com", 1.0), Example("jo@a.com", "jo@b.com", 0.0)),
+        doc="E-mail addresses; case, a name before them (Jo <jo@x.org>) and the host's spelling do not count.",
+        examples=(
+            Example("Jo@Example.com", "mailto:jo@example.com", 1.0),
+            Example("Jo Doe <jo@a.com>", "jo@a.com", 1.0),
+            Example("jo@a.com", "jo@b.com", 0.0),
+        ),
     ),
 )

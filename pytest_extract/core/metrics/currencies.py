@@ -15,16 +15,37 @@ _ISO_4217 = (
     "TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW"
 )
 CODES: Final = frozenset(_ISO_4217.split())
+_NAMES: Mapping[str, str] = {
+    "USD": "us$ dollar dollars us_dollar us_dollars",
+    "CAD": "c$ ca$ can$ canadian_dollars",
+    "AUD": "a$ au$ australian_dollars",
+    "NZD": "nz$",
+    "HKD": "hk$",
+    "SGD": "s$",
+    "TWD": "nt$",
+    "MXN": "mx$",
+    "BRL": "r$ reais",
+    "EUR": "€ euro euros",
+    "GBP": "£ pound pounds pound_sterling pounds_sterling pfund",
+    "JPY": "yen 円",
+    "INR": "₹ rs rupee rupees",
+    "KRW": "₩ won 원",
+    "RUB": "₽ \u0440\u0443\u0431",
+    "TRY": "₺",
+    "ILS": "₪",
+    "THB": "฿",
+    "VND": "₫",
+    "UAH": "₴ грн",
+    "NGN": "₦",
+    "PLN": "zł zloty złoty złotych",
+    "CZK": "kč",
+    "HUF": "ft forint",
+    "CHF": "sfr fr franken swiss_francs schweizer_franken",
+    "CNY": "元 rmb yuan renminbi 人民币",
+}
 _SYMBOLS: Mapping[str, str] = MappingProxyType(
-    {
-        "us$": "USD", "dollar": "USD", "dollars": "USD", "us dollars": "USD", "c$": "CAD", "ca$": "CAD", "a$": "AUD",
-        "au$": "AUD", "nz$": "NZD", "hk$": "HKD", "s$": "SGD", "nt$": "TWD", "mx$": "MXN", "r$": "BRL", "€": "EUR",
-        "euro": "EUR", "euros": "EUR", "£": "GBP", "pound": "GBP", "pounds": "GBP", "yen": "JPY", "₹": "INR",
-        "rs": "INR", "rs.": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "₪": "ILS", "฿": "THB", "₫": "VND", "₴": "UAH",
-        "₦": "NGN", "zł": "PLN", "kč": "CZK", "ft": "HUF", "sfr": "CHF", "sfr.": "CHF", "fr.": "CHF", "元": "CNY",
-        "円": "JPY",
-    }
-)  # fmt: skip
+    {name.replace("_", " "): code for code, names in _NAMES.items() for name in names.split()}
+)
 _SHARED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"),
@@ -43,9 +64,10 @@ def currency_of(word: str, default: str) -> str | None:
     name = word.strip()
     if not name:
         return default
-    if name.upper() in CODES:
-        return name.upper()
+    code = name.removesuffix("$").upper()  # "USD$" is USD
+    if code in CODES:
+        return code
     shared = _SHARED.get(name.casefold())
     if shared:
         return default if default in shared else shared[0]
-    return _SYMBOLS.get(name.casefold())
+    return _SYMBOLS.get(name.casefold().replace(".", "").replace("-", " "))

@@ -39,11 +39,13 @@ def _reader(params: Mapping[str, Json]) -> Read:
         return None if found is None else _Day(found.known, found.first_day.toordinal(), found.time)
 
     def parse(value: Json) -> PartialDate | None:
-        if isinstance(value, int) and not isinstance(value, bool) and 1000 <= value <= 9999:
-            return PartialDate(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            if 1000 <= value <= 9999:
+                return PartialDate(value)
+            value = str(value) if 1000_01_01 <= value <= 9999_12_31 else None
         if not isinstance(value, str) or len(value) > LONGEST:
             return None
-        text = plain.fold(value)
+        text = plain.written(value)
         return next((found for reader in readers if (found := reader(text)) is not None), None)
 
     return read
@@ -123,8 +125,9 @@ SPECS = (
         name="date",
         make=_make_date,
         doc="Dates that name the same day (month, year, as far as both are known). ISO 8601 is always read unless "
-        "`formats` are declared; other forms need a declared format or order. Month names may be written in seven "
-        "languages. Texts that are no date are compared as text.",
+        "`formats` are declared; other forms need a declared format or order, and a year of two digits a format with "
+        "%y. Months and weekdays may be named in English, German, French, Spanish, Italian, Portuguese and Dutch. "
+        "Texts that are no date (Q3 2024, circa 1900) are compared as text.",
         params=(
             Param(
                 name="formats",
@@ -144,7 +147,8 @@ SPECS = (
         examples=(
             Example("2024-03-15", "15.03.2024", 1.0, {"order": "DMY"}),
             Example("2024-03-15", "15.03.2024", 0.0),
-            Example("2024-03-04", "March 4th, 2024", 1.0, {"order": "MDY"}),
+            Example("2024-03-04", "Mon, March 4th, 2024 5:30 PM", 1.0, {"order": "MDY"}),
+            Example("2024-03-04", "2024年3月4日", 1.0, {"order": "DMY"}),
             Example("2024-03-15", "15/Mar/24", 1.0, {"formats": ["%Y-%m-%d", "%d/%b/%y"]}),
             Example("2024-03", "2024-03-15", 0.0),
             Example("2024-03", "2024-03-15", 1.0, {"partial": "gold"}),

@@ -47,8 +47,8 @@ _INDIAN = NumberStyle(".", ",", indian=True, short_scale=True)
 _STYLES: Mapping[NumberStyle, str] = {
     _COMMA_POINT: "en en-US en-GB en-CA en-AU ja zh ko th he es-MX",
     _INDIAN: "hi en-IN",
-    _POINT_COMMA: "de es nl id tr da el hr sl ro is vi",
-    _EITHER_COMMA: "it pt de-AT",
+    _POINT_COMMA: "de nl id tr da el hr sl ro is vi",
+    _EITHER_COMMA: "es it pt de-AT",
     _SPACE_COMMA: "fr pl cs sk ru uk bg fi sv nb nn no hu et lv lt en-ZA fr-CA",
     _SWISS: "de-CH fr-CH it-CH",
     NumberStyle(".", "", short_scale=True): "plain",
@@ -105,21 +105,26 @@ def read_digits(text: str, styles: Sequence[NumberStyle]) -> Fraction | None:
 # --- words after a number
 
 
-_THOUSANDS = {"k": 3, "thousand": 3, "tsd": 3, "tausend": 3, "mille": 3, "mil": 3}
-_MILLIONS = dict.fromkeys(("m", "mm", "mn", "mio", "mln", "million", "millions", "millionen", "millones", "milioni"), 6)
-_MILLIARDS = dict.fromkeys(("mrd", "md", "mld", "milliard", "milliards", "milliarde", "milliarden", "miliardi"), 9)
+_WORDS: Mapping[int, str] = {
+    3: "k thousand tsd tausend mille 千",
+    4: "万 萬 만",
+    6: "m mm mn mio mln million millions millionen millones milioni miljoen milhões 百万",
+    8: "億 亿 억",
+    9: "mrd md mld mia milliard milliards milliarde milliarden miliardi miljard",
+}
+_EVERYWHERE = {name: power for power, names in _WORDS.items() for name in names.split()}
 _SHORT = {"b": 9, "bn": 9, "billion": 9, "billions": 9, "t": 12, "tn": 12, "trillion": 12, "trillions": 12}
-_LONG = {"bio": 12, "billion": 12, "billions": 12, "billionen": 12, "billones": 12}
+_LONG = {"t": 3, "mil": 3, "bio": 12, "billion": 12, "billions": 12, "billionen": 12, "billones": 12}
 _INDIAN_WORDS = {"lakh": 5, "lakhs": 5, "lac": 5, "crore": 7, "crores": 7, "cr": 7}
 
 
 def scale_of(word: str, styles: Sequence[NumberStyle]) -> int | None:
-    """Return the factor that a word like "million" or "Mrd." stands for; "billion" depends on the locale."""
+    """Return the factor that a word like "million" or "Mrd." stands for; "billion" and "T" depend on the locale."""
     name = word.casefold().rstrip(".")
     if not name:
         return 1
     for style in styles:
-        table = _THOUSANDS | _MILLIONS | _MILLIARDS | (_SHORT if style.short_scale else _LONG)
+        table = _EVERYWHERE | (_SHORT if style.short_scale else _LONG)
         power = (table | _INDIAN_WORDS if style.indian else table).get(name)
         if power is not None:
             return int(10**power)
@@ -138,28 +143,62 @@ class Written(NamedTuple):
 
 
 _DIGITS = re.compile(rf"[.,]?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_POWER = re.compile(
+    r"(?:e(?P<plain>[-+\u2212]?\d{1,3})|\s?[x\u00d7*\u00b7\u22c5]\s?10(?:(?:\^|\*\*)(?P<marked>[-+\u2212]?\d{1,3})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))(?!\d)",
+    re.IGNORECASE,
+)
+_ROUND = re.compile(r"[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*")
+"""What stands for no cents: "5.-" in Switzerland, "5,--" in Germany, "5:-" in Sweden."""
 
 
 def read_written(text: str, styles: Sequence[NumberStyle]) -> Written | None:
-    """Read "(1,234.50)", "-$5", "5 -", "EUR 1.234,50" and the like; None if there is not exactly one number."""
+    """Read "(1,234.50)", "-$5", "$(5)", "5 -", "EUR 1.234,50", "1.5e3" and the like.
+
+    None if there is not exactly one number. A minus may stand before, after, or on either side of a currency;
+    brackets around the number or around all of it are one.
+    """
     if len(text) > LONGEST:
         return None
     match = _DIGITS.search(text)
     value = read_digits(match[0], styles) if match else None
     if match is None or value is None:
         return None
-    before, after = text[: match.start()].strip(), text[match.end() :].strip()
-    bracketed = before.startswith("(") and after.endswith(")")
-    if bracketed:
-        before, after = before[1:].strip(), after[:-1].strip()
+    end, factor = _power(text, match.end())
+    before, after, bracketed = _without_brackets(text[: match.start()].strip(), text[end:].strip())
     before, signs = _without_sign(before)
-    if after in {",-", ".-", ".\u2013", ",\u2013", ".\u2014"}:
-        after = ""  # "5.-" is a Swiss or Dutch round amount
-    if after[-1:] and after[-1] in MINUS and not signs:
-        after, signs = after[:-1].strip(), "-"
-    if bracketed and signs:
+    after = _ROUND.sub("", after) if _ROUND.match(after) else after
+    after, trailing = ("", "") if not after else _without_trailing_sign(after)
+    if bool(signs) + bool(trailing) + bracketed > 1:
         return None
-    return Written(-value if bracketed or (signs and signs != "+") else value, before, after)
+    negative = bracketed or bool(trailing) or (bool(signs) and signs != "+")
+    return Written((-value if negative else value) * factor, before, after)
+
+
+def _power(text: str, end: int) -> tuple[int, Fraction]:
+    """Return where a power of ten after the digits ends, and the power."""
+    match = _POWER.match(text, end)
+    if match is None:
+        return end, Fraction(1)
+    digits = next(part for part in match.groups() if part is not None)
+    return match.end(), Fraction(10) ** int(digits.translate(_RAISED).replace("\u2212", "-"))
+
+
+def _without_brackets(before: str, after: str) -> tuple[str, str, bool]:
+    if before.startswith("(") and after.endswith(")"):
+        return before[1:].strip(), after[:-1].strip(), True
+    if before.endswith("(") and after.startswith(")"):
+        return before[:-1].strip(), after[1:].strip(), True
+    return before, after, False
+
+
+def _without_trailing_sign(after: str) -> tuple[str, str]:
+    """Take a minus that stands right after the digits, or at the very end."""
+    if after[0] in MINUS and (len(after) == 1 or after[1].isspace()):
+        return after[1:].strip(), after[0]
+    if after[-1] in MINUS:
+        return after[:-1].strip(), after[-1]
+    return after, ""
 
 
 def _without_sign(before: str) -> tuple[str, str]:

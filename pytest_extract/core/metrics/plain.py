@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_extract.core.values import Json, json_type
@@ -25,6 +26,22 @@ def fold(text: str) -> str:
 def fold_case(text: str) -> str:
     """Return `fold(text)` without case (Unicode casefold, so "STRASSE" and "straße" agree)."""
     return fold(fold(text).casefold())
+
+
+_WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
+_INVISIBLE = [0x00AD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
+_PLAIN_FORMS: Mapping[int, int | str | None] = MappingProxyType(
+    {**_WIDE, 0xFFE0: "¢", 0xFFE1: "£", 0xFFE5: "¥", 0xFFE6: "₩", **dict.fromkeys(_INVISIBLE)}
+)
+
+
+def written(text: str) -> str:
+    """Return `fold(text)` as a reader of numbers, dates and the like sees it.
+
+    Full-width letters, digits and signs are the plain ones; what cannot be seen (marks of direction, joiners, soft
+    hyphens), as copied from PDF files, is gone.
+    """
+    return " ".join(text.split()) if text.isascii() else fold(text.translate(_PLAIN_FORMS))
 
 
 def a_type(value: Json) -> str:

@@ -25,10 +25,15 @@ from pytest_extract.core.values import Json
 
 
 class Quantity(NamedTuple):
-    """A value in base units, and their powers."""
+    """A value in base units, their powers, and those of units of their own."""
 
     value: Exact
     dimensions: Dimensions
+    own: tuple[tuple[str, int], ...]
+
+    def same_kind(self, other: Quantity) -> bool:
+        """Whether both are measured in the same base units."""
+        return self[1:] == other[1:]
 
 
 def _reader(params: Mapping[str, Json]) -> Callable[[Json], Quantity | None]:
@@ -36,16 +41,16 @@ def _reader(params: Mapping[str, Json]) -> Callable[[Json], Quantity | None]:
     default = read_unit(params["unit"] or "")
 
     def in_base(number: Fraction, unit: Unit | None) -> Quantity | None:
-        return None if unit is None else Quantity(exact(number * unit.factor + unit.zero), unit.dimensions)
+        return None if unit is None else Quantity(exact(number * unit.factor + unit.zero), unit.dimensions, unit.own)
 
     def read(value: Json) -> Quantity | None:
         if not isinstance(value, str):
             number = exactly(value)
             return None if number is None else in_base(number, default)
-        found = read_written(plain.fold(value), styles)
+        found = read_written(plain.written(value), styles)
         if found is None or found.before:
             return None
-        return in_base(found.value, read_unit(found.after) if found.after else default)
+        return in_base(found.value, read_unit(found.after, known=False) if found.after else default)
 
     return read
 
@@ -55,13 +60,13 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
     read, admits = _reader(params), within(float(params["rel"]), 0.0)
 
     def agree(gold: Quantity, extracted: Quantity) -> float:
-        return 1.0 if gold.dimensions == extracted.dimensions and admits(gold.value, extracted.value) else 0.0
+        return 1.0 if gold.same_kind(extracted) and admits(gold.value, extracted.value) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
             return f"not a quantity: {plain.short(gold if one is None else extracted)}"
-        if one.dimensions != other.dimensions:
+        if not one.same_kind(other):
             return "units of different kinds"
         return f"{decimal_text(one.value)} expected, got {decimal_text(other.value)} (both in SI base units)"
 
@@ -78,7 +83,8 @@ SPECS = (
         name="quantity",
         make=_make_quantity,
         doc="Numbers with a unit: equal when they are so in base units, within a relative tolerance. Knows SI units "
-        "with prefixes, common imperial ones, temperatures, data sizes, percent, and their products and quotients.",
+        "with prefixes, common imperial ones, temperatures, data sizes, percent, IU, months and years, and their "
+        "products and quotients; any other word is a unit that agrees with itself only.",
         params=(
             LOCALE,
             Param(name="unit", check=_check_unit, doc="unit of values that name none"),
@@ -88,6 +94,9 @@ SPECS = (
             Example("5 kg", "5,000 g", 1.0),
             Example("36 km/h", "10 m/s", 1.0),
             Example("20 °C", "68 °F", 1.0),
+            Example("5.5 \u00d7 10⁹/L", "5,500 /µL", 1.0),
+            Example("3 years", "36 months", 1.0),
+            Example("10 mEq/L", "10.0 mEq/l", 1.0),
             Example("5 kg", "5 m", 0.0),
             Example(2.5, "2500 ml", 1.0, {"unit": "l"}),
             Example("1 inch", "2.5 cm", 0.0),

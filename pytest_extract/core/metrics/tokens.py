@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 
 from pytest_extract.core.metrics import params as check
@@ -19,7 +20,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 def _token_text(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return plain.json_text(value)
-    return plain.python_text(value)
+    text = plain.python_text(value)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def _tokens(value: Json, *, articles: bool, characters: bool) -> list[str]:

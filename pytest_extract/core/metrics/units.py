@@ -1,4 +1,8 @@
-"""Units of measurement: a small table, and the reading of unit expressions such as "kWh", "m/s²" and "kg per m3"."""
+"""Units of measurement: a small table, and the reading of unit expressions such as "kWh", "m/s²" and "kg per m3".
+
+Units that measure nothing physical (IU, months) and words that stand in no table ("5 Stück") are units of their own:
+they agree with themselves only.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,15 @@ Dimensions = tuple[int, ...]
 
 
 class Unit(NamedTuple):
-    """`factor` of the base units, their powers, and the zero point in base units (temperatures only)."""
+    """`factor` of the base units, their powers, and the zero point in base units (temperatures only).
+
+    own: units that are measured by nothing else, each with its power, sorted by name.
+    """
 
     factor: Fraction
     dimensions: Dimensions
     zero: Fraction = Fraction(0)
+    own: tuple[tuple[str, int], ...] = ()
 
 
 _NONE: Final = (0, 0, 0, 0, 0, 0, 0, 0)
@@ -54,6 +62,7 @@ _PREFIXED: Mapping[str, tuple[str, str]] = {
     "mol": ("1", "amount"),
     "cd": ("1", "light"),
     "l": ("0.001", "volume"),
+    "\u2113": ("0.001", "volume"),
     "L": ("0.001", "volume"),
     "t": ("1000", "mass"),
     "Hz": ("1", "frequency"),
@@ -65,6 +74,7 @@ _PREFIXED: Mapping[str, tuple[str, str]] = {
     "cal": ("4.184", "energy"),
     "eV": ("1.602176634e-19", "energy"),
     "W": ("1", "power"),
+    "VA": ("1", "power"),
     "C": ("1", "charge"),
     "Ah": ("3600", "charge"),
     "V": ("1", "voltage"),
@@ -85,26 +95,32 @@ _FIXED: Mapping[str, tuple[str, str]] = {
     "millimeter millimeters millimetre millimetres": ("0.001", "length"),
     "kilometer kilometers kilometre kilometres": ("1000", "length"),
     "micron microns": ("0.000001", "length"),
-    "gram grams gramme grammes": ("0.001", "mass"),
-    "kilogram kilograms kilo kilos": ("1", "mass"),
-    "tonne tonnes": ("1000", "mass"),
+    "Å angstrom": ("1e-10", "length"),
+    "gram grams gramme grammes gramm": ("0.001", "mass"),
+    "kilogram kilograms kilo kilos kilogramm": ("1", "mass"),
+    "mcg": ("1e-9", "mass"),
+    "tonne tonnes tonnen": ("1000", "mass"),
     "lb lbs pound pounds": ("0.45359237", "mass"),
     "oz ounce ounces": ("0.028349523125", "mass"),
     "stone": ("6.35029318", "mass"),
-    "sec secs second seconds": ("1", "time"),
-    "min mins minute minutes": ("60", "time"),
-    "h hr hrs hour hours": ("3600", "time"),
-    "d day days": ("86400", "time"),
-    "wk week weeks": ("604800", "time"),
+    "sec secs second seconds sekunde sekunden sek seconde secondes": ("1", "time"),
+    "min mins minute minutes minuten minuto minutos minuti": ("60", "time"),
+    "h hr hrs hour hours stunde stunden std heure heures hora horas ora ore uur": ("3600", "time"),
+    "d day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen": ("86400", "time"),
+    "wk week weeks woche wochen semaine semaines semana semanas settimana settimane weken": ("604800", "time"),
     "ha hectare hectares": ("10000", "area"),
     "acre acres": ("4046.8564224", "area"),
-    "sqm": ("1", "area"),
+    "sqm qm": ("1", "area"),
     "sqft": ("0.09290304", "area"),
-    "liter liters litre litres": ("0.001", "volume"),
+    "cbm": ("1", "volume"),
+    "liter liters litre litres litro litros litri": ("0.001", "volume"),
+    "Nm": ("1", "energy"),
+    "kelvin": ("1", "temperature"),
+    "floz": ("0.0000295735295625", "volume"),
     "gal gallon gallons": ("0.003785411784", "volume"),
     "cc": ("0.000001", "volume"),
     "mph": ("0.44704", "speed"),
-    "kph": ("5/18", "speed"),
+    "kph kmh": ("5/18", "speed"),
     "kn knot knots": ("463/900", "speed"),
     "rpm": ("1/60", "frequency"),
     "atm": ("101325", "pressure"),
@@ -114,7 +130,7 @@ _FIXED: Mapping[str, tuple[str, str]] = {
     "hp": ("745.69987158227022", "power"),
     "byte bytes": ("8", "data"),
     "bits": ("1", "data"),
-    "% percent": ("0.01", "one"),
+    "% percent prozent": ("0.01", "one"),
     "‰": ("0.001", "one"),
     "ppm": ("0.000001", "one"),
     "pcs pc pieces piece units unit": ("1", "one"),
@@ -129,6 +145,20 @@ _PREFIXES: Mapping[str, Fraction] = {
 _BINARY: Mapping[str, Fraction] = {
     name: Fraction(2**power) for name, power in {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}.items()
 }
+_OWN: Mapping[str, tuple[int, str]] = {
+    "IU I.U. U UI IE": (1, "IU"),
+    "month months mo monat monate monaten mois mes meses mese mesi maand maanden": (1, "month"),
+    "quarter quarters quartal quartale": (3, "month"),
+    "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar": (12, "month"),
+}
+"""Names -> (how many of a unit of its own, that unit). A year has no exact number of days."""
+_OWN_PREFIXES: Final = ("µ", "μ", "u", "m", "k", "M")
+_SPELLINGS: Final = (
+    (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
+    (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
+    (re.compile(r"\b(?:sq\.?|square) ([^\W\d_]+)", re.IGNORECASE), r"\1^2"),
+    (re.compile(r"\b(?:cu\.?|cubic) ([^\W\d_]+)", re.IGNORECASE), r"\1^3"),
+)
 _TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
     "c": (Fraction(1), Fraction("273.15")),
     "f": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
@@ -145,6 +175,9 @@ def _table() -> Mapping[str, Unit]:
             units.setdefault(prefix + name, Unit(Fraction(factor) * power, _BASES[base]))
     for names, (factor, base) in _FIXED.items():
         units |= dict.fromkeys(names.split(), Unit(Fraction(factor), _BASES[base]))
+    for names, (count, name) in _OWN.items():
+        units |= dict.fromkeys(names.split(), _own(name, Fraction(count)))
+    units |= {prefix + name: _own("IU", _PREFIXES[prefix]) for prefix in _OWN_PREFIXES for name in ("IU", "U")}
     return MappingProxyType(units)
 
 
@@ -164,28 +197,54 @@ _FACTOR = re.compile(r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(
 _STEP = re.compile(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
 
 
-def read_unit(text: str) -> Unit | None:
-    """Read a unit expression; "" is the number one; None if a part of it is no known unit."""
+def read_unit(text: str, *, known: bool = True) -> Unit | None:
+    """Read a unit expression; "" is the number one; None where it is none.
+
+    known: whether every word must be a unit that we know; else an unknown word is a unit of its own.
+    """
     words = text.strip().translate(_POWERS)
     degrees = _DEGREES.fullmatch(words.casefold())
     if degrees is not None:
         factor, zero = _TEMPERATURES[(degrees[1] or degrees[2])[0]]
         return Unit(factor, _BASES["temperature"], zero)
-    factor, over, place = Fraction(1), False, 0
-    dimensions: Dimensions = _NONE
+    for pattern, usual in _SPELLINGS:
+        words = pattern.sub(usual, words)
+    return _product(words, known=known)
+
+
+def _product(words: str, *, known: bool) -> Unit | None:
+    product = Unit(Fraction(1), _NONE)
+    step = _STEP.match(words)  # "5,000 /µl"
+    place, over = step.end() if step else 0, bool(step and step["over"])
     while place < len(words):
         match = _FACTOR.match(words, place)
-        unit = _named(match["name"]) if match else None
+        unit = _named(match["name"], known=known) if match else None
         if match is None or unit is None:
             return None
-        power = int(match["power"] or 1) * (-1 if over else 1)
-        factor *= unit.factor**power
-        dimensions = tuple(one + power * other for one, other in zip(dimensions, unit.dimensions, strict=True))
+        product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
         step = _STEP.match(words, match.end())
         place = step.end() if step else match.end()
         over = over or bool(step and step["over"])
-    return Unit(factor, dimensions)
+    return product
 
 
-def _named(name: str) -> Unit | None:
-    return _table().get(name) or _caseless().get(name.casefold())
+def _times(product: Unit, unit: Unit, power: int) -> Unit:
+    own = dict(product.own)
+    for name, its in unit.own:
+        own[name] = own.get(name, 0) + power * its
+    return Unit(
+        product.factor * unit.factor**power,
+        tuple(one + power * other for one, other in zip(product.dimensions, unit.dimensions, strict=True)),
+        own=tuple(sorted((name, its) for name, its in own.items() if its)),
+    )
+
+
+def _own(name: str, factor: Fraction = Fraction(1)) -> Unit:
+    return Unit(factor, _NONE, own=((name, 1),))
+
+
+def _named(name: str, *, known: bool) -> Unit | None:
+    unit = _table().get(name) or _caseless().get(name.casefold())
+    if unit is not None or known or not name[0].isalpha():
+        return unit
+    return _own(name.casefold())

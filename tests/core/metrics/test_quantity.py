@@ -25,6 +25,22 @@ from tests.core.metrics.helpers import bound
         ("bar", "100 kPa"),
         ("%", "10000 ppm"),
         ("nmi/h", "kn"),
+        ("mm Hg", "mmHg"),
+        ("\u00b5m", "\u03bcm"),
+        ("\u2126", "ohm"),
+        ("\u212b", "0.1 nm"),
+        ("sq ft", "0.09290304 m²"),
+        ("cubic metre", "1000 L"),
+        ("fl. oz.", "29.5735295625 ml"),
+        ("mIU/mL", "1 IU/L"),
+        ("U/L", "1 IU/L"),
+        ("mcg", "1 µg"),
+        ("Nm", "1 N·m"),
+        ("Stunde", "60 Minuten"),
+        ("year", "12 months"),
+        ("VA", "1 W"),
+        ("Stück", "1.0 stück"),
+        ("mEq/L", "1.00 mEq/l"),
     ],
 )
 def test_equal_units(one, other):
@@ -58,6 +74,15 @@ def test_the_table_tells_apart_what_case_tells_apart():
         ({"locale": "de"}, "1.234,5 m", "1,2345 km", 1.0),
         ({}, "5 widgets", "5 widgets", 1.0),
         ({}, "about 5 kg", "5 kg", 0.0),
+        ({}, "5,000 /µL", "5 x 10^9/L", 1.0),
+        ({}, "−5\u00a0°C", "-5 °C", 1.0),
+        ({}, "5 Stück", "5 Stk", 0.0),
+        ({}, "5 Stück", 5, 0.0),
+        ({}, "5 HU", "500 IU", 0.0),
+        ({}, "1 year", "365 days", 0.0),
+        ({}, "10 x 20 cm", "20 x 10 cm", 0.0),
+        ({}, "120/80 mmHg", "120/80 mmHg", 1.0),
+        ({}, "5 kg (net)", "5 kg", 0.0),
     ],
 )
 def test_quantities(params, gold, extracted, score):
@@ -69,7 +94,8 @@ def test_quantities(params, gold, extracted, score):
     [
         ("5 kg", "5 m", "units of different kinds"),
         ("5 kg", "6 kg", "5 expected, got 6 (both in SI base units)"),
-        ("5 kg", "5 kgg", 'not a quantity: "5 kgg"'),
+        ("5 kg", "5 kgg", "units of different kinds"),
+        ("5 kg", "about 5", 'not a quantity: "about 5"'),
     ],
 )
 def test_reasons(gold, extracted, reason):

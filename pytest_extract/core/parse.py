@@ -7,12 +7,13 @@ from dataclasses import dataclass, is_dataclass
 from typing import Final
 
 from pytest_extract.core.parse_reader import Problem, Reader, line_column
-from pytest_extract.core.parse_text import Region, answer_start, decode, only_punctuation, regions
+from pytest_extract.core.parse_text import Region, answer_start, decode, fenced_scalar, only_punctuation, regions
 from pytest_extract.core.parse_value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
+_FENCED: Final = "JSON taken from a fenced block"
 _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
 
 
@@ -70,9 +71,13 @@ def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
     start = answer_start(text)
     whole = decode(text, start)
     if whole is not None and not text[whole[1] :].strip():
-        return _structured(Parsed(value=whole[0], notes=_lead_notes(text, start), text=text), repair=repair)
+        parsed = Parsed(value=whole[0], notes=_lead_notes(text, start), text=text)
+        return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
+    if (scalar := fenced_scalar(text, start)) is not None:
+        parsed = Parsed(value=scalar[0], notes=(*_lead_notes(text, start), _FENCED), text=text)
+        return _structured(parsed, repair=repair, place=scalar[1])
     found = regions(text, start)
     good = max((region for region in found if region.value is not MISSING), key=lambda r: r.rank, default=None)
     broken = max((region for region in found if region.value is MISSING), key=_weight, default=None)
@@ -93,7 +98,7 @@ def _from_region(text: str, start: int, region: Region, count: int) -> Parsed:
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(_failure(text, Problem(FailureKind.MALFORMED_JSON, message, place)), text)
     notes = list(_lead_notes(text, start))
-    notes.append("JSON taken from a fenced block" if region.fenced else "JSON taken from the text around it")
+    notes.append(_FENCED if region.fenced else "JSON taken from the text around it")
     if count > 1:
         line, _ = line_column(text, region.start)
         notes.append(f"{count} JSON values in the text; took the one at line {line}")
@@ -143,7 +148,7 @@ def _without_json(text: str, start: int, reason: str) -> Parsed:
     return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
 
 
-def _structured(parsed: Parsed, *, repair: bool = False) -> Parsed:
+def _structured(parsed: Parsed, *, repair: bool = False, place: int = 0) -> Parsed:
     """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
     value = parsed.value
     if isinstance(value, dict | list):
@@ -155,7 +160,8 @@ def _structured(parsed: Parsed, *, repair: bool = False) -> Parsed:
             notes = (*parsed.notes, "repaired: JSON encoded twice")
             return Parsed(value=inner[0], notes=notes, text=parsed.text)
         message += " (the text holds JSON: it was encoded twice)"
-    failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=1, column=1)
+    line, column = line_column(parsed.text, place)
+    failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)
     return Parsed(value=value, failure=failure, notes=parsed.notes, text=parsed.text)
 
 

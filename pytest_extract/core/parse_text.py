@@ -104,6 +104,15 @@ def _skip_blank(text: str, start: int) -> int:
     return start
 
 
+def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
+    """Return the bare value in a fenced block that is all of `text[start:]`, and its offset; None where none is."""
+    fence = _FENCE.match(text, start)
+    found = None if fence is None else decode(text, fence.end())
+    if fence is None or found is None or isinstance(found[0], dict | list):
+        return None
+    return (found[0], fence.end()) if text[found[1] :].strip() in ("", "```") else None
+
+
 def regions(text: str, start: int) -> list[Region]:
     """Outermost stretches of `text[start:]` that hold JSON or set out to, in order."""
     fences = {match.end() for match in _FENCE.finditer(text, start)}

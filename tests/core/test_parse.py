@@ -88,6 +88,11 @@ def test_text_with_json(text, value, note):
         ("42", "not_structured", 1, 1),
         ('"text"', "not_structured", 1, 1),
         ("null", "not_structured", 1, 1),
+        ("\n  42", "not_structured", 2, 3),
+        ("```json\n42\n```", "not_structured", 2, 1),
+        ("```\nnull", "not_structured", 2, 1),
+        ('```json\n"{\\"a\\": 1}"\n```\n', "not_structured", 2, 1),
+        ("```json\n42 or 43\n```", "no_json", None, None),
     ],
 )
 def test_text_without_json_tells_kind_and_place(text, kind, line, column):
@@ -105,6 +110,12 @@ def test_a_bare_value_is_kept_beside_its_failure():
     assert parsed.value == '{"a": 1}'
     assert "encoded twice" in parsed.failure.message
     assert parse_output('"{\\"a\\": 1}"', repair=True).value == {"a": 1}
+
+
+def test_a_bare_value_in_a_fenced_block_is_kept_too():
+    parsed = parse_output("```json\n42\n```")
+    assert (parsed.value, parsed.notes) == (42, ("JSON taken from a fenced block",))
+    assert parse_output('```json\n"{\\"a\\": 1}"\n```', repair=True).value == {"a": 1}
 
 
 def test_a_repeated_key_names_its_path():

@@ -5,19 +5,21 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from pytest_extract.core.results import Question
+from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json
 from pytest_extract.judge.answers import Decision, Undecided
 from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers, response_format
 from pytest_extract.llm import Completion, LlmError, Retry, complete, started
 
-_MOST_QUESTIONS: Final = 50
-_MOST_CHARACTERS: Final = 60_000
+_CALLS_FOR_ONE: Final = 3
+"""Calls in which questions that fit one call are answered, or stay undecided."""
+_IDLE_ROUNDS: Final = 2
+"""Rounds without any answer after which a judge is not asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,9 @@ class LlmJudge:
     """Ask `model` through litellm.
 
     "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call, at most `concurrency`
-    calls at once over all threads. Questions without a sound answer are asked once more, and then stay undecided.
-    `options` go to `litellm.completion`.
+    calls at once over all threads. Questions without a sound answer are asked again while that helps, in three calls
+    at most for what one call could have answered, and then stay undecided; a batch that is too long for the model is
+    cut until it fits. `options` go to `litellm.completion`.
     """
 
     def __init__(
@@ -71,12 +74,22 @@ class LlmJudge:
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
         decisions: list[Decision] = [Undecided("not asked")] * len(questions)
-        for most in (_MOST_QUESTIONS, _MOST_QUESTIONS // 2):  # smaller: what was cut off may then be whole
-            open_ones = [index for index, decision in enumerate(decisions) if _worth_asking(decision)]
-            groups = list(_grouped(questions, open_ones, most))
-            for group, answers in zip(groups, self._ask_all(questions, groups), strict=True):
-                for index, answer in zip(group, answers, strict=True):
+        fits, idle = _Fits(), 0
+        groups = list(_grouped(questions, range(len(questions)), fits))
+        left = _CALLS_FOR_ONE * len(groups)
+        while groups and len(groups) <= left and idle < _IDLE_ROUNDS:
+            answers = self._ask_all(questions, groups)
+            for group, answered in zip(groups, answers, strict=True):
+                for index, answer in zip(group, answered, strict=True):
                     decisions[index] = answer
+            declined = any(isinstance(answered[0], _TooLong) for answered in answers)
+            left -= len(groups)
+            settled = any(not _worth_asking(answer) for answered in answers for answer in answered)
+            idle = 0 if settled or declined else idle + 1
+            fits = fits if settled and not declined else fits.halved()
+            open_ones = [index for index, decision in enumerate(decisions) if _worth_asking(decision)]
+            groups = list(_grouped(questions, open_ones, fits))
+            left = _CALLS_FOR_ONE * len(groups) if declined else left
         return decisions
 
     def _ask_all(self, questions: Sequence[Question], groups: Sequence[Sequence[int]]) -> list[list[Decision]]:
@@ -97,7 +110,8 @@ class LlmJudge:
                     **self._options,
                 )
         except LlmError as error:
-            return [_Failed(f"the judge could not be asked: {error}")] * len(questions)
+            too_long = error.kind is FailureKind.CONTEXT_LENGTH and len(questions) > 1
+            return [(_TooLong if too_long else _Failed)(f"the judge could not be asked: {error}")] * len(questions)
         with self._lock:
             self.spent = self.spent.plus(answer)
         if answer.refusal:
@@ -109,11 +123,27 @@ class _Failed(Undecided):
     """A call that was retried in vain already: asking again in the same breath helps nobody."""
 
 
+class _TooLong(Undecided):
+    """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """How much goes in one call."""
+
+    questions: int = 50
+    characters: int = 60_000
+
+    def halved(self) -> _Fits:
+        """Return half as much: what was cut off, or too long, may then be whole."""
+        return _Fits(-(-self.questions // 2), -(-self.characters // 2))
+
+
 def _worth_asking(decision: Decision) -> bool:
     return isinstance(decision, Undecided) and not isinstance(decision, _Failed)
 
 
-def _grouped(questions: Sequence[Question], indices: Sequence[int], most: int) -> Iterator[list[int]]:
+def _grouped(questions: Sequence[Question], indices: Iterable[int], fits: _Fits) -> Iterator[list[int]]:
     """Yield the indices that go in one call: alignments alone, the others as many as fit."""
     group: list[int] = []
     size = 0
@@ -123,7 +153,7 @@ def _grouped(questions: Sequence[Question], indices: Sequence[int], most: int) -
             yield [index]
             continue
         length = len(quoted([question.gold, question.extracted, question.instructions]))
-        if group and (len(group) == most or size + length > _MOST_CHARACTERS):
+        if group and (len(group) == fits.questions or size + length > fits.characters):
             yield group
             group, size = [], 0
         group.append(index)

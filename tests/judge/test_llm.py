@@ -16,6 +16,7 @@ from tests.judge.questions import align, asked_of, by_rule, data_of, entry_for, 
 from tests.llm_server import (
     MODEL,
     answer,
+    context_length,
     failed,
     llm_server,
     malformed,
@@ -88,12 +89,31 @@ def only_first_half(body):
     return answer(json.dumps({"answers": [entry_for(*item) for item in kept]}))
 
 
-def test_what_is_left_out_is_asked_again_once_and_alone(judge, llm_server):
+def test_what_is_left_out_is_asked_again_by_itself_in_three_calls_at_most(judge, llm_server):
     llm_server.otherwise = only_first_half
     got = judge(FIFTY)
-    assert [len(data_of(body)) for body in llm_server.bodies] == [50, 25]
-    assert scores(got)[:38] == [float(n % 2) for n in range(38)]
-    assert got[40] == Undecided("the judge left this question out")
+    assert [len(data_of(body)) for body in llm_server.bodies] == [50, 25, 12]
+    assert scores(got)[:44] == [float(n % 2) for n in range(44)]
+    assert got[44] == Undecided("the judge left this question out")
+
+
+def test_a_batch_that_is_too_long_for_the_model_is_cut_until_it_fits(judge, llm_server):
+    def small_window(body):
+        return by_rule(body) if len(data_of(body)) <= 10 else context_length()
+
+    llm_server.otherwise = small_window
+    assert scores(judge(FIFTY)) == [float(n % 2) for n in range(50)]
+    assert sorted(len(data_of(body)) for body in llm_server.bodies)[-3:] == [25, 25, 50]
+
+
+def test_one_question_that_is_too_long_for_the_model_stays_undecided(judge, llm_server):
+    def one_is_too_long(body):
+        return context_length() if any(item["gold"] == "long" for item in data_of(body).values()) else by_rule(body)
+
+    llm_server.otherwise = one_is_too_long
+    got = judge([*FIFTY[:3], equal("long", "Long")])
+    assert scores(got) == [0.0, 1.0, 0.0, None]
+    assert "maximum context length" in got[3].reason
 
 
 def test_never_more_than_three_calls_for_fifty_questions(judge, llm_server):

@@ -28,6 +28,31 @@ def test_a_copy_passes_every_gate():
     assert [gate.factor for gate in (checked.parse, checked.root, checked.schema, checked.coverage)] == [1.0] * 4
 
 
+def deep(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("extracted", "validator", "failing"),
+    [
+        (MISSING, ANY, {"parse", "root", "schema", "coverage"}),
+        (deep(10_000), ANY, {"parse", "root", "schema", "coverage"}),
+        ("a bare text", ANY, {"root", "coverage"}),
+        (NINE, Validator({"type": "array"}), {"schema"}),
+        ({}, ANY, {"coverage"}),
+    ],
+    ids=["no output", "too deep", "bare", "against the schema", "nothing covered"],
+)
+def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, validator, failing):
+    checked = gates(extracted, validator=validator)
+    every = (checked.parse, checked.root, checked.schema, checked.coverage)
+    assert {gate.name for gate in every if not gate.passed} == failing
+    assert {gate.name: gate.factor for gate in every} == {gate.name: float(gate.passed) for gate in every}
+
+
 @pytest.mark.parametrize(
     ("extracted", "why"),
     [

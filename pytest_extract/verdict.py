@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,12 @@ def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]
 
 
 def _short(name: str, value: float, bound: float) -> str:
-    return f"{name} {_digits(value, bound)} is below {bound:g}, by {bound - value:.3g}"
+    return f"{name} {_digits(value, bound)} is below {bound:g}, by {_plain(bound - value)}"
+
+
+def _plain(gap: float) -> str:
+    """Write three digits that count, without an exponent."""
+    return format(Decimal(f"{gap:.3g}"), "f")
 
 
 def _digits(value: float, bound: float) -> str:
@@ -114,7 +120,8 @@ def _detail(name: str, score: Score, known: Sequence[str]) -> str:
         return ""
     fields, _ = results_without(score, known)
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
-    return f": {sum(result.passed for result in evaluated)} of {len(evaluated)} fields passed"
+    passed = sum(result.passed for result in evaluated)
+    return f": {passed:,} of {len(evaluated):,} {'field' if len(evaluated) == 1 else 'fields'} passed"
 
 
 def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
@@ -162,7 +169,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
             if place in {result.pattern, str(result.path)} and result.status is not Status.SKIPPED
         ]
         if scores and (value := fmean(scores)) < bound:
-            count = f": mean of {len(scores)} values" if len(scores) > 1 else ""
+            count = f": mean of {len(scores):,} values" if len(scores) > 1 else ""
             message = _short(f"field {place}", value, bound) + count
             yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
 
@@ -197,5 +204,5 @@ def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: fl
 
 
 def _above(what: str, name: str, value: float, bound: float, unit: str) -> Breach:
-    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {value - bound:.3g}"
+    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {_plain(value - bound)}"
     return Breach(what=what, message=message, bound=bound, value=value)

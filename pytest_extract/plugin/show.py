@@ -62,7 +62,7 @@ class CaseRepr(TerminalRepr):
         look = replace(self.look, width=max(tw.fullwidth - 1, 40))
         write_lines(tw, case_lines(self.result, look, self.places))
         tw.line("")
-        tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {self.reprcrash.message}")
+        tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {self.result.outcome}")
 
 
 class TextRepr(TerminalRepr):

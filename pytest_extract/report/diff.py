@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.values import MISSING
-from pytest_extract.report.entries import FAILING, Entry, entries_of, failing
+from pytest_extract.core.values import MISSING, json_type
+from pytest_extract.report.entries import FAILING, Entry, entries_of, failing, stale_known
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
 from pytest_extract.report.rows import fold_rows
+from pytest_extract.report.texts import first_difference, look_alike
 from pytest_extract.report.values import WHOLE, difference, show
 
 SEEN: Final = "texts differ from"
 """How a reason begins that says no more than marked characters show."""
+_BELOW: Final = 6
+"""Indent of what stands below the line of its field."""
 _STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
 
 
@@ -40,8 +43,8 @@ class Look:
 
     @property
     def value_width(self) -> int:
-        """Characters of one value."""
-        return WHOLE if self.verbosity >= 2 else max(min(self.width // 4, 60), 16)
+        """Characters of one value: what leaves room for its name on a line of its own."""
+        return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
 
 
 def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
@@ -58,7 +61,8 @@ def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None 
 
 
 def _headline(result: CaseResult) -> list[Line]:
-    if len(result.attempts) < 2:
+    """Count the repeats, where no missed bound says so."""
+    if len(result.attempts) < 2 or any(breach.what == "repeat" for breach in result.breaches):
         return []
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
     return [line(f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed")]
@@ -106,7 +110,7 @@ def score_lines(
     fresh, excused = entries_of(score, known)
     bad = failing(fresh if look.verbosity >= 2 else fold_rows(fresh))
     lines += _field_lines(bad, look, places or {})
-    return [*lines, line(Span(counts_text(fresh, excused, score), "dim"), indent=2)]
+    return [*lines, *prose(counts_text(fresh, excused, score, known), "dim", indent=2, width=look.width)]
 
 
 def _gate_lines(gates: Mapping[str, Any], width: int) -> list[Line]:
@@ -124,7 +128,7 @@ def _field_lines(bad: Sequence[Entry], look: Look, places: Mapping[str, str]) ->
     for item in shown:
         lines += _entry_lines(item, look, columns)
         if item.path in places:
-            lines.append(line(Span(safe_prose(places[item.path]), "dim"), indent=columns.path + 4))
+            lines += prose(places[item.path], "dim", indent=_BELOW, width=look.width)
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
         hint = "-vv shows all" if look.verbosity > 0 else "-v shows more, -vv all"
@@ -143,7 +147,7 @@ class _Columns:
         # Columns line up what is short; a longer path or label is still shown whole, for it says what is wrong where.
         return cls(
             path=min(max((len(item.path) for item in entries), default=0), max(look.width // 3, 20)),
-            metric=min(max((len(item.label) for item in entries), default=0), max(look.width // 5, 16)),
+            metric=min(max((len(item.label) for item in entries), default=0), max(look.width // 4, 16)),
             status=max((len(item.status) for item in entries), default=0),
         )
 
@@ -152,61 +156,108 @@ def _entry_lines(item: Entry, look: Look, columns: _Columns) -> list[Line]:
     """Tell one field in one line; where the window is too narrow, what does not fit goes on below, indented."""
     path, label = safe_prose(item.path), safe_prose(item.label)
     over = max(len(path) - columns.path, 0)  # a long path takes its room from the next column
-    verdict = (
+    verdict = line(
         Span(f"{label.ljust(columns.metric - over)}  "),
         Span(item.status.ljust(columns.status), _STYLES.get(item.status, "bad")),
     )
-    lines: list[Line] = []
-    current: list[Span] = list(line(Span(path.ljust(columns.path), "head"), indent=2))
-    for part in (verdict, *_parts(item, look)):
-        if len(text_of(current)) + 2 + len(text_of(part)) > look.width and len(current) > 1:
-            lines.append(tuple(current))
-            current = [Span(" " * 6), *part]
-        else:
-            current += [Span("  "), *part]
-    return [*lines, tuple(current)]
+    lines = [line(Span(path.ljust(columns.path), "head"), indent=2)]
+    for group in ((verdict,), _values(item, look), *((part,) for part in _notes(item, look))):
+        _put(lines, group, look.width)
+    return lines
 
 
-def _parts(item: Entry, look: Look) -> list[tuple[Span, ...]]:
-    parts: list[tuple[Span, ...]] = []
-    width = look.value_width * (2 if item.status in {"omission", "hallucination"} else 1)
-    if item.metric != "order":
-        if item.gold is not MISSING or item.status == "omission":
-            parts.append((Span("gold "), Span(show(item.gold, width), "good")))
-        if item.extracted is not MISSING or item.status != "omission":
-            parts.append((Span("extracted "), Span(show(item.extracted, width), "bad")))
-    if item.note:
-        parts.append((Span(safe_prose(item.note), "mark"),))
-    spans = _difference(item, look) if item.status == "mismatch" else ()
-    if spans:
-        parts.append(spans)
-    if 0 < item.score < 1:
-        parts.append((Span(f"score {number(item.score)}"),))
-    seen = bool(spans) and item.reason is not None and item.reason.startswith(SEEN)
-    if item.reason and item.status in {"mismatch", "judge_error"} and not seen:
-        parts.append((Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim"),))
-    if item.matched and item.matched != item.path:
-        verb = "stands at" if item.status == "hallucination" else "matched with"
-        parts.append((Span(f"{verb} {safe_prose(item.matched)}", "dim"),))
+def _put(lines: list[Line], group: Sequence[Line], width: int) -> None:
+    """Add what belongs together to the last line, or to a line of its own; where that is too long, one below another.
+
+    Two values that stand one below the other begin in the same column, so that the eye can compare them.
+    """
+    parts = [(Span("  "), *part) for part in group]
+    whole = tuple(span for part in parts for span in part)
+    if len(text_of(lines[-1])) + len(text_of(whole)) <= width:
+        lines[-1] += whole
+        return
+    *before, last = lines[-1]
+    lines[-1] = (*before, last._replace(text=last.text.rstrip()))
+    if _BELOW + len(text_of(whole)) <= width + 2:
+        lines.append((Span(" " * _BELOW), *whole[1:]))
+    elif len(group) == 1:
+        only = group[0]
+        one_style = len(only) == 1
+        lines += (
+            prose(only[0].text, only[0].style, indent=_BELOW, width=width)
+            if one_style
+            else [line(*only, indent=_BELOW)]
+        )
+    else:
+        wide = max(len(part[0].text) for part in group)
+        lines += [(Span(" " * _BELOW), Span(name.text.ljust(wide)), *rest) for name, *rest in group]
+
+
+def _values(item: Entry, look: Look) -> list[Line]:
+    """Name the values that there are; of long texts, show the part where they begin to differ."""
+    if item.metric == "order" and item.gold is MISSING and item.extracted is MISSING:
+        return []
+    gold = item.gold is not MISSING or item.status == "omission"
+    extracted = item.extracted is not MISSING or item.status != "omission"
+    width = look.value_width if (gold and extracted) or look.verbosity >= 2 else max(look.width - 20, 24)
+    texts = isinstance(item.gold, str) and isinstance(item.extracted, str)
+    at = first_difference(str(item.gold), str(item.extracted)) if texts else 0
+    parts = []
+    if gold:
+        parts.append(line("gold ", Span(show(item.gold, width, at=at), "good")))
+    if extracted:
+        parts.append(line("extracted ", Span(show(item.extracted, width, at=at), "bad")))
     return parts
 
 
+def _notes(item: Entry, look: Look) -> list[Line]:
+    """Say what differs, the score where it is not all or nothing, the metric's reason, the row it was matched with."""
+    parts = [line(Span(safe_prose(item.note), "mark"))] if item.note else []
+    spans = _difference(item, look) if item.status == "mismatch" else ()
+    if spans:
+        parts.append(spans)
+    if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status == "mismatch":
+        parts += [line(Span(told, "dim")) for told in (look_alike(item.gold, item.extracted),) if told]
+    if 0 < item.score < 1:
+        parts.append(line(f"score {number(item.score)}"))
+    if item.status in {"mismatch", "judge_error"} and item.reason and not _plain_to_see(item, spans, look):
+        parts.append(line(Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim")))
+    if item.matched and item.matched != item.path:
+        verb = "stands at" if item.status == "hallucination" else "matched with"
+        parts.append(line(Span(f"{verb} {safe_prose(item.matched)}", "dim")))
+    return parts
+
+
+def _plain_to_see(item: Entry, spans: Sequence[Span], look: Look) -> bool:
+    """Whether the reason says no more than the marks, or than two values that are both shown whole."""
+    if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
+        return False
+    whole = all(isinstance(side, str) and len(side) <= look.value_width - 2 for side in (item.gold, item.extracted))
+    return bool(spans) or whole
+
+
 def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
-    """Mark what differs; of numbers and types only where the metric gives no reason of its own."""
-    if item.metric == "order" or (item.reason and not isinstance(item.gold, str | dict | list)):
+    """Mark what differs inside texts, lists and objects; of other values only where the metric gives no reason."""
+    kinds = {json_type(side) for side in (item.gold, item.extracted) if side is not MISSING}
+    if item.metric == "order" or (item.reason and (len(kinds) > 1 or not kinds <= {"string", "array", "object"})):
         return ()
     if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
-        return object_lines(item.gold, item.extracted, look.value_width * 2, limit=None if look.verbosity >= 2 else 3)
-    return difference(item.gold, item.extracted, min(look.value_width * 2, 4_000))
+        return object_lines(item.gold, item.extracted, look.value_width, limit=None if look.verbosity >= 2 else 3)
+    return difference(item.gold, item.extracted, min(look.value_width - 4, 4_000))
 
 
-def counts_text(fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any]) -> str:
+def counts_text(
+    fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any], known: Sequence[str] = ()
+) -> str:
     """Count what is told by no line of its own: matches, known failures, skipped fields, agreement on absence."""
     tally = Counter(item.status for item in fresh)
     told = [plural(tally["match"], "value matches", "values match")]
-    if excused:
-        bad = sum(item.status in FAILING for item in excused)
-        told.append(plural(bad, "known failure") if bad else "known failures pass now: take them out of the case")
+    bad = sum(item.status in FAILING for item in excused)
+    if bad:
+        told.append(plural(bad, "known failure"))
+    stale = stale_known(excused, known)
+    if stale:
+        told.append(f"known failures that pass now: {', '.join(stale)} (take out of known_failures)")
     if tally["skipped"]:
         told.append(f"{tally['skipped']:,} skipped")
     if score.get("vacuous"):

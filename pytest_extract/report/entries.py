@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -30,14 +31,26 @@ class Entry(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The metric with its parameters: `number(rel=0.01)`."""
-        given = {name: value for name, value in self.params.items() if value is not None}
+        """The metric with its parameters, but for those that are off by default: `number(rel=0.01)`."""
+        given = {name: value for name, value in self.params.items() if not self._is_off(name, value)}
         if not given:
             return self.metric
         return f"{self.metric}({', '.join(f'{name}={_param(value)}' for name, value in given.items())})"
 
+    def _is_off(self, name: str, value: Json) -> bool:
+        return value is None or (not value and (self.metric, name) in _off_by_default())
+
+
+@cache
+def _off_by_default() -> frozenset[tuple[str, str]]:
+    from pytest_extract.core.metrics import METRICS
+
+    return frozenset((spec.name, param.name) for spec in METRICS.values() for param in spec.params if not param.default)
+
 
 def _param(value: Json) -> str:
+    if isinstance(value, float):
+        return f"{value:.12g}".replace("e-0", "e-")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -85,6 +98,16 @@ def entries_of(score: Mapping[str, Any], known: Sequence[str]) -> Told:
 def _alone(item: Entry, leaves: Sequence[Entry]) -> bool:
     """Whether a field result is told by no leaf result below it."""
     return not any(leaf.path.startswith((f"{item.path}.", f"{item.path}[")) for leaf in leaves)
+
+
+def stale_known(excused: Sequence[Entry], known: Sequence[str]) -> list[str]:
+    """Return the known failures of which there is something to compare, and nothing of it fails any more."""
+    told = []
+    for place in known:
+        covered = [item.status for item in excused if is_known(item, (place,))]
+        if "match" in covered and FAILING.isdisjoint(covered):
+            told.append(place)
+    return told
 
 
 def is_known(item: Entry, known: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ def output_lines(failure: Mapping[str, Any], output: object, width: int) -> list
     head = titled(f"{failure['kind']}{place}", failure["message"], width)
     if not isinstance(output, str):
         return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
-    if not output.strip():
+    if output.strip() in failure["message"]:  # nothing, or quoted there whole
         return head
     if not failure.get("line"):
         return [*head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]

@@ -74,8 +74,7 @@ def test_the_worst_stands_first_then_the_heaviest_then_document_order() -> None:
         ),
         pytest.param(
             leaf("free", {"a": [1, 2], "b": 2}, {"a": [1, 3], "c": 4}),
-            "free text mismatch gold {a: [2 items], b: 2} extracted {a: [2 items], c: 4}"
-            " c invented 4; b lost 2; a[1] 2→3",
+            "free text mismatch gold {a: [1, 2], b: 2} extracted {a: [1, 3], c: 4} c invented 4; b lost 2; a[1] 2→3",
             id="undeclared-object",
         ),
     ],
@@ -88,6 +87,63 @@ def test_a_narrow_window_continues_below() -> None:
     lines = told(score(leaf("vendor.name", "ACME GmbH", "ACME Gmbh")), width=50)
     assert max(map(len, lines)) <= 50
     assert lines[1].startswith("      ")
+
+
+def test_values_too_long_for_one_line_stand_one_below_the_other() -> None:
+    gold = "The quick brown fox jumps over the lazy dog"
+    assert told(score(leaf("vendor.name", gold, gold.replace("jumps", "jumped"))), width=80)[:4] == [
+        "  vendor.name  text  mismatch",
+        '      gold      "The quick brown fox jumps over the lazy dog"',
+        '      extracted "The quick brown fox jumped over the lazy dog"',
+        "      The quick brown fox jump[s→ed] over the lazy dog",
+    ]
+
+
+def test_of_long_texts_the_part_that_differs_is_shown() -> None:
+    gold = "".join(f"word{i} " for i in range(200))
+    lines = told(score(leaf("a", gold, gold.replace("word99 ", "ward99 "))), width=80)
+    assert all("99 word100" in each for each in lines[1:4])
+    assert "w[o→a]rd99" in lines[3]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        pytest.param(
+            leaf("a", "x", 7, reason="a string expected, got an integer"),
+            'a text mismatch gold "x" extracted 7 a string expected, got an integer',
+            id="types-once",
+        ),
+        pytest.param(
+            leaf("a", "x", "y", reason="texts differ from character 1 on"),
+            'a text mismatch gold "x" extracted "y"',
+            id="plain-to-see",
+        ),
+        pytest.param(
+            leaf("a", [1], [2], reason="values differ"), "a text mismatch gold [1] extracted [2] [0] 1→2", id="inside"
+        ),
+        pytest.param(
+            leaf("a", {"x": 1}, [1], reason="expected an object, got an array"),
+            "a text mismatch gold {x: 1} extracted [1] expected an object, got an array",
+            id="shape-once",
+        ),
+    ],
+)
+def test_nothing_is_said_twice(record: dict[str, Any], text: str) -> None:
+    assert squeezed(told(score(record)))[0] == text
+
+
+def test_characters_that_look_alike_are_named() -> None:
+    lines = told(score(leaf("a", "Alpha AG", "\u0410lpha AG")), width=100)
+    assert lines[1].strip() == ("gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A")
+
+
+def test_a_missing_object_is_one_line() -> None:
+    one = score(leaf("vendor.name", "A"), leaf("vendor.city", "B"), leaf("total", 1, 1))
+    assert squeezed(told(one))[0] == (
+        'vendor object omission gold {name: "A", city: "B"} whole object missing, 2 fields'
+    )
 
 
 def test_swapped_rows_are_one_line() -> None:
@@ -133,7 +189,7 @@ def test_vv_shows_every_leaf_of_a_missing_row() -> None:
 
 
 def test_a_key_with_brackets_is_no_row() -> None:
-    lines = told(score(leaf('["odd[3]"].p', 1), leaf('["odd[3]"].q', 1)))
+    lines = told(score(leaf('["odd[3]"].p', 1, 2), leaf('["odd[3]"].q', 1)))
     assert [each.split()[0] for each in lines[:2]] == ['["odd[3]"].p', '["odd[3]"].q']
 
 
@@ -168,7 +224,14 @@ def test_known_failures_and_passes_are_only_counted() -> None:
 
 def test_known_failures_that_pass_are_told() -> None:
     lines = told(score(leaf("a", 1, 1), leaf("b", 1, 1)), known=["b"])
-    assert lines == ["  1 value matches, known failures pass now: take them out of the case"]
+    assert lines == ["  1 value matches, known failures that pass now: b (take out of known_failures)"]
+
+
+def test_only_known_failures_of_which_nothing_fails_are_told_to_pass() -> None:
+    one = score(leaf("v.a", 1, 1), leaf("v.b", 1, 2), leaf("w.a", 1, 1), leaf("w.b", 1, 1))
+    assert told(one, known=["v", "w", "gone"]) == [
+        "  0 values match, 1 known failure, known failures that pass now: w (take out of known_failures)"
+    ]
 
 
 def test_a_failed_gate_tells_its_arithmetic() -> None:
@@ -245,4 +308,4 @@ def test_what_broke_is_told() -> None:
 
 def test_huge_values_without_fields_are_not_diffed() -> None:
     lines = told(score(leaf("free", [list(range(300))] * 100, [list(range(301))] * 100)))
-    assert "too large to be compared inside" in lines[0]
+    assert "too large to be compared inside" in "".join(lines)

@@ -4,7 +4,8 @@ import pytest
 
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.entries import Entry
-from pytest_extract.report.rows import fold_rows, rows_of
+from pytest_extract.report.moves import rows_of
+from pytest_extract.report.rows import fold_rows
 
 
 def entry(path: str, gold: object = MISSING, extracted: object = MISSING, matched: str | None = None) -> Entry:
@@ -53,9 +54,77 @@ def test_the_outermost_missing_row_is_told() -> None:
     assert told(*entries) == [
         ("a[0]", "whole row missing, 3 fields", 3),
         ("a[1].x", "", 1),
-        ("a[1].b[0]", "whole row missing, 2 fields", 2),
-        ("a[1].b[1].y", "", 1),
+        ("a[1].b", "whole array missing, 2 rows", 3),
     ]
+
+
+def test_a_row_of_an_array_that_is_not_missing_whole_is_told_by_itself() -> None:
+    entries = [entry("b[0].y", 2), entry("b[0].z", 3), entry("b[1].y", 2, 2), entry("b[2].y", 2)]
+    assert told(*entries) == [("b[0]", "whole row missing, 2 fields", 2), ("b[1].y", "", 1), ("b[2].y", "", 1)]
+
+
+@pytest.mark.parametrize(
+    ("entries", "folded"),
+    [
+        pytest.param(
+            [entry("v.a", 1), entry("v.b", 2), entry("c", 1, 1)],
+            [("v", "whole object missing, 2 fields", 2), ("c", "", 1)],
+            id="object",
+        ),
+        pytest.param(
+            [entry("v.a", extracted=1), entry("v.w.b", extracted=2)],
+            [("v", "invented object, 2 fields", 2)],
+            id="invented",
+        ),
+        pytest.param([entry("v.a", 1), entry("v.b", 2, 2)], [("v.a", "", 1), ("v.b", "", 1)], id="a-part"),
+        pytest.param([entry("v.a", 1)], [("v.a", "", 1)], id="one-field"),
+        pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 rows", 2)], id="scalars"),
+    ],
+)
+def test_wholes(entries: list[Entry], folded: list[tuple[str, str, int]]) -> None:
+    assert told(*entries) == folded
+
+
+def test_a_whole_is_put_together_again() -> None:
+    entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
+    assert fold_rows(entries)[0].gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], '["o.k"]': 4}
+
+
+def rows(gold: list[object], extracted: list[object]) -> list[Entry]:
+    """Return the entries of two lists that are compared by position."""
+    both = min(len(gold), len(extracted))
+    found = [entry(f"r[{i}]", gold[i], extracted[i]) for i in range(both)]
+    found += [entry(f"r[{i}]", gold[i]) for i in range(both, len(gold))]
+    return found + [entry(f"r[{-1 - i}]", extracted=value) for i, value in enumerate(extracted[both:])]
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "folded"),
+    [
+        pytest.param("abcde", "abde", [("r", "row 2 missing, 2 rows after stand 1 place earlier", 3)], id="gap"),
+        pytest.param("abcd", "axbcd", [("r", "row 1 invented, 3 rows after stand 1 place later", 4)], id="insertion"),
+        pytest.param(
+            "abcde", "ae", [("r", "rows 1 to 3 missing, 1 row after stands 3 places earlier", 4)], id="wide-gap"
+        ),
+        pytest.param("abc", "xabc", [("r", "row 0 invented, 3 rows after stand 1 place later", 4)], id="first"),
+    ],
+)
+def test_rows_moved_by_a_gap_or_an_insertion(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
+    told_of = [
+        (item.path, item.note, item.stands_for)
+        for item in fold_rows(rows([*gold], [*extracted]))
+        if item.status != "match"
+    ]
+    assert told_of == folded
+
+
+@pytest.mark.parametrize(("gold", "extracted"), [("abcde", "abxe"), ("abc", "ab"), ("abc", "abcd"), ("abcd", "axyzq")])
+def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
+    assert not any(" after stand" in item.note for item in fold_rows(rows([*gold], [*extracted])))
+
+
+def test_the_missing_row_is_shown() -> None:
+    assert fold_rows(rows([*"abc"], [*"bc"]))[0].gold == "a"
 
 
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:

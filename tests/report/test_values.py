@@ -41,7 +41,8 @@ def test_nothing_that_acts_on_a_terminal_gets_through(text: str, shown: str) -> 
         pytest.param(MISSING, "(missing)", id="missing"),
         pytest.param(math.nan, "NaN", id="nan"),
         pytest.param([], "[]", id="empty-list"),
-        pytest.param({"a": 1, "b": [1, 2], "c": {}}, "{a: 1, b: [2 items], c: {}}", id="object"),
+        pytest.param({"a": 1, "b": [1, 2], "c": {}}, "{a: 1, b: [1, 2], c: {}}", id="object"),
+        pytest.param({"rows": [{"a": "x" * 30}] * 3}, "{rows: [3 items]}", id="too-long-inside"),
         pytest.param(list(range(100)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … 88 more]", id="long-list"),
         pytest.param(10**5000, "(an integer of 16,610 bits)", id="huge"),
         pytest.param({"\x1b[2J": "\x07"}, '{\\x1b[2J: "\\x07"}', id="hostile-key"),
@@ -87,6 +88,14 @@ def test_the_window_lies_on_the_first_difference_of_long_texts() -> None:
     assert told.startswith("…xxx")
     assert "[ee→oo]" in told
     assert len(told) < 100
+
+
+def test_the_middle_of_a_long_text_is_shown_when_asked_for() -> None:
+    shown = show("x" * 5_000 + "needle" + "y" * 5_000, 60, at=5_000)
+    assert "xneedley" in shown
+    assert shown.startswith('"…')
+    assert shown.endswith('…" (10,006 characters)')
+    assert len(shown) <= 60
 
 
 def test_more_differences_than_fit_are_counted() -> None:

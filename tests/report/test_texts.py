@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.report.lines import text_of
+from pytest_extract.report.texts import first_difference, look_alike, text_difference
+
+LONG = "The quick brown fox jumps over the lazy dog. " * 20
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "told"),
+    [
+        pytest.param("2024-03-05", "2024-05-03", "2024-0[3→5]-0[5→3]", id="two-digits"),
+        pytest.param("2024-03-05", "05.03.2024", "", id="other-order"),
+        pytest.param("12345", "12354", "123[45→54]", id="transposed"),
+        pytest.param("The total is 5", "The total sum is 5,00", "The total [+sum ]is 5[+,00]", id="words"),
+        pytest.param(LONG, LONG[:400] + "X" + LONG[401:], "…e quick brown fox jumps over the lazy [d→X]og. The quick brown fox jumps over t…", id="one-letter"),
+    ],
+)  # fmt: skip
+def test_marks(gold: str, extracted: str, told: str) -> None:
+    assert text_of(text_difference(gold, extracted, 80)) == told
+
+
+def test_differences_far_apart_are_told_in_words() -> None:
+    told = text_of(text_difference("word " * 30, "ward " + "word " * 28 + "ward ", 200))
+    assert told.startswith("[word→ward] word")
+    assert told.endswith("[word→ward] ")
+
+
+@given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=30))
+def test_first_difference_is_where_texts_part(common: str, one: str, other: str) -> None:
+    gold, extracted = common + one, common + other
+    at = first_difference(gold, extracted)
+    assert gold[:at] == extracted[:at]
+    assert at == min(len(gold), len(extracted)) or gold[at] != extracted[at]
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "named"),
+    [
+        pytest.param("a-b", "a\u2013b", "gold has U+002D HYPHEN-MINUS, extracted U+2013 EN DASH", id="dash"),
+        pytest.param("a b", "a\xa0b", "gold has U+0020 SPACE, extracted U+00A0 NO-BREAK SPACE", id="space"),
+        pytest.param("M\xfcller", "Mu\u0308ller", "gold has U+00FC LATIN SMALL LETTER U WITH DIAERESIS, extracted U+0075 U+0308", id="form"),
+        pytest.param("o", "\u03bf", "gold has U+006F LATIN SMALL LETTER O, extracted U+03BF GREEK SMALL LETTER OMICRON", id="script"),
+        pytest.param("a", "\xe4", "", id="plain-to-see"),
+        pytest.param("GmbH", "Gmbh", "", id="ascii"),
+        pytest.param("ab", "ab", "", id="equal"),
+        pytest.param("ab", "\u6f22\u5b57\u6f22\u5b57", "", id="other-words"),
+    ],
+)  # fmt: skip
+def test_look_alike(gold: str, extracted: str, named: str) -> None:
+    assert look_alike(gold, extracted) == named

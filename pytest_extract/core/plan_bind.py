@@ -11,7 +11,7 @@ from pytest_extract.core.extensions import BatchMetric, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, plain
 from pytest_extract.core.metrics.base import BoundMetric, Broken, MetricSpec, Param, check_params, with_defaults
 from pytest_extract.core.metrics.kernels import text_against, text_matrix
-from pytest_extract.core.plan_nodes import SCALARS, Align, Check, Transform
+from pytest_extract.core.plan_nodes import NOTHING, SCALARS, Align, Check, Transform
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema_config import ALIGNERS, AlignUse, Annotation, NamedUse, Report
 from pytest_extract.core.semantics import Semantics
@@ -161,7 +161,11 @@ class Binder:
         known = [function for function in functions if function is not None]
         if not known:
             return tuple(checks)
-        return tuple(replace(check, transform=_chain(known)) for check in checks)
+        chain = _chain(known)
+        # what a metric says of the values that surely match holds for those it sees, which a transform makes
+        return tuple(
+            replace(check, transform=chain, fast=check.fast if check.metric.reflexive else NOTHING) for check in checks
+        )
 
     def _transform(self, use: NamedUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}

@@ -63,6 +63,7 @@ class Recording:
             recorded=True,
             failure=_failure(body["failure"]),
             notes=tuple(body["notes"]),
+            extractor=body.get("extractor"),
         )
 
 
@@ -192,6 +193,7 @@ def _body(key: RecordingKey, extraction: Extraction, encoded: Redacted) -> dict[
         "revision": key.revision,
         "digest": key.digest,
         "inputs": {**key.shown, **inputs},
+        "extractor": extraction.extractor,
         "redacted": bool(encoded.kinds),
         "notes": _notes(encoded),
         **encoded.value,

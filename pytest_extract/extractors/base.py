@@ -22,6 +22,7 @@ class Extraction:
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
     failure: set where the provider declined (refusal, context length, page limit) or said nothing.
     notes: what a reader of the result should know (a redacted recording).
+    extractor: of a replayed output, the digest of the code that made it, where the recording tells.
     """
 
     output: Any
@@ -33,6 +34,7 @@ class Extraction:
     recorded: bool = False
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
+    extractor: str | None = None
 
 
 def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:

@@ -14,6 +14,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
+"""Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 _STRUCTURE: Final = "structure"  # what a value of the wrong JSON type is told by, whatever the field's own metric is
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
 _UNDECIDED: Final = frozenset({"skipped", "judge_error"})
@@ -131,6 +132,12 @@ def case_state(result: CaseResult) -> CaseState:
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
         why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
     )
+
+
+def judged(result: CaseResult) -> bool:
+    """Whether some field of a result is of the kind that a judge decides, whoever stood in for one."""
+    leaves = (leaf for attempt in result.attempts for leaf in (attempt.score or {}).get("leaves") or ())
+    return any(leaf["metric"] in _JUDGED for leaf in leaves)
 
 
 def _fields(score: Mapping[str, Json]) -> dict[str, _Seen]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_extract.digest import sha256
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.loop import BackgroundLoop
@@ -42,6 +44,7 @@ class Calls:
         self._built_in: dict[str, Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
+        self._made_by: dict[str, set[str | None]] = {}
         self.past = _past(settings.from_results)
         self.choices: dict[str, Choice] = {}
 
@@ -81,7 +84,7 @@ class Calls:
     def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
         """Return the output of repeat `index` by an extractor that is there already; safe in any thread."""
         if self.past is not None:
-            return self.past.extraction(item, index)
+            return self._replayed(item, self.past.extraction(item, index))
         if self._mode(item) == "off":
             return self._call(item, extractor)
         return self._recorded(item, index, extractor, None)
@@ -94,10 +97,15 @@ class Calls:
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
         if found is not None:
-            return found
+            return self._replayed(item, found)
         if error is not None:
             raise error
-        return self._recordings_for(item).store(key, self._call(item, extractor))
+        made = replace(self._call(item, extractor), extractor=self._digest_of(extractor))
+        return self._recordings_for(item).store(key, made)
+
+    def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
+        self._made_by.setdefault(item.nodeid, set()).add(found.extractor)
+        return found
 
     def _extractor_or_error(self, item: ExtractItem) -> tuple[Any, Exception | None]:
         try:
@@ -173,10 +181,19 @@ class Calls:
         return self._built_in[model]
 
     def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:
-        """Digest of the extractor that made a result: its source below the root, its parameters; None for a replay."""
-        if not any(not attempt.recorded for attempt in result.attempts):
+        """Digest of the extractor that made a result's outputs: its source below the root, its parameters.
+
+        Of a replayed output, what was recorded with it. None where that is not known of every output.
+        """
+        made_by = set(self._made_by.get(item.nodeid, ()))
+        if any(attempt.score is not None and not attempt.recorded for attempt in result.attempts):
+            made_by.add(self._digest_of(self.extractor_for(item)))
+        known = [digest for digest in made_by if digest is not None]
+        if not known or len(known) < len(made_by):
             return None
-        extractor = self.extractor_for(item)
+        return known[0] if len(known) == 1 else sha256("\n".join(sorted(known)))
+
+    def _digest_of(self, extractor: object) -> str:
         if id(extractor) not in self._digests:
             self._digests[id(extractor)] = (extractor, _digest(extractor, self._root))
         return self._digests[id(extractor)][1]
@@ -209,7 +226,6 @@ def _past(path: Path | None) -> PastRun | None:
 
 def _digest(extractor: object, root: Path) -> str:
     from pytest_extract.core.values import canonical_json
-    from pytest_extract.digest import sha256
     from pytest_extract.gating.sources import extractor_sources, sources_digest
 
     params = getattr(extractor, "extract_params", {})

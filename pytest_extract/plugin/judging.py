@@ -10,6 +10,8 @@ import pytest
 
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.results import Judge
+from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.digest import sha256
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.plugin.options import Settings
@@ -38,6 +40,17 @@ class Judges:
             return default
         desks = {name: desk for name, judge in named.items() if (desk := self.desk_for(judge)) is not None}
         return Panel(default=default, named=desks)
+
+    def digest(self, user: object, named: Mapping[str, Judge]) -> str:
+        """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
+        from pytest_extract.judge.prompt import PROMPT_VERSION
+        from pytest_extract.judge.user import identity_of
+
+        who: Json = [self._settings.judge]
+        if self._settings.judge == "llm":
+            asked = [self._settings.judge_model, PROMPT_VERSION] if user is None else [identity_of(user)]
+            who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
+        return sha256(canonical_json(who))
 
     def desk_for(self, user: object) -> JudgeDesk | None:
         """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.

@@ -47,10 +47,10 @@ class PastRun:
         document = result.digests.get("document")
         if document is not None and document != item.case.document.sha256:
             raise NotRun(f"the document has changed since {self.path.name} was written")
-        return _extraction(result.attempts[index])
+        return _extraction(result.attempts[index], result.digests.get("extractor"))
 
 
-def _extraction(attempt: Attempt) -> Extraction:
+def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
     if attempt.score is None and attempt.outcome is Outcome.BROKEN:
         raise PastError(f"broken in the past run: {attempt.error}")
     return Extraction(
@@ -61,6 +61,7 @@ def _extraction(attempt: Attempt) -> Extraction:
         finish_reason=attempt.finish_reason,
         recorded=True,
         failure=_failure((attempt.score or {}).get("failure")),
+        extractor=extractor,
     )
 
 

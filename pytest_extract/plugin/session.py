@@ -212,8 +212,17 @@ class Run:
         )
         item.judged = self._judges.spent() - before
         self.calls.pay(item.judged)
-        digest = self.calls.extractor_digest(item, result)
-        return result if digest is None else replace(result, digests={**result.digests, "extractor": digest})
+        return replace(result, digests={**result.digests, **self._digests_of(item, result)})
+
+    def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
+        """Digests of the code and the judge that a result hangs on, as far as they are known."""
+        from pytest_extract.gating.snapshot import judged
+
+        extractor = self.calls.extractor_digest(item, result)
+        found = {} if extractor is None else {"extractor": extractor}
+        if judged(result):
+            found["judge"] = self._judges.digest(item.fixture(JUDGE), item.case.scorer.judges)
+        return found
 
     def _ahead_of(self, item: ExtractItem) -> Ahead:
         if self._ahead is None:

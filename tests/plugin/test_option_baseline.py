@@ -172,3 +172,35 @@ def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suit
     result = pytester.runpytest_subprocess("--extract-aa=3")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["A/A: 3 runs of the same: 0 of 6 comparisons said worse*", "*every field came out*"])
+
+
+def test_a_replay_of_what_the_baseline_was_written_from_has_not_changed(suite):
+    """However few the cases: the same outputs, made by the same code, leave nothing to doubt."""
+    run = suite(3)
+    assert run(UPDATE, "--extract-record=all", "--extract-gate=none", total=[0]).ret == 0
+    replayed = run(GATE, "--extract-record=none", total=[0, 1])
+    assert replayed.ret == 0
+    replayed.stdout.fnmatch_lines(["regression gate: not worse", "*no result changed*"])
+
+
+def test_a_recording_made_by_other_code_is_another_setup(pytester, suite):
+    run = suite(3)
+    run(UPDATE, "--extract-record=all")
+    pytester.makeconftest(CONFTEST + "\n# a change\n")
+    run("--extract-record=all", "--extract-gate=none")
+    replayed = run(GATE, "--extract-record=none")
+    replayed.stdout.fnmatch_lines(["regression gate: cannot tell"])
+
+
+JUDGED = {"properties": {**SCHEMA["properties"], "name": {"type": "string", "evaluation_config": "string_semantic"}}}
+
+
+def test_fields_decided_by_another_judge_are_not_compared(pytester, suite):
+    run = suite(3)
+    content = json.loads((pytester.path / "all.extract.yaml").read_text())
+    content["defaults"]["schema"] = SCHEMA | JUDGED
+    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+    run(UPDATE, "--extract-judge=fuzzy")
+    compared = run(GATE, "--extract-judge=exact")
+    compared.stdout.fnmatch_lines(["*3 cases, 6 fields compared*", "*name*incomparable*"])
+    compared.stdout.fnmatch_lines(["*not or only in part comparable (judge changed)*"])

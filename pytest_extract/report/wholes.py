@@ -61,7 +61,9 @@ def _whole(container: Container, members: Sequence[Entry]) -> Entry | None:
     value = value_of(container, [(item.path, item.gold if lost else item.extracted) for item in members])
     if container.kind == "array" and len(value) == 1:
         return None  # then its row says the same, and where it stands
-    count = plural(len(value), "row") if container.kind == "array" else plural(len(members), "field")
+    count = plural(len(members), "field")
+    if container.kind == "array":
+        count = plural(len(value), "row" if isinstance(value[0], dict | list) else "value")
     first = members[0]
     return first._replace(
         path=container.text,

@@ -59,7 +59,7 @@ def test_the_option_runs_all_repeats_to_measure(pytester: pytest.Pytester, write
     assert made == 5
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["3 of 5 repeats passed, 4 needed", "  3 of 5 repeats passed, 4 of 5 needed", "repeat 1 of 5 (2 not green):"]
+        ["  3 of 5 repeats passed, 4 of 5 needed", "repeat 1 of 5 (2 not green):"]
     )
 
 

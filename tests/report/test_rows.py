@@ -78,7 +78,7 @@ def test_a_row_of_an_array_that_is_not_missing_whole_is_told_by_itself() -> None
         ),
         pytest.param([entry("v.a", 1), entry("v.b", 2, 2)], [("v.a", "", 1), ("v.b", "", 1)], id="a-part"),
         pytest.param([entry("v.a", 1)], [("v.a", "", 1)], id="one-field"),
-        pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 rows", 2)], id="scalars"),
+        pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 values", 2)], id="scalars"),
     ],
 )
 def test_wholes(entries: list[Entry], folded: list[tuple[str, str, int]]) -> None:

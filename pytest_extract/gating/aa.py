@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.gating.gate import judge
 from pytest_extract.gating.repeats import UnsteadyField, unsteady_fields
 from pytest_extract.gating.rules import Rules
@@ -58,17 +57,3 @@ def self_test(runs: Sequence[Snapshot], rules: Rules) -> SelfTest:
         unsteady=unsteady,
         reasons=tuple(sorted(reasons)),
     )
-
-
-def split_repeats(results: Sequence[CaseResult]) -> list[list[CaseResult]]:
-    """Take one run with repeats apart: the first attempts of all cases are the first run, and so on.
-
-    A case with fewer attempts than others is missing from the later runs.
-    """
-    most = max((len(result.attempts) for result in results), default=0)
-    return [[_only(result, index) for result in results if index < len(result.attempts)] for index in range(most)]
-
-
-def _only(result: CaseResult, index: int) -> CaseResult:
-    attempt = result.attempts[index]
-    return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats_repeats import pass_hat_k
@@ -45,6 +45,20 @@ def suite_pass_hat_k(results: Sequence[CaseResult]) -> dict[int, float]:
             counts.append((scored.count(Outcome.PASSED), len(scored)))
     most = min((of for _passes, of in counts), default=0)
     return {k: sum(pass_hat_k(passes, of, k) for passes, of in counts) / len(counts) for k in range(1, most + 1)}
+
+
+def split_repeats(results: Sequence[CaseResult]) -> list[list[CaseResult]]:
+    """Take one run with repeats apart: the first attempts of all cases are the first run, and so on.
+
+    A case with fewer attempts than others is missing from the later runs.
+    """
+    most = max((len(result.attempts) for result in results), default=0)
+    return [[_only(result, index) for result in results if index < len(result.attempts)] for index in range(most)]
+
+
+def _only(result: CaseResult, index: int) -> CaseResult:
+    attempt = result.attempts[index]
+    return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)
 
 
 def unsteady_fields(runs: Sequence[Snapshot]) -> tuple[UnsteadyField, ...]:

@@ -14,10 +14,11 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.structure import compile_structure
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.gating.aa import self_test, split_repeats
+from pytest_extract.gating.aa import self_test
 from pytest_extract.gating.baseline import Baseline
 from pytest_extract.gating.baseline_file import in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.gating.gate import Judged, judge_base, judge_run
+from pytest_extract.gating.repeats import split_repeats
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.gating.verdict import exit_status

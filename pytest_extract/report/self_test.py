@@ -1,13 +1,10 @@
-"""A/A as lines: how often the gate would have cried wolf, and which fields are unsteady."""
+"""A/A as lines: how often the gate would have cried wolf. The unsteady fields stand with the repeats (`steadiness`)."""
 
 from __future__ import annotations
 
 from pytest_extract.gating.aa import SelfTest
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose
-from pytest_extract.report.steadiness import field_line
 from pytest_extract.report.values import percent
-
-MOST = 20
 
 
 def self_test_lines(test: SelfTest) -> list[Line]:
@@ -20,10 +17,6 @@ def self_test_lines(test: SelfTest) -> list[Line]:
         line(f"{test.cannot_tell} could not tell; {plural(test.fields, 'field')} compared each time", indent=2)
     )
     lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
-    if not test.unsteady:
-        return [*lines, line("every field came out the same in all runs", indent=2)]
-    lines.append(line(Span("unsteady fields, worst first", "head")))
-    lines += [field_line(field) for field in test.unsteady[:MOST]]
-    if len(test.unsteady) > MOST:
-        lines.append(line(f"and {len(test.unsteady) - MOST} more", indent=2))
-    return lines
+    count = len(test.unsteady)
+    told = f"{plural(count, 'unsteady field')}, listed above" if count else "every field came out the same in all runs"
+    return [*lines, line(told, indent=2)]

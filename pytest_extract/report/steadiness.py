@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.gating.repeats import UnsteadyField, suite_pass_hat_k, unsteady_fields
+from pytest_extract.gating.repeats import UnsteadyField, split_repeats, suite_pass_hat_k, unsteady_fields
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.values import percent
@@ -18,19 +18,19 @@ MOST: Final = 10
 def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[Line]:
     """Tell what the repeats of a run show; nothing where no case was run twice."""
     rates = suite_pass_hat_k(results)
-    fields = unsteady_fields([snapshot(results)])
+    fields = unsteady_fields([snapshot(run) for run in split_repeats(results)])
     if max(rates, default=0) < 2 and not fields:
         return []
     told = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{told}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST
-    lines += [field_line(field) for field in fields[:most]]
+    lines += [_field_line(field) for field in fields[:most]]
     left = plural(len(fields) - most, "more field")
     return [*lines, line(Span(f"... and {left} (-v shows all)", "dim"), indent=2)] if len(fields) > most else lines
 
 
-def field_line(field: UnsteadyField) -> Line:
+def _field_line(field: UnsteadyField) -> Line:
     """Tell one unsteady field."""
     arm = f" [{field.arm}]" if field.arm else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"

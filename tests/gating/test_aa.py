@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from pytest_extract.gating.aa import self_test, split_repeats
-from pytest_extract.gating.repeats import suite_pass_hat_k, unsteady_fields
+from pytest_extract.gating.aa import self_test
+from pytest_extract.gating.repeats import split_repeats, suite_pass_hat_k, unsteady_fields
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from tests.gating.make import INVENTED, broken, result, suite

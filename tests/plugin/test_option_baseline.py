@@ -20,6 +20,19 @@ def extractor():
         return {**gold, "total": -1} if gold["n"] in wrong.get("total", []) else gold
     return extract
 """
+FLIPPING = """
+import json, pytest
+
+@pytest.fixture(scope="session")
+def extractor():
+    seen = set()
+    def extract(document):
+        gold = json.loads(document.text)
+        first = gold["n"] not in seen
+        seen.add(gold["n"])
+        return {**gold, "total": -1} if gold["n"] == 1 and first else gold
+    return extract
+"""
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}, "total": {"type": "number"}, "name": {"type": "string"}},
@@ -172,6 +185,15 @@ def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suit
     result = pytester.runpytest_subprocess("--extract-aa=3")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["A/A: 3 runs of the same: 0 of 6 comparisons said worse*", "*every field came out*"])
+
+
+def test_a_run_against_itself_lists_each_unsteady_field_once(pytester, suite):
+    suite(4)
+    pytester.makeconftest(FLIPPING)
+    result = pytester.runpytest_subprocess("--extract-aa=2", "--extract-concurrency=1")
+    told = [line for line in result.outlines if "c1 total: passed 1 of 2 runs" in line]
+    assert len(told) == 1
+    result.stdout.fnmatch_lines(["repeats: *; 1 unsteady field", "A/A: 2 runs of the same: *", "  1 unsteady field, *"])
 
 
 def test_a_replay_of_what_the_baseline_was_written_from_has_not_changed(suite):

@@ -53,8 +53,8 @@ def validate_golds(
     Errors: a field that the schema does not declare, a missing or unusable id, and with `strict_types` a value of
     another type (null is always allowed; integer and number stand for each other, a boolean for neither).
     Warnings: an object or array that is neither, and with `warn_missing` a declared field that is not there.
-    Values that are compared as a whole or skipped are not looked into. Raises SchemaErrors for a schema that cannot
-    be read. JSON Schema validation proper (`enum`, `pattern`, ...) is the schema gate's.
+    Values that are compared as a whole are not looked into, nor what `evaluation_config` skips. Raises SchemaErrors
+    for a schema that cannot be read. JSON Schema validation proper (`enum`, `pattern`, ...) is the schema gate's.
     """
     tree = Schema(schema)
     for _ in tree.walk():  # makes every node, and finds its mistakes
@@ -168,6 +168,11 @@ def _key_of(node: SchemaNode, name: str) -> Key | bool | None:
 
 
 def _as_a_whole(node: SchemaNode) -> bool:
-    """Whether the node's own configuration compares it as one value, or skips it."""
+    """Whether the node's own configuration compares it as one value; in evaluation_config also, whether it skips it.
+
+    struct-extract-eval looks into what it skips, and through metrics of containers extract-bench scores what is inside.
+    """
     said = node.annotation
-    return said is not None and bool(said.skip or (said.metrics and said.dialect == "x-eval"))
+    if said is None:
+        return False
+    return bool(said.metrics if said.dialect == "x-eval" else said.skip)

@@ -194,14 +194,19 @@ def _all_of(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
 def _type_lists(schema: Json, pointer: str, *, keep: bool) -> Json:
     if not isinstance(schema, dict):
         return schema
-    node = map_children(schema, pointer, lambda child, at: _type_lists(child, at, keep=keep))
-    branches = node.get("anyOf")
+    types = _types_of(schema.get("anyOf"), keep=keep)
+    if types is not None:
+        schema = {key: value for key, value in schema.items() if key != "anyOf"} | {"type": types}
+    # from the outside in, as published: an `anyOf` of which a branch is one itself stays
+    return map_children(schema, pointer, lambda child, at: _type_lists(child, at, keep=keep))
+
+
+def _types_of(branches: Json, *, keep: bool) -> list[Json] | None:
+    """Return the types that the branches of an `anyOf` name; None where it says more, or fewer than two."""
     if not isinstance(branches, list) or not all(isinstance(branch, dict) and "type" in branch for branch in branches):
-        return node
+        return None
     named: list[Json] = []
     for branch in branches:
         named.extend(branch["type"] if isinstance(branch["type"], list) else [branch["type"]])
     types = list(dict.fromkeys(name for name in named if isinstance(name, str) and (keep or name != "null")))
-    if len([name for name in types if name != "null"]) < 2:
-        return node
-    return {key: value for key, value in node.items() if key != "anyOf"} | {"type": types}
+    return types if len([name for name in types if name != "null"]) > 1 else None

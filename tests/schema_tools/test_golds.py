@@ -79,3 +79,20 @@ def test_golds_fit_the_schema_inferred_from_them(values):
 @given(gold=any_json, other=json_values)
 def test_any_gold_is_checked(gold, other):
     assert isinstance(validate_golds([gold], infer_schema([other]), strict_types=True), tuple)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "paths"),
+    [
+        ({"x-eval-skip": True}, ["o.b"]),  # struct-extract-eval looks into what it skips
+        ({"x-eval-skip": True, "x-eval-compare": "exact"}, []),
+        ({"x-eval-compare": "exact"}, []),
+        ({"evaluation_config": "skip"}, []),
+        ({"evaluation_config": "string_exact"}, ["o.b"]),
+        ({}, ["o.b"]),
+    ],
+)
+def test_what_is_compared_as_a_whole_is_not_looked_into(scoring, paths):
+    inner = {"type": "object", "properties": {"a": {"type": "string"}}, **scoring}
+    problems = validate_golds([{"o": {"a": "x", "b": 1}}], {"type": "object", "properties": {"o": inner}})
+    assert [str(problem.path) for problem in problems] == paths

@@ -64,6 +64,27 @@ def test_resolving_keeps_what_it_can(schema, resolved):
     assert resolve(schema) == resolved
 
 
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize(
+    ("branches", "resolved"),
+    [
+        ([{"type": "string"}, {"type": ["integer", "string"]}], {"type": ["string", "integer"]}),
+        (
+            [{"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "array"}],
+            {"anyOf": [{"type": ["string", "integer"]}, {"type": "array"}]},
+        ),
+        (
+            [{"$ref": "#/$defs/d"}, {"type": "object", "properties": {"a": {}}}],
+            {"anyOf": [{"type": ["string", "integer"]}, {"type": "object", "properties": {"a": {}}}]},
+        ),
+    ],
+    ids=["types", "nested", "referred"],
+)
+def test_lists_of_types_are_made_from_the_outside_in(branches, resolved, published):
+    schema = {"anyOf": branches, "$defs": {"d": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}
+    assert resolve_schema_references(schema, published=published) == resolved
+
+
 def test_a_recursive_reference_stays_with_its_definition():
     node = {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}
     assert resolve(TREE) == {

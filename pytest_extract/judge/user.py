@@ -35,7 +35,7 @@ class UserJudge:
         """Return a decision for each question; whatever is wrong with the judge leaves them undecided, saying so."""
         try:
             answers = self._answers(questions)
-        except Exception as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
             return [Undecided(f"the judge raised {summary(error)}")] * len(questions)
         if isinstance(answers, str) or not isinstance(answers, Sequence):
             return [Undecided(f"the judge returned {type(answers).__name__}, not a list of answers")] * len(questions)

@@ -31,6 +31,7 @@ class Judges:
         self._settings = settings
         self._loop = loop
         self._folder = answers_folder(config, settings)
+        self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
         self._desks: dict[int, tuple[object, JudgeDesk]] = {}
 
     def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
@@ -68,14 +69,16 @@ class Judges:
         from pytest_extract.judge import build_judge
 
         settings = self._settings
-        verdicts = settings.recordings / VERDICTS
+        verdicts = [path for path in dict.fromkeys(self._verdicts) if path.is_file()]
+        if len(verdicts) > 1:
+            raise pytest.UsageError(f"people's verdicts stand in {verdicts[0]} and in {verdicts[1]}; keep one of them")
         try:
             return build_judge(
                 settings.judge,
                 model=settings.judge_model,
                 user=user,
                 folder=self._folder,
-                overrides=verdicts if verdicts.is_file() else None,
+                overrides=verdicts[0] if verdicts else None,
                 concurrency=settings.concurrency,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",

@@ -20,7 +20,7 @@ from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.slots import slot_folder, slots_of
 from pytest_extract.report.diff import Look
-from pytest_extract.report.summary import Forecast
+from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.run import plan_of, run_case
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ class Run:
                 each for arm in self.arms for each in (replace(arm, revision=self.settings.base_ref), arm)
             )
         self._judges = Judges(config, self.settings, self.calls.loop)
+        self._judged = JudgeSpending()
         self._fixtures = ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
@@ -197,7 +198,6 @@ class Run:
         def keep(error: Exception) -> None:
             item.error = item.error or error
 
-        before = self._judges.spent()
         plan, judge, ahead = plan_of(item.case, self.settings.repeat), self.judge_for(item), self._ahead_of(item)
         ahead.begin(item, plan, judge)
         result = run_case(
@@ -210,9 +210,14 @@ class Run:
             plan=plan,
             on_error=keep,
         )
-        item.judged = self._judges.spent() - before
+        item.judged = self._judged_since()
         self.calls.pay(item.judged)
         return replace(result, digests={**result.digests, **self._digests_of(item, result)})
+
+    def _judged_since(self) -> JudgeSpending:
+        """Return what the judges have used since the last case: also between two of them calls ahead are judged."""
+        before, self._judged = self._judged, self._judges.spent()
+        return self._judged - before
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
         """Digests of the code and the judge that a result hangs on, as far as they are known."""

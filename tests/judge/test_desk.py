@@ -105,6 +105,10 @@ def test_replay_only_takes_what_is_kept_and_says_what_is_not(tmp_path):
     assert "--extract-record=once" in judge.why(equal("x", "y"))
 
 
+def exits(questions):
+    raise SystemExit(3)
+
+
 def raises(questions):
     raise ValueError("sk-planted0123456789abcdef is no key")
 
@@ -117,6 +121,7 @@ JUDGES = {
     "async": (later, Verdict(0.5), None),
     "bare score": (lambda questions: [0.25], Verdict(0.25), None),
     "bare yes": (lambda questions: [True], Verdict(1.0), None),
+    "exits": (exits, None, "the judge raised SystemExit: 3"),
     "raises": (raises, None, "the judge raised ValueError: [redacted: API key] is no key"),
     "none": (lambda questions: [None], None, "the judge did not decide"),
     "no list": (lambda questions: "1", None, "returned str, not a list"),

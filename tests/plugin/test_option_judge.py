@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,18 @@ def test_a_model_judges_once_and_its_answers_are_kept(
     assert len(llm_server.bodies) == 1
 
 
+def test_what_is_judged_ahead_is_counted_too(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    """Calls of coming cases, and their judging, go on between two cases as well."""
+    llm_server.otherwise = by_rule
+    for number in range(8):
+        write_case(f"case{number}", OTHER, schema=SCHEMA, gold={**GOLD, "a": f"Gold {number}"})
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-concurrency=4")
+    assert len(llm_server.bodies) == 8
+    result.stdout.fnmatch_lines(["judge: 8 calls, 144 tokens, cost: *"])
+
+
 def test_answers_stand_beside_the_recordings_when_the_run_records(
     pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
 ) -> None:
@@ -128,14 +141,28 @@ def test_a_judge_that_is_down_breaks_the_case(pytester: pytest.Pytester, judged:
     assert line["outcome"] == "broken"
 
 
-def test_people_s_verdicts_win(pytester: pytest.Pytester, judged: Write, llm_server: LlmServer) -> None:
-    llm_server.otherwise = by_rule
-    folder = pytester.mkdir("extract-recordings")
+def write_verdicts(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
     verdicts = [{"gold": gold, "extracted": OTHER[name], "equal": True} for name, gold in GOLD.items()]
     (folder / "verdicts.yaml").write_text(json.dumps(verdicts), encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", ["extract-recordings", "."])
+def test_people_s_verdicts_win(pytester: pytest.Pytester, judged: Write, llm_server: LlmServer, folder: str) -> None:
+    llm_server.otherwise = by_rule
+    write_verdicts(pytester.path / folder)
     judged(OTHER)
     pytester.runpytest(f"--extract-judge-model={MODEL}").assert_outcomes(passed=1)
     assert llm_server.bodies == []
+
+
+def test_people_s_verdicts_stand_in_one_place(pytester: pytest.Pytester, judged: Write) -> None:
+    for folder in ("extract-recordings", "."):
+        write_verdicts(pytester.path / folder)
+    judged(OTHER)
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*people's verdicts stand in *verdicts.yaml and in *verdicts.yaml; keep one of them"])
 
 
 NAMED = """

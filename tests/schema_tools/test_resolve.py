@@ -82,7 +82,7 @@ def test_resolving_keeps_what_it_can(schema, resolved):
 )
 def test_lists_of_types_are_made_from_the_outside_in(branches, resolved, published):
     schema = {"anyOf": branches, "$defs": {"d": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}}
-    assert resolve_schema_references(schema, published=published) == resolved
+    assert resolve(schema, published=published) == resolved
 
 
 def test_a_recursive_reference_stays_with_its_definition():

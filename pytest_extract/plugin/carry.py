@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.session import run_of
-from pytest_extract.plugin.show import CaseRepr
+from pytest_extract.plugin.show import CaseRepr, printable
 from pytest_extract.results_file import dump_result
 
 RESULT = "extract_result"
@@ -25,7 +26,11 @@ CHOICE = "extract_choice"
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Give the report of a case's call, or of its failed set-up, the case's result."""
-    if not isinstance(item, ExtractItem) or call.when == "teardown" or (call.when == "setup" and not report.failed):
+    if not isinstance(item, ExtractItem):
+        return
+    report.longrepr = printable(report.longrepr)
+    report.sections = printable(report.sections)
+    if call.when == "teardown" or (call.when == "setup" and not report.failed):
         return
     if item.forecast is not None:
         setattr(report, FORECAST, asdict(item.forecast))
@@ -53,10 +58,21 @@ def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> 
         file=item.nodeid.partition("::")[0],
         arm=item.arm,
         outcome=Outcome.BROKEN,
-        why=f"{excinfo.typename}: {excinfo.value}",
+        why=_why(excinfo),
         modality=item.case.modality,
         tags=dict(item.case.tags),
     )
+
+
+def _why(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
+    """Name the exception and what it says; our own are told in their first line."""
+    match excinfo.value:
+        case ExtractError() as error:
+            return str(error).partition("\n")[0]
+        case pytest.FixtureLookupError() as error:
+            return error.msg or f"fixture {error.argname!r} not found"
+        case error:
+            return f"{excinfo.typename}: {error}"
 
 
 def _shown(shown: CaseRepr) -> Mapping[str, Any]:

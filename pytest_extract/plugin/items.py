@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from _pytest._code.code import TerminalRepr
-from _pytest.fixtures import TopRequest
+from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
@@ -200,7 +200,15 @@ class ExtractItem(pytest.Item):
         """Show what keeps a case from being set up as one message: pytest asks here, not above, about a set-up."""
         if isinstance(excinfo.value, ExtractError):
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), "")
-        return super()._repr_failure_py(excinfo, style)
+        shown = super()._repr_failure_py(excinfo, style)
+        return self._placed(shown) if isinstance(shown, FixtureLookupErrorRepr) else shown
+
+    def _placed(self, shown: FixtureLookupErrorRepr) -> FixtureLookupErrorRepr:
+        """Begin the way to a missing fixture at the case: pytest looks there for a function, and finds no source."""
+        shown.tblines = [f"file {self.case.path}, line {self.case.line}", *shown.tblines[1:]]
+        if len(shown.tblines) == 1:
+            shown.filename, shown.firstlineno = self.case.path, self.case.line - 1
+        return shown
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """Show the frames below ours: those of the user's extractor or fixture."""

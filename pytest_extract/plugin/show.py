@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -11,7 +12,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.lines import Line, Style, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, safe, safe_prose, text_of
 
 MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "plain": {},
@@ -22,6 +23,7 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "dim": {"light": True},
     "mark": {"bold": True, "cyan": True},
 }
+_HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class CaseFailed(Exception):
@@ -91,6 +93,22 @@ class BrokenRepr(TerminalRepr):
         if self.style != "line":
             tw.line("BROKEN: the extractor raised; this case says nothing about the extraction", yellow=True, bold=True)
         self.inner.toterminal(tw)
+
+
+def printable(value: Any) -> Any:
+    """Escape, in text or in what pytest made of an exception, characters that act on a terminal or are none.
+
+    The text may come from a model's output. A lone surrogate in it could neither be sent to an xdist controller nor
+    written to a report, and would end the whole run.
+    """
+    if isinstance(value, str):
+        return _HARMFUL.sub(lambda found: safe(found[0]), value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(printable, value))
+    if isinstance(value, TerminalRepr):
+        for name, inner in vars(value).items():
+            setattr(value, name, printable(inner))
+    return value
 
 
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:

@@ -140,3 +140,55 @@ def test_a_failed_schema_gate_is_told(pytester: pytest.Pytester, write_case: Wri
     result.stdout.fnmatch_lines(
         ["  pass_rate 0 is below 1, by 1: the schema gate failed", "  schema gate: *total*", "*total *mismatch*"]
     )
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_what_an_exception_and_a_log_hold_can_harm_no_terminal_and_no_report(
+    pytester: pytest.Pytester, write_case: Write, args: list[str]
+) -> None:
+    pytester.makeconftest(
+        """
+        import logging
+        import pytest
+
+        @pytest.fixture
+        def extractor():
+            def extract(document):
+                logging.getLogger().warning("log \\ud800 \\x1b[31m")
+                raise ValueError("boom \\ud800 \\x1b[2J")
+            return extract
+        """
+    )
+    write_case("a")
+    write_case("b")
+    result = pytester.runpytest("--junitxml=out.xml", *args)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines([r"E * ValueError: boom \ud800 \x1b?2J", r"*log \ud800 \x1b?31m"])
+    result.stdout.fnmatch_lines_random([r"BROKEN ?.extract.yaml::? - ValueError: boom \ud800 \x1b?2J"])
+    assert (pytester.path / "out.xml").read_text(encoding="utf-8").count("boom") >= 2
+
+
+def test_a_fixture_that_is_not_there_is_told_at_the_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def extractor(gone):
+            return dict
+        """
+    )
+    write_case("direct", marks=["usefixtures('missing')"])
+    write_case("below")
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "file */below.extract.yaml, line 1",
+            "E * fixture 'gone' not found",
+            "E * fixture 'missing' not found",
+            "*direct.extract.yaml:1",
+            "broken: 1 case: fixture 'gone' not found",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*source code not available*")

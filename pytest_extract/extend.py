@@ -187,7 +187,7 @@ def judge(name: str | None = None) -> Callable[[F], F]:
 
     def mark(function: F) -> F:
         owner = f"judge {_name(function, name)!r}"
-        if _params(function, ("questions",), owner, None):
+        if _params(function, ("questions",), owner, None, may_wait=True):
             raise ConfigError(f"{owner}: takes the questions only; what it is to know besides it closes over")
         return _marked(function, JudgeSpec(name=_name(function, name), judge=function, doc=_doc(function)))
 
@@ -208,10 +208,17 @@ def _doc(function: Callable[..., object]) -> str:
 
 
 def _params(
-    function: Callable[..., object], values: Sequence[str], owner: str, params: Sequence[Param] | None
+    function: Callable[..., object],
+    values: Sequence[str],
+    owner: str,
+    params: Sequence[Param] | None,
+    *,
+    may_wait: bool = False,
 ) -> tuple[Param, ...]:
     if not inspect.isfunction(function):
         raise ConfigError(f"{owner}: a decorator of pytest_extract.extend stands above a function, not {function!r}")
+    if not may_wait and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+        raise ConfigError(f"{owner}: cannot be async: scoring waits for nothing; what asks a service is a judge")
     return tuple(params) if params is not None else params_of(function, values, owner)
 
 

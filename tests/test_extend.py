@@ -209,6 +209,21 @@ def boom(gold, extracted):
     raise RuntimeError(gold)
 
 
+@pytest.mark.parametrize("answer", ["1", None, [1], 1 + 0j, float("nan"), 1.5], ids=repr)
+def test_what_is_no_score_breaks_the_field(answer):
+    odd = extend.metric("odd")(lambda gold, extracted: answer)
+    (leaf,) = score(obj(a=named("odd")), {"a": "x"}, {"a": "y"}, extensions=Extensions.of(odd)).leaves
+    assert str(leaf.status) == "judge_error"
+    assert f"the metric 'odd' broke: it gave {answer!r}, not a score from 0 to 1" == leaf.reason
+
+
+def test_a_batch_metric_that_gives_too_many_scores_decides_nothing():
+    many = extend.batch("many")(lambda pairs: [1.0, *(0.0 for _ in pairs)])
+    (leaf,) = score(obj(a=named("many")), {"a": "x"}, {"a": "y"}, extensions=Extensions.of(many)).leaves
+    assert str(leaf.status) == "judge_error"
+    assert leaf.reason == "the batch metric 'many' broke: it gave 2 scores for 1 pairs"
+
+
 def test_a_metric_that_breaks_still_lets_its_rows_be_paired_by_the_others():
     row = obj(a=named("boom"), b=named("exact"))
     schema = obj(v={"type": "array", "items": row, "x-eval-align": {"match_by": "hungarian"}})
@@ -251,12 +266,17 @@ def wrong(gold):
     return 1.0
 
 
+async def waits(gold, extracted):
+    return 1.0
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: extend.metric(initials), "write `@extend.metric\\(\\)`, with brackets, above 'initials'"),
         (lambda: extend.metric()("x"), "stands above a function, not 'x'"),
         (lambda: extend.metric()(wrong), "metric 'wrong': must take"),
+        (lambda: extend.metric()(waits), "metric 'waits': cannot be async"),
         (lambda: extend.compound("first"), "needs two fields"),
         (lambda: extend.compound("a", "b", primary="c"), "a `primary` that is one of them"),
         (lambda: Extensions.of(wrong), "an extension is a function with a decorator"),
@@ -266,7 +286,17 @@ def wrong(gold):
         ),
         (lambda: Extensions.of(initials, extend.batch("initials")(lambda pairs: [])), "metric names are unique"),
     ],
-    ids=["no-brackets", "no-function", "signature", "one-field", "primary", "not-marked", "twice", "twice-batch"],
+    ids=[
+        "no-brackets",
+        "no-function",
+        "signature",
+        "async",
+        "one-field",
+        "primary",
+        "not-marked",
+        "twice",
+        "twice-batch",
+    ],
 )
 def test_mistakes_of_the_writer_are_told(make, message):
     with pytest.raises(ConfigError, match=message):

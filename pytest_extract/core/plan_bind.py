@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Literal, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, Extensions
@@ -261,8 +262,11 @@ def _guarded(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], f
 
     def guarded(gold: Json, extracted: Json) -> float:
         try:
-            return float(compare(gold, extracted))
+            score: object = compare(gold, extracted)  # of the user's making: its type is not to be relied on
+            if isinstance(score, Real):
+                return float(score)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             return Broken(f"{type(error).__name__}: {error}")
+        return Broken(f"it gave {score!r:.80}, not a score from 0 to 1")
 
     return guarded

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from numbers import Real
 
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.plan_nodes import Leaf, Object
@@ -65,13 +65,15 @@ def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> tuple[lis
         found = list(batch.compare(pairs))
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         found, why = [], f"{type(error).__name__}: {error}"
+    if len(found) > len(pairs):
+        found, why = [], f"it gave {len(found)} scores for {len(pairs)} pairs"
     found += [None] * (len(pairs) - len(found))
-    return [_usable(score) for score in found[: len(pairs)]], why
+    return [_usable(score) for score in found], why
 
 
 def _usable(score: object) -> float | None:
-    if isinstance(score, int | float) and not math.isnan(score) and 0.0 <= score <= 1.0:
-        return float(score)
+    if isinstance(score, Real) and 0.0 <= (number := float(score)) <= 1.0:  # a NaN is not in any range
+        return number
     return None
 
 

@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="pytest-extract",
         description="Work on extraction cases, their schemas and their results, without running any.",
+        epilog=f"The manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     chosen = next((word for word in arguments if not word.startswith("-")), None)

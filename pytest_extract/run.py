@@ -85,17 +85,8 @@ def run_case(
     plan = plan or plan_of(case)
     today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
     started = time.perf_counter()
-    attempts: list[Attempt] = []
-    why: str | None = None
-    for index in range(plan.of):
-        try:
-            attempts.append(_attempt(case, extract, index, judge, on_error, today))
-        except NotRun as stop:
-            why = str(stop)
-            break
-        if not plan.to_the_end and _decided(attempts, plan):
-            break
-    outcome = _outcome(attempts, plan) if why is None else Outcome.NOT_RUN
+    attempts, stopped = _Repeats(case, extract, judge, on_error, today).run(plan)
+    outcome = _outcome(attempts, plan) if stopped is None else Outcome.NOT_RUN
     breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
     if breaches and outcome is Outcome.PASSED:
         outcome = Outcome.FAILED
@@ -106,10 +97,10 @@ def run_case(
         file=file,
         arm=arm or Arm(),
         outcome=outcome,
-        attempts=tuple(attempts),
+        attempts=attempts,
         breaches=breaches,
         needed=plan.needed,
-        why=why or _why(outcome, attempts, breaches),
+        why=stopped or _why(outcome, attempts, breaches),
         tags=dict(case.tags),
         digests=digests_of(case),
         complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
@@ -152,72 +143,81 @@ def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breac
     return "; ".join(breach.message for breach in breaches) or None
 
 
-def _attempt(
-    case: Case,
-    extract: Extract,
-    index: int,
-    judge: Judge | None,
-    on_error: Callable[[Exception], None] | None,
-    today: date,
-) -> Attempt:
-    started = time.perf_counter()
-    try:
-        extraction = extract(index)
-    except NotRun:
-        raise
-    except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
-        return _raised(case, error, index, time.perf_counter() - started, on_error, today)
-    return _scored(case, extraction, index, judge, today)
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """One case's repeats: what gives their outputs, who answers their questions, and on which day."""
 
+    case: Case
+    extract: Extract
+    judge: Judge | None
+    on_error: Callable[[Exception], None] | None
+    today: date
 
-def _raised(
-    case: Case,
-    error: Exception,
-    index: int,
-    latency_s: float,
-    on_error: Callable[[Exception], None] | None,
-    today: date,
-) -> Attempt:
-    """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
-    failure = failure_of(error)
-    ours = isinstance(error, ExtractError)
-    text = str(error) if ours else "".join(traceback.format_exception_only(error)).strip()
-    if failure.kind is FailureKind.EXTRACTOR_ERROR:
-        if on_error is not None:
-            on_error(error)
-        return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
-    score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
-    # What a declined call cost is not known; that it was declined is breach enough.
-    breaches = breaches_of(Bounds.of(case, today), score, cost_usd=0.0, latency_s=latency_s)
-    return Attempt(
-        index=index,
-        outcome=Outcome.FAILED,
-        score=score.to_dict(),
-        error=text,
-        breaches=breaches,
-        latency_s=latency_s,
-    )
+    def run(self, plan: Plan) -> tuple[tuple[Attempt, ...], str | None]:
+        """Return the repeats that were run, and why no more could be, None where the plan was carried out."""
+        attempts: list[Attempt] = []
+        for index in range(plan.of):
+            try:
+                attempts.append(self._attempt(index))
+            except NotRun as stop:
+                return tuple(attempts), str(stop)
+            if not plan.to_the_end and _decided(attempts, plan):
+                break
+        return tuple(attempts), None
 
+    def _attempt(self, index: int) -> Attempt:
+        started = time.perf_counter()
+        try:
+            extraction = self.extract(index)
+        except NotRun:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
+            return self._raised(error, index, time.perf_counter() - started)
+        return self._scored(extraction, index)
 
-def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
-    score = score_extraction(case, extraction, judge)
-    breaches = breaches_of(Bounds.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
-    undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
-    usage = extraction.usage
-    return Attempt(
-        index=index,
-        outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
-        score=score.to_dict(),
-        output=extraction.output,
-        error=_undecided(undecided) if undecided else None,
-        breaches=breaches,
-        usage=usage if isinstance(usage, Usage) else None,
-        cost_usd=extraction.cost_usd,
-        latency_s=extraction.latency_s,
-        finish_reason=extraction.finish_reason,
-        recorded=extraction.recorded,
-        notes=extraction.notes,
-    )
+    def _raised(self, error: Exception, index: int, latency_s: float) -> Attempt:
+        """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
+        failure = failure_of(error)
+        ours = isinstance(error, ExtractError)
+        text = str(error) if ours else "".join(traceback.format_exception_only(error)).strip()
+        if failure.kind is FailureKind.EXTRACTOR_ERROR:
+            if self.on_error is not None:
+                self.on_error(error)
+            return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
+        case = self.case
+        score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
+        return Attempt(
+            index=index,
+            outcome=Outcome.FAILED,
+            score=score.to_dict(),
+            error=text,
+            # What a declined call cost is not known; that it was declined is breach enough.
+            breaches=self._breaches(score, cost_usd=0.0, latency_s=latency_s),
+            latency_s=latency_s,
+        )
+
+    def _scored(self, extraction: Extraction, index: int) -> Attempt:
+        score = score_extraction(self.case, extraction, self.judge)
+        breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+        undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
+        usage = extraction.usage
+        return Attempt(
+            index=index,
+            outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
+            score=score.to_dict(),
+            output=extraction.output,
+            error=_undecided(undecided) if undecided else None,
+            breaches=breaches,
+            usage=usage if isinstance(usage, Usage) else None,
+            cost_usd=extraction.cost_usd,
+            latency_s=extraction.latency_s,
+            finish_reason=extraction.finish_reason,
+            recorded=extraction.recorded,
+            notes=extraction.notes,
+        )
+
+    def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
+        return breaches_of(Bounds.of(self.case, self.today), score, cost_usd=cost_usd, latency_s=latency_s)
 
 
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:

@@ -21,7 +21,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm_errors", "llm"),
+    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "redact_patterns", "llm_errors", "llm"),
     ("cases", "extractors", "judge"),
     ("importers", "recording_key", "recording_use", "recordings", "results_file", "gating"),
     ("api", "bridge", "docs", "run", "verdict"),

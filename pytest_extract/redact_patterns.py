@@ -1,0 +1,166 @@
+"""What a key, a token or a password looks like: by a form of its own, or by the words it stands beside.
+
+Each row brings hints: in every text that its pattern matches, in whatever case, one of them occurs. Looking for them is
+many times faster than the patterns. Repetitions are counted, so that a hostile text stays linear.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final, NamedTuple
+
+
+class Form(NamedTuple):
+    """One form of a secret; `hints` are in lower case. Where a pattern has the group `before`, that stays."""
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def may_be_in(self, lowered: str) -> bool:
+        """Whether a text, given in lower case, has one of the hints."""
+        return any(hint in lowered for hint in self.hints)
+
+
+def _form(kind: str, hints: str, pattern: str, flags: int = 0) -> Form:
+    return Form(kind, tuple(hints.split()), re.compile(pattern, flags | re.DOTALL))
+
+
+_RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,400})"
+"""What follows a prefix that ordinary names have too: long without a hyphen, or very long."""
+_SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken)"
+_NEW: Final = r"(?!\[redacted)"
+
+TOKENS: Final = (
+    _form(
+        "private key",
+        "private",
+        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    ),
+    _form("API key", "sk- sk_ pk- pk_ rk- rk_", rf"\b(?:sk|pk|rk)[-_]{_RANDOM}"),  # OpenAI, Anthropic, Stripe
+    _form("API key", "sk", r"\bSK[0-9a-f]{32}\b"),  # Twilio
+    _form("API key", "sg.", r"\bSG\.[\w\-]{16,64}\.[\w\-]{16,64}"),  # SendGrid
+    _form("API key", "whsec_ lin_api_ fw_", r"\b(?:whsec_|lin_api_|fw_)[A-Za-z0-9+/]{20,}"),
+    _form("API key", "dapi shp", r"\b(?:dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),  # Databricks, Shopify
+    _form("API key", "atatt3", r"\bATATT3[\w\-=]{20,}"),  # Atlassian
+    _form("AWS key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    _form("Google key", "aiza aq.ab ya29. gocspx", r"\b(?:AIza|AQ\.Ab|ya29\.|GOCSPX-)[\w\-.]{20,}"),
+    _form("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    _form("GitHub token", "github_pat", r"\bgithub_pat_\w{20,}"),
+    _form("GitLab token", "glpat- gldt- glrt- glptt- glcbt-", r"\bgl(?:pat|dt|rt|ptt|cbt)-[\w\-]{16,}"),
+    _form("Slack token", "xox xapp", r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9\-]{10,}"),
+    _form(
+        "web hook",
+        "hooks",
+        r"(?P<before>hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
+    ),
+    _form(
+        "API key",
+        "hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi",
+        rf"\b(?:hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}",
+    ),
+    _form("PyPI token", "pypi-", r"\bpypi-[\w\-]{30,}"),
+    _form("Vault token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[\w\-]{20,}"),
+    _form("Doppler token", "dp.", r"\bdp\.(?:st|pt|ct|sa|scim|audit)\.[\w.\-]{20,}"),
+    _form("bot token", ":aa", r"\b\d{8,10}:AA[\w\-]{30,}"),  # Telegram
+    _form("age key", "age-secret", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    _form("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
+)
+"""Known by themselves."""
+
+NAMES: Final = (
+    r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
+    r"|(?:access|auth|refresh|session|security|bearer|id|api)[_\-]?token|token|passphrase|pwd"
+    r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
+    r"|set-cookie)"
+)
+"""Names whose value is a secret."""
+KEY_NAMES: Final = (
+    rf"(?:{NAMES}|(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key)"
+)
+"""The same, where a member of an object says it: nothing in a text is called so by chance."""
+
+CONTEXT: Final = (
+    _form(
+        "password in a URL",
+        "://",
+        rf"(?P<before>\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
+        rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
+        re.IGNORECASE,
+    ),
+    _form(
+        "token in a URL",
+        "://",
+        rf"(?P<before>\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
+        re.IGNORECASE,
+    ),
+    _form(
+        "signature of a URL",
+        "sig= key= code= auth= hmac= signature= credential= token=",
+        rf"(?P<before>(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
+        rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "authorization",
+        "bearer token",
+        rf"(?P<before>\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
+    ),
+    _form(
+        "authorization",
+        "digest",
+        rf"(?P<before>\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "authorization",
+        "authorization",
+        rf"(?P<before>\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
+        rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "cookie",
+        "cookie",
+        rf"(?P<before>\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "account key",
+        "key",
+        rf"(?P<before>\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
+        r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "password",
+        "password -u",
+        rf"(?P<before>\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
+        rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
+        re.IGNORECASE,
+    ),
+    _form(
+        "value of a secret's name",
+        "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
+        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{NAMES}\\?[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
+        rf"(?P<secret>\\\"{_NEW}(?:(?!\\\").){{4,}}?\\\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
+        r"|(?![\"'\[{(\\])[^\s,;\"'}\])\\]{6,})",
+        re.IGNORECASE,
+    ),
+)
+"""Known by what stands before them."""
+
+BASIC: Final = re.compile(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
+"""A user's name and password, if what it holds is that (`holds_password`)."""
+SECRET_NAME: Final = re.compile(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
+HINTS: Final = ("basic", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
+
+
+def holds_password(encoded: str) -> bool:
+    """Whether a text is base64 of `user:password`, as the scheme Basic has it."""
+    try:
+        text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
+    except ValueError:
+        return False
+    return ":" in text and text.isprintable()

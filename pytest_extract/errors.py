@@ -86,9 +86,13 @@ class CaseFileErrors(ExtractError):
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """Say which known names are close to `word`, or which there are: `; did you mean 'exact'?`."""
+    """Say which known name is close to `word`, or which there are: `; did you mean 'exact'?`."""
     names = sorted(known)
-    close = difflib.get_close_matches(str(word), names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; known: {', '.join(names)}" if names else ""
+    return closest(word, names) or (f"; known: {', '.join(names)}" if names else "")
+
+
+def closest(word: object, known: Iterable[str]) -> str:
+    """Say which known name is close to `word`, case aside: `; did you mean 'exact'?`; "" where none is."""
+    by_fold = {name.casefold(): name for name in sorted(known)}
+    close = difflib.get_close_matches(str(word).casefold(), by_fold, n=1, cutoff=0.6)
+    return f"; did you mean {by_fold[close[0]]!r}?" if close else ""

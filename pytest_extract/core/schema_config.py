@@ -328,7 +328,8 @@ def _named(value: Json, what: str, where: str, report: Report) -> NamedUse | Non
             return NamedUse(name=name, params=params, where=where)
         report(f"the parameters of {name!r} must be a mapping, not {_kind(params)}", f"{where}/{name}")
         return None
-    report(f"{what} must be a name or a mapping of one name to its parameters, not {_kind(value)}", where)
+    given = f"of {len(value)} names" if isinstance(value, dict) else _kind(value)
+    report(f"{what} must be a name or a mapping of one name to its parameters, not {given}", where)
     return None
 
 

@@ -25,6 +25,7 @@ from pytest_extract.core.metrics.locales import (
 )
 from pytest_extract.core.metrics.reading import reading_metric
 from pytest_extract.core.values import Json
+from pytest_extract.errors import closest
 
 # --- numbers
 
@@ -156,7 +157,9 @@ def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
 
 
 def _check_currency(value: Json) -> str | None:
-    return None if isinstance(value, str) and value in CODES else "must be an ISO 4217 code such as 'EUR'"
+    if isinstance(value, str) and value in CODES:
+        return None
+    return f"must be an ISO 4217 code such as 'EUR'{closest(value, CODES)}"
 
 
 _TOLERANCES = (

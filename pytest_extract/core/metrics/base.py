@@ -131,7 +131,9 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
         if given.get(param.name) is not None or (param.required and param.name in given):
             problem = param.check(given[param.name])
             if problem is not None:
-                problems.append(f"{owner}: parameter {param.name!r} {problem}, not {given[param.name]!r}")
+                wrong, mark, advice = problem.partition("; ")
+                told = f"{wrong}, not {given[param.name]!r:.200}{mark}{advice}"
+                problems.append(f"{owner}: parameter {param.name!r} {told}")
         elif param.required:
             problems.append(f"{owner} needs the parameter {param.name!r}: {param.doc}")
     return problems

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 
 from pytest_extract.core.metrics.base import Param
 from pytest_extract.core.values import Json
+from pytest_extract.errors import closest
 
 Check = Callable[[Json], str | None]
 
@@ -81,7 +82,7 @@ def choice(names: Collection[str]) -> Check:
     def check(value: Json) -> str | None:
         if isinstance(value, str) and value in names:
             return None
-        return f"must be one of {', '.join(map(repr, names))}"
+        return f"must be one of {', '.join(map(repr, names))}{closest(value, names)}"
 
     return check
 

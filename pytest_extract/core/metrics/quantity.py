@@ -20,8 +20,9 @@ from pytest_extract.core.metrics.locales import (
     within,
 )
 from pytest_extract.core.metrics.reading import reading_metric
-from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit
+from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit, unit_names
 from pytest_extract.core.values import Json
+from pytest_extract.errors import closest
 
 
 class Quantity(NamedTuple):
@@ -75,7 +76,7 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
 
 def _check_unit(value: Json) -> str | None:
     known = isinstance(value, str) and value and read_unit(value)
-    return None if known else "must be a known unit such as 'kg' or 'm/s'"
+    return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, unit_names())}"
 
 
 SPECS = (

@@ -7,7 +7,7 @@ they agree with themselves only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
@@ -195,6 +195,11 @@ def _caseless() -> Mapping[str, Unit]:
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _FACTOR = re.compile(r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?")
 _STEP = re.compile(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
+
+
+def unit_names() -> Collection[str]:
+    """Return the names of all known units, for advice."""
+    return _table().keys()
 
 
 def read_unit(text: str, *, known: bool = True) -> Unit | None:

@@ -244,7 +244,7 @@ class CaseBuilder:
             return
         steps = pointer_steps(schema.value, error.pointer) or ()
         where = f"at {error.pointer}: " if error.pointer else ""
-        self._mistakes.append(Mistake(schema.source, (*schema.steps, *steps), f"the schema {where}{error.message}"))
+        self._mistakes.append(Mistake(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}"))
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         for layer in (self._settings.defaults, self._settings.own):
@@ -257,11 +257,18 @@ class CaseBuilder:
                     self._mistakes.append(where)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
-        problem = self._cache.validator(schema).problem
-        if problem is None or (not gates.schema and isinstance(schema.value, dict)):
-            return problem is None
-        message = f"the schema is no valid JSON Schema: {problem}"
-        self._mistakes.append(Mistake(schema.source, schema.steps, message))
+        problems = self._cache.validator(schema).problems
+        lost = () if problems or not gates.schema else self._cache.dangling(schema)
+        for each in lost:
+            steps = schema.steps_to(pointer_steps(schema.value, each.pointer) or ())
+            self._mistakes.append(Mistake(schema.source, steps, f"the schema at {each.pointer}: {each.message}"))
+        if lost:
+            return False
+        if not problems or (not gates.schema and isinstance(schema.value, dict)):
+            return not problems
+        for problem in problems:
+            message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
+            self._mistakes.append(Mistake(schema.source, schema.steps_to(problem.path), message))
         return False
 
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:

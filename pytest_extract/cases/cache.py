@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_extract.cases.bundle import Dangling, bundle, dangling
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, usual, without_score
@@ -27,12 +28,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SchemaPlace:
-    """A schema, and where it stands: the source and the steps inside it, the digest of its content."""
+    """A schema, and where it stands: the source and the steps inside it, the digest of its content.
+
+    `moved`: what was brought along from elsewhere in the source (`bundle`): its name in `$defs` -> its steps there.
+    """
 
     value: Json
     source: Source
     steps: Steps
     sha256: str
+    moved: Mapping[str, Steps] = field(default_factory=dict)
+
+    def steps_to(self, inside: Steps) -> Steps:
+        """Return the steps in the source to a place inside the schema."""
+        if len(inside) > 1 and inside[0] == "$defs" and inside[1] in self.moved:
+            return (*self.moved[str(inside[1])], *inside[2:])
+        return (*self.steps, *inside)
 
 
 class SchemaCache:
@@ -56,6 +67,7 @@ class SchemaCache:
         self._schemas: dict[tuple[int, str], SchemaPlace] = {}
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
+        self._dangling: dict[str, tuple[Dangling, ...]] = {}
         self._spelled: dict[str, str] = {}
         self._sound: set[tuple[int, str, bool]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
@@ -105,7 +117,8 @@ class SchemaCache:
         steps = pointer_steps(source.value, pointer)
         if steps is None:
             return None
-        place = SchemaPlace(*self._with_digest(_reached(source.value, steps), source, steps))
+        whole = bundle(source.value, pointer, _reached(source.value, steps))
+        place = SchemaPlace(*self._with_digest(whole.value, source, steps), whole.moved)
         self._schemas[id(source), pointer] = place
         return place
 
@@ -125,6 +138,13 @@ class SchemaCache:
         kept = self._validators.get(schema.sha256)
         if kept is None:
             kept = self._validators[schema.sha256] = Validator(schema.value)
+        return kept
+
+    def dangling(self, schema: SchemaPlace) -> tuple[Dangling, ...]:
+        """Return the references of a schema that lead nowhere."""
+        kept = self._dangling.get(schema.sha256)
+        if kept is None:
+            kept = self._dangling[schema.sha256] = tuple(dangling(schema.value))
         return kept
 
     def usual(self, field: str) -> str:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from pytest_extract.core.parse_reader import MAX_DEPTH
 from pytest_extract.core.parse_text import too_deep
+from pytest_extract.core.validate_told import Violation, schema_violation, shortened, violation
 from pytest_extract.core.validate_traits import DRAFT7, Traits, draft_of, patterns_of, traits_of
-from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
+from pytest_extract.core.values import FieldPath, Json, json_type
 
-_SHOWN: Final = 60
+_MOST_PROBLEMS: Final = 20
 _REGEX_FREE: Final = frozenset(
     {
         *("type", "enum", "const", "required", "additionalProperties", "minLength", "maxLength", "minimum", "maximum"),
@@ -27,17 +27,6 @@ _REGEX_FREE: Final = frozenset(
     }
 )
 """Keywords whose failure cannot hang on how a regular expression is read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
-    """One place where a value breaks its schema, in words."""
-
-    path: FieldPath
-    message: str
-
-    def __str__(self) -> str:
-        return f"`{self.path}`: {self.message}"
 
 
 class Validator:
@@ -67,6 +56,11 @@ class Validator:
     def problem(self) -> str | None:
         """What is wrong with the schema itself, with the JSON pointer; None when it can be used."""
         return self._declared.problem
+
+    @property
+    def problems(self) -> tuple[Violation, ...]:
+        """All that is wrong with the schema itself, up to 20 places; none when it can be used."""
+        return self._declared.problems
 
     @property
     def valid_schema(self) -> bool:
@@ -137,26 +131,33 @@ class _Draft:
 
     @cached_property
     def problem(self) -> str | None:
-        if not isinstance(self.schema, dict | bool):
-            return f"a JSON Schema is an object, not {json_type(self.schema)}"
-        if too_deep(self.schema):
-            return "nested too deeply"
-        if self._rust is not None and all(_compiles(pattern) for pattern in patterns_of(self.schema)):
+        if not self.problems:
             return None
-        return self._python_problem()
+        first = self.problems[0]
+        return f"at {first.pointer}: {first.message}" if isinstance(self.schema, dict) else first.message
 
-    def _python_problem(self) -> str | None:
-        from jsonschema.exceptions import SchemaError
+    @cached_property
+    def problems(self) -> tuple[Violation, ...]:
+        if not isinstance(self.schema, dict | bool):
+            return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
+        if too_deep(self.schema):
+            return _at_root("nested too deeply")
+        if self._rust is not None and all(_compiles(pattern) for pattern in patterns_of(self.schema)):
+            return ()
+        return self._python_problems()
+
+    def _python_problems(self) -> tuple[Violation, ...]:
+        from jsonschema.validators import validator_for
 
         try:
-            type(self._python).check_schema(self.schema)
-        except SchemaError as error:
-            pointer = "".join(f"/{step}" for step in error.absolute_path)
-            return f"at {pointer or '/'}: {_shortened(error.message)}"
+            meta = type(self._python).META_SCHEMA
+            judge = validator_for(meta, default=type(self._python))
+            errors = judge(meta, format_checker=judge.FORMAT_CHECKER).iter_errors(self.schema)
+            found = {str(told): told for told in map(schema_violation, errors)}  # one mistake may break several rules
+            return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
         except BaseException as error:  # noqa: BLE001 - whatever stops the check is the schema's problem
             _reraise_foreign(error)
-            return f"{type(error).__name__}: {_shortened(str(error))}"
-        return None
+            return _at_root(f"{type(error).__name__}: {shortened(str(error))}")
 
     def admits(self, value: Json, *, shallow: bool = False) -> bool:
         if self.problem is not None or (not shallow and too_deep(value)):
@@ -191,7 +192,7 @@ class _Draft:
                     steps = list(error.schema_path)
                     path = FieldPath(error.instance_path)
                     expected = _at(self.schema, steps)
-                    yield _violation(path, steps[-1] if steps else "", expected, _at(value, path), error.message)
+                    yield violation(path, steps[-1] if steps else "", expected, _at(value, path), error.message)
                 return
         yield from self._python_violations(value, limit)
 
@@ -199,10 +200,10 @@ class _Draft:
         try:
             for error in itertools.islice(self._python.iter_errors(value), limit):
                 path = FieldPath(error.absolute_path)
-                yield _violation(path, error.validator, error.validator_value, error.instance, error.message)
+                yield violation(path, error.validator, error.validator_value, error.instance, error.message)
         except BaseException as problem:  # noqa: BLE001 - see _python_admits
             _reraise_foreign(problem)
-            message = f"the schema cannot be applied: {_shortened(str(problem))}"
+            message = f"the schema cannot be applied: {shortened(str(problem))}"
             yield Violation(path=FieldPath(), message=message)
 
     def _rust_errors(self, value: Json, limit: int) -> list[Any]:
@@ -229,6 +230,10 @@ def _reraise_foreign(error: BaseException) -> None:
         raise error
 
 
+def _at_root(message: str) -> tuple[Violation, ...]:
+    return (Violation(path=FieldPath(), message=message),)
+
+
 def _refuse(uri: str) -> Json:
     raise ValueError(f"remote references are not fetched: {uri}")
 
@@ -249,33 +254,3 @@ def _at(value: Json, steps: FieldPath | list[str | int]) -> Json:
         except (KeyError, IndexError, TypeError):
             return None
     return value
-
-
-def _violation(path: FieldPath, keyword: object, expected: Json, instance: Json, message: str) -> Violation:
-    told = _shortened(message)
-    if keyword == "type" and isinstance(expected, str | list):
-        names = expected if isinstance(expected, str) else " or ".join(map(str, expected))
-        told = f"{_shown(instance)} is {json_type(instance)}, {names} was expected"
-    elif keyword == "enum" and isinstance(expected, list):
-        told = f"{_shown(instance)} is none of {_shortened(', '.join(map(_shown, expected)))}"
-    elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
-        told = f"{_shown(instance)} fits none of the {len(expected)} alternatives"
-        told = _shortened(message) if "more than one" in message or "each of" in message else told
-    elif keyword == "required" and isinstance(expected, list) and isinstance(instance, dict):
-        lost = [name for name in expected if name not in instance]
-        names = _shortened(", ".join(map(repr, lost)))
-        told = f"the required key {names} is missing" if len(lost) == 1 else f"the required keys {names} are missing"
-    return Violation(path=path, message=told)
-
-
-def _shown(value: Json) -> str:
-    try:
-        text = canonical_json(value)
-    except (ValueError, RecursionError, TypeError):
-        text = f"a {json_type(value)}"
-    return _shortened(text)
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN * 3 else f"{line[: _SHOWN * 3 - 1]}…"

@@ -182,6 +182,25 @@ def test_a_schema_inside_a_file_and_yaml_files(folder):
     assert case.gold == {"n": 3}
 
 
+def test_a_schema_inside_a_file_may_refer_to_the_rest_of_it(folder):
+    (folder / "api.yaml").write_text(
+        "parts:\n  Money: {type: number}\n  Invoice: {properties: {n: {$ref: '#/parts/Money'}}}\n", encoding="utf-8"
+    )
+    (case,) = _load(folder, "text: x\nschema: api.yaml#/parts/Invoice\ngold: {n: 3}\n")
+    assert case.schema == {"properties": {"n": {"$ref": "#/$defs/Money"}}, "$defs": {"Money": {"type": "number"}}}
+    assert case.scorer.score(case.gold, {"n": 3}).measures["perfect"] == 1
+
+
+def test_a_mistake_in_what_a_schema_refers_to_is_placed_where_it_stands(folder):
+    (folder / "api.yaml").write_text(
+        "Money:\n  type: numbr\nInvoice: {properties: {n: {$ref: '#/Money'}}}\n", encoding="utf-8"
+    )
+    path = folder / "acme.extract.yaml"
+    path.write_text("text: x\nschema: api.yaml#/Invoice\ngold: {n: 3}\n", encoding="utf-8")
+    (error,) = load_cases(path).errors
+    assert (error.path.name, error.line, error.column) == ("api.yaml", 2, 9)
+
+
 def test_fields_are_kept_in_the_spelling_of_results(folder):
     text = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
     (case,) = _load(folder, text + 'absent: {"odd key": must, "$.notes": either, "items[0].tax": either}\n')

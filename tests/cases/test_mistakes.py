@@ -168,7 +168,26 @@ def test_a_mistake_in_a_case_file(folder, text, words):
             BASE.replace("invoice.schema", "»wrapped"),
             ["the schema is its 'body'", "`wrapped.json#/body`"],
         ),
-        ("invoice.schema.json", '»{"type": "objekt"}', ["no valid JSON Schema", "objekt"]),
+        (
+            "invoice.schema.json",
+            '{"type": »"objekt"}',
+            ["no valid JSON Schema", "no type 'objekt'; did you mean 'object'?"],
+        ),
+        (
+            "invoice.schema.json",
+            '{"type": "objekt", "properties": {"total": {"minimum": »"x"}}}',
+            ["at /properties/total/minimum", '"x" is a string, a number was expected'],
+        ),
+        (
+            "invoice.schema.json",
+            '{"$defs": {"money": {}}, "properties": {"total": {"$ref": »"#/$defs/mony"}}}',
+            ["'#/$defs/mony' leads nowhere", "did you mean '#/$defs/money'?"],
+        ),
+        (
+            "invoice.schema.json",
+            '{"properties": {"total": {"$ref": »"money.json"}}}',
+            ["another document, which is not fetched"],
+        ),
         ("invoice.schema.json", "»[1]", ["no valid JSON Schema", "not array"]),
         (
             "invoice.schema.json",
@@ -191,6 +210,9 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         "schema duplicate",
         "wrapped",
         "type name",
+        "second schema mistake",
+        "reference",
+        "other document",
         "list",
         "metric",
         "param",

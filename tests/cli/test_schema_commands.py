@@ -138,7 +138,7 @@ def test_check_golds(folder, capsys):
         "gold.json: error: `n`: the schema declares no such field; known: a",
         "more.jsonl:1: error: `n`: the schema declares no such field; known: a",
         "more.jsonl:1: warning: `a`: declared by the schema, but not there",
-        "more.jsonl:3: error: `a`: null is null, string was expected",
+        "more.jsonl:3: error: `a`: null where a string was expected",
         "3 golds: 3 mistakes, 1 warning",
     ]
 

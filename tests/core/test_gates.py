@@ -139,7 +139,7 @@ def test_the_schema_gate_names_the_place():
     validator = Validator({"properties": {"rows": {"items": {"type": "integer"}}}})
     gate = gates({"rows": [1, "x"]}, gold={"rows": [1, 2]}, validator=validator).schema
     assert not gate.passed
-    assert gate.why == 'the output breaks the schema at `rows[1]`: "x" is string, integer was expected'
+    assert gate.why == 'the output breaks the schema at `rows[1]`: "x" is a string, an integer was expected'
     off = gates({"rows": ["x"]}, validator=validator, config=GateConfig(schema=False)).schema
     assert off.passed
     assert "switched off" in off.why
@@ -184,7 +184,7 @@ def test_no_value_crashes_gates_or_measures(extracted, gold):
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():
     documents = DocumentMeasures(Validator({"properties": {"a": {"type": "integer"}}}))
     failure = documents.of({"a": 1}, {"a": "x"}).failure
-    assert str(failure) == 'schema_violation at a: "x" is string, integer was expected'
+    assert str(failure) == 'schema_violation at a: "x" is a string, an integer was expected'
     assert documents.of({"a": 1}, {"a": 2}).failure is None
     assert documents.of({"a": 1}, {"a": "x"}, config=GateConfig(schema=False)).failure is None
     told = parse_output("")

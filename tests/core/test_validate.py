@@ -37,13 +37,13 @@ def make(request, monkeypatch):
     ("value", "error"),
     [
         ({"rows": [{"n": 1}, {"n": 2.0}]}, None),
-        ({"rows": [{"n": 1}, {"n": "x"}]}, '`rows[1].n`: "x" is string, integer was expected'),
+        ({"rows": [{"n": 1}, {"n": "x"}]}, '`rows[1].n`: "x" is a string, an integer was expected'),
         ({"rows": [{}]}, "`rows[0]`: the required key 'n' is missing"),
         ({"rows": [], "day": "2024-01"}, None),
         ({"rows": [], "day": "2024-01\n"}, None),
         ({"rows": [], "day": "٢٠٢٤-٠١"}, None),
         ({"rows": [], "day": "2024"}, "`day`: '2024' does not match"),
-        ([], "`$`: [] is array, object was expected"),
+        ([], "`$`: [] is an array, an object was expected"),
     ],
 )
 def test_verdict_and_reason(make, value, error):
@@ -72,6 +72,9 @@ def test_verdict_and_reason(make, value, error):
         ({"uniqueItems": True}, [1, 1.0], False),
         ({"pattern": "(?i)^a$"}, "A", True),
         ({"not": {"pattern": r"^\d$"}}, "٢", False),
+        ({"dependencies": {"a": ["b"]}}, {"a": 1}, True),  # a keyword up to draft 7
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}}, {"a": 1}, False),
+        ({"dependentSchemas": {"a": {"$ref": "#"}}}, {"a": 1}, False),  # never ends
         (True, {"a": 1}, True),
         (False, {"a": 1}, False),
         ({}, None, True),
@@ -79,6 +82,12 @@ def test_verdict_and_reason(make, value, error):
 )
 def test_both_validators_follow_jsonschema(make, schema, value, valid):
     assert make(schema).is_valid(value) is valid
+
+
+def test_draft_7_knows_a_keyword_more_than_draft_6(make):
+    schema = {"$schema": "http://json-schema.org/draft-06/schema#", "if": True, "then": False}
+    assert make(schema).is_valid({})
+    assert not make(schema).is_valid_draft7({})
 
 
 @pytest.mark.parametrize(
@@ -98,6 +107,29 @@ def test_an_unusable_schema_is_kept_as_a_problem(make, schema, problem):
     assert validator.problem.startswith(problem)
     assert not validator.is_valid({})
     assert problem in str(validator.first_error({}))
+
+
+def test_all_that_is_wrong_with_a_schema_is_told_once(make):
+    schema = {
+        "type": "objekt",
+        "properties": {"type": {"type": ["strng", "null"]}, "b": {"pattern": "(", "minLength": "x"}},
+        "required": {},
+    }
+    assert sorted((problem.pointer, problem.message) for problem in make(schema).problems) == [
+        ("/properties/b/minLength", '"x" is a string, an integer was expected'),
+        ("/properties/b/pattern", '"(" is no regular expression'),
+        ("/properties/type/type", '["strng","null"] fits none of the 2 alternatives'),
+        ("/required", "{} is an object, an array was expected"),
+        ("/type", "no type 'objekt'; did you mean 'object'?"),
+    ]
+    assert make({"properties": {"type": {"type": "string"}}}).problems == ()
+
+
+@pytest.mark.parametrize("name", ["type", "properties"])
+def test_a_property_may_have_the_name_of_a_keyword(make, name):
+    (problem,) = make({"properties": {name: "string"}}).problems
+    assert problem.pointer == f"/properties/{name}"
+    assert "no type" not in problem.message
 
 
 @pytest.mark.parametrize(
@@ -193,7 +225,12 @@ schemas = st.recursive(
                 "anyOf": st.lists(inner, min_size=1, max_size=2),
                 "oneOf": st.lists(inner, min_size=1, max_size=2),
                 "not": inner,
+                "if": inner,
+                "then": inner,
                 "contains": inner,
+                "dependencies": st.fixed_dictionaries({"a": inner | st.just(["b"])}),
+                "dependentSchemas": st.fixed_dictionaries({"a": inner}),
+                "$schema": st.sampled_from([f"http://json-schema.org/draft-0{number}/schema#" for number in (6, 7)]),
             },
         ),
     ),

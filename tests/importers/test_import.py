@@ -58,7 +58,7 @@ def test_extract_bench(bench, capsys, how):
     where = bench / ("out" if how else "src")
     assert all(where in case.gold_path.resolve().parents for case in cases)
     text = files[0].read_text(encoding="utf-8")
-    assert "  # total: '1' is string, number was expected\n  gates: {schema: false}\n" in text.replace('"1"', "'1'")
+    assert "  # total: '1' is a string, a number was expected\n  gates: {schema: false}\n" in text.replace('"1"', "'1'")
     assert text.count("gates:") == 1
 
 

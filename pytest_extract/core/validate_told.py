@@ -1,0 +1,84 @@
+"""Why a value breaks a schema, and why a schema is none, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
+from pytest_extract.errors import nearest
+
+_SHOWN: Final = 60
+_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+_OF_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords below which a key is a name and no keyword."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """One place where a value breaks its schema, in words."""
+
+    path: FieldPath
+    message: str
+
+    def __str__(self) -> str:
+        return f"`{self.path}`: {self.message}"
+
+    @property
+    def pointer(self) -> str:
+        """The place as a JSON pointer; `/` for the root, as jsonschema's users write it."""
+        return "".join(f"/{step}" for step in self.path) or "/"
+
+
+def violation(path: FieldPath, keyword: object, expected: Json, instance: Json, message: str) -> Violation:
+    """Tell what a validator found; `message` is its own text, for keywords that we have no better words for."""
+    told = shortened(message)
+    if keyword == "type" and isinstance(expected, str | list):
+        names = [expected] if isinstance(expected, str) else list(map(str, expected))
+        found = "null where" if instance is None else f"{_shown(instance)} is {_a(json_type(instance))},"
+        told = f"{found} {' or '.join(map(_a, names))} was expected"
+    elif keyword == "enum" and isinstance(expected, list):
+        told = f"{_shown(instance)} is none of {shortened(', '.join(map(_shown, expected)))}"
+    elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
+        told = f"{_shown(instance)} fits none of the {len(expected)} alternatives"
+        told = shortened(message) if "more than one" in message or "each of" in message else told
+    elif keyword == "required" and isinstance(expected, list) and isinstance(instance, dict):
+        lost = [name for name in expected if name not in instance]
+        names_lost = shortened(", ".join(map(repr, lost)))
+        told = f"the required key {names_lost} is missing"
+        told = told if len(lost) == 1 else f"the required keys {names_lost} are missing"
+    return Violation(path=path, message=told)
+
+
+def schema_violation(error: Any) -> Violation:
+    """Tell what jsonschema found in a schema that it held against the metaschema."""
+    path = FieldPath(error.absolute_path)
+    if _is_type_name(path, error.instance):
+        return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
+    if error.validator == "format" and error.validator_value == "regex":
+        return Violation(path=path, message=f"{_shown(error.instance)} is no regular expression")
+    return violation(path, error.validator, error.validator_value, error.instance, error.message)
+
+
+def _is_type_name(path: FieldPath, value: Json) -> bool:
+    steps = path[:-1] if path and isinstance(path[-1], int) else path
+    named = len(steps) > 1 and steps[-2] in _OF_NAMES and (len(steps) < 3 or steps[-3] not in _OF_NAMES)
+    return isinstance(value, str) and steps[-1:] == ("type",) and not named
+
+
+def _a(name: str) -> str:
+    return name if name == "null" else f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def _shown(value: Json) -> str:
+    try:
+        text = canonical_json(value)
+    except (ValueError, RecursionError, TypeError):
+        text = f"a {json_type(value)}"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """Put a text on one line of a bearable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN * 3 else f"{line[: _SHOWN * 3 - 1]}…"

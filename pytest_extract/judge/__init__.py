@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pytest_extract.core.values import Json
     from pytest_extract.extractors.loop import BackgroundLoop
     from pytest_extract.judge.desk import JudgeDesk
@@ -23,7 +25,7 @@ def build_judge(
     user: object = None,
     folder: Path | None = None,
     overrides: Path | None = None,
-    concurrency: int = 4,
+    slots: AbstractContextManager[object] | None = None,
     replay_only: bool = False,
     refresh: bool = False,
     retry: Retry | None = None,
@@ -34,7 +36,8 @@ def build_judge(
 
     mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
     folder: where answers are kept; None: nowhere. overrides: `verdicts.yaml`. replay_only: kept answers or none.
-    refresh: ask again what is kept. Raises ConfigError where nobody is there to ask, CaseFileErrors for bad overrides.
+    refresh: ask again what is kept. slots: what each call holds one of. Raises ConfigError where nobody is there to
+    ask, CaseFileErrors for bad overrides.
     """
     from pytest_extract.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.judge.cache import AnswerCache
@@ -51,9 +54,9 @@ def build_judge(
         return JudgeDesk(ask_fuzzy, overrides=people)
     ask: UserJudge | LlmJudge
     if user is not None:
-        ask = UserJudge(user, loop)
+        ask = UserJudge(user, loop, slots)
     else:
-        ask = LlmJudge(str(model), concurrency=concurrency, retry=retry, options=options)
+        ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
     cache = AnswerCache(folder, ask.identity) if folder is not None and ask.identity is not None else None
     return JudgeDesk(None if replay_only else ask, cache=cache, overrides=people, refresh=refresh)
 

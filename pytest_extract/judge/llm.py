@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -47,17 +48,17 @@ class Spent:
 class LlmJudge:
     """Ask `model` through litellm.
 
-    "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call, at most `concurrency`
-    calls at once over all threads. Questions without a sound answer are asked again while that helps, in three calls
-    at most for what one call could have answered, and then stay undecided; a batch that is too long for the model is
-    cut until it fits. `options` go to `litellm.completion`.
+    "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call; each call holds one of
+    `slots` (four at once over all threads, if none are given). Questions without a sound answer are asked again while
+    that helps, in three calls at most for what one call could have answered, and then stay undecided; a batch that is
+    too long for the model is cut until it fits. `options` go to `litellm.completion`.
     """
 
     def __init__(
         self,
         model: str,
         *,
-        concurrency: int = 4,
+        slots: AbstractContextManager[object] | None = None,
         retry: Retry | None = None,
         options: Mapping[str, Json] | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -65,7 +66,7 @@ class LlmJudge:
         self.model = model
         self.identity = model
         self.spent = Spent()
-        self._slots = threading.BoundedSemaphore(max(1, concurrency))
+        self._slots = slots or threading.BoundedSemaphore(4)
         self._lock = threading.Lock()
         self._retry = retry
         self._options = dict(options or {})

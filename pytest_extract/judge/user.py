@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pytest_extract.core.results import Question
@@ -19,9 +20,15 @@ class UserJudge:
 
     `identity` names it in kept answers: its attribute `identity`, else its name and a digest of its source, so that an
     edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.
+    A call holds one of `slots`, if there are any.
     """
 
-    def __init__(self, judge: object, loop: BackgroundLoop | None = None) -> None:
+    def __init__(
+        self,
+        judge: object,
+        loop: BackgroundLoop | None = None,
+        slots: AbstractContextManager[object] | None = None,
+    ) -> None:
         if not callable(judge):
             raise ConfigError(
                 f"the fixture `extract_judge` gave {judge!r:.80}, which cannot be called; return a function from "
@@ -30,11 +37,13 @@ class UserJudge:
         self.identity = identity_of(judge)
         self._judge: Callable[[Sequence[Question]], Any] = judge
         self._loop = loop
+        self._slots = slots or nullcontext()
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question; whatever is wrong with the judge leaves them undecided, saying so."""
         try:
-            answers = self._answers(questions)
+            with self._slots:
+                answers = self._answers(questions)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
             return [Undecided(f"the judge raised {summary(error)}")] * len(questions)
         if isinstance(answers, str) or not isinstance(answers, Sequence):

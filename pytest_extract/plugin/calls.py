@@ -39,7 +39,7 @@ class Calls:
         self._settings = settings
         self._root = root
         self._purse = purse
-        self._slots = slots
+        self.slots = slots
         self.loop = BackgroundLoop()
         self._built_in: dict[str, Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
@@ -145,7 +145,7 @@ class Calls:
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
         case = item.case
-        with self._slots:
+        with self.slots:
             if self._purse is not None:
                 self._purse.check()
             extraction = call_extractor(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,12 @@ VERDICTS = "verdicts.yaml"
 class Judges:
     """One desk for the session, and one for each judge that a project's fixtures and extensions give."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, loop: BackgroundLoop) -> None:
+    def __init__(
+        self, config: pytest.Config, settings: Settings, loop: BackgroundLoop, slots: AbstractContextManager[object]
+    ) -> None:
         self._settings = settings
         self._loop = loop
+        self._slots = slots
         self._folder = answers_folder(config, settings)
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
         self._desks: dict[int, tuple[object, JudgeDesk]] = {}
@@ -79,7 +83,7 @@ class Judges:
                 user=user,
                 folder=self._folder,
                 overrides=verdicts[0] if verdicts else None,
-                concurrency=settings.concurrency,
+                slots=self._slots,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
                 loop=self._loop,

@@ -108,7 +108,7 @@ class Run:
             self.arms = tuple(
                 each for arm in self.arms for each in (replace(arm, revision=self.settings.base_ref), arm)
             )
-        self._judges = Judges(config, self.settings, self.calls.loop)
+        self._judges = Judges(config, self.settings, self.calls.loop, self.calls.slots)
         self._judged = JudgeSpending()
         self._fixtures = ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_large_values_are_spread_over_calls(judge, llm_server):
 def test_calls_run_at_once_but_no_more_than_asked_for(llm_server):
     llm_server.otherwise = by_rule
     llm_server.gather = 3
-    judge = LlmJudge(MODEL, concurrency=3)
+    judge = LlmJudge(MODEL, slots=threading.BoundedSemaphore(3))
     judge([align([n], [n]) for n in range(7)])
     assert len(llm_server.requests) == 7
     assert llm_server.most_in_flight == 3

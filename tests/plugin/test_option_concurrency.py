@@ -189,3 +189,46 @@ def test_a_time_out_of_the_extractor_s_own_is_its_error_and_no_wait(pytester, ma
     result = pytester.runpytest_subprocess("--extract-concurrency=2")
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(["BROKEN*::c2 - TimeoutError: the model is slow"])
+
+
+JUDGED = """
+import pytest, threading
+
+CHANGED = threading.Condition()
+FLYING, MOST = [], []
+
+def call():
+    with CHANGED:
+        FLYING.append(1)
+        MOST.append(len(FLYING))
+        CHANGED.notify_all()
+        CHANGED.wait_for(lambda: len(FLYING) > 2, timeout=0.05)  # room for one too many
+        FLYING.pop()
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document, case):
+        call()
+        return {"name": "other " + case.id}
+    return extract
+
+@pytest.fixture(scope="session")
+def extract_judge():
+    def judge(questions):
+        call()
+        return [1.0] * len(questions)
+    return judge
+
+def pytest_sessionfinish():
+    print("most in flight:", max(MOST), "calls:", len(MOST))
+"""
+
+
+def test_calls_of_extractor_and_judge_share_one_bound(pytester):
+    pytester.makeconftest(JUDGED)
+    schema = {"properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
+    cases = [{"id": f"c{index}", "text": "x", "gold": {"name": f"n{index}"}} for index in range(8)]
+    (pytester.path / "all.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}))
+    result = pytester.runpytest_subprocess("--extract-concurrency=2", "-s")
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["*most in flight: 2 calls: 16*"])

@@ -26,6 +26,7 @@ DRAFTS: Final = {
 
 LATEST: Final = "Draft202012Validator"
 DRAFT7: Final = "Draft7Validator"
+DRAFT6: Final = "Draft6Validator"
 
 _ONLY_PYTHON: Final = frozenset(
     {
@@ -37,6 +38,8 @@ _ONLY_PYTHON: Final = frozenset(
             "unevaluatedItems",
             "unevaluatedProperties",
             "patternProperties",
+            "dependencies",  # jsonschema-rs knows it in every draft
+            "dependentSchemas",
         ),
     }
 )
@@ -46,6 +49,7 @@ _CHANGED_SINCE_7: Final = frozenset(
         *("maxContains", "unevaluatedItems", "unevaluatedProperties", "$anchor", "$dynamicRef", "$recursiveRef"),
     }
 )
+_NEW_IN_7: Final = frozenset({"if"})
 _INVERTING: Final = frozenset({"not", "oneOf", "if", "contains", "propertyNames"})
 _IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
 _IN_PLACE: Final = ("not", "if", "then", "else")
@@ -92,7 +96,7 @@ def traits_of(schema: Json) -> Traits:
     plain = all(_PLAIN_PATTERN.fullmatch(pattern) for pattern in patterns) and not (patterns and keys & _INVERTING)
     modern = draft_of(schema) not in ("Draft3Validator", "Draft4Validator")
     rust = modern and plain and not odd and not keys & _ONLY_PYTHON and not _loops_in_place(schema)
-    same = draft_of(schema) != "Draft3Validator" and modern and not moved and not keys & _CHANGED_SINCE_7
+    same = modern and not moved and not keys & (_CHANGED_SINCE_7 if draft_of(schema) != DRAFT6 else _NEW_IN_7)
     return Traits(rust=rust, confirm=bool(patterns), same_as_draft7=same)
 
 

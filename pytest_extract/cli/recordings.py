@@ -12,8 +12,9 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.structure import compile_structure
 from pytest_extract.errors import ConfigError
+from pytest_extract.judge.cache import answer_files, idle_days
 from pytest_extract.recording_use import CaseInputs, Inputs, inputs_of
-from pytest_extract.recordings import Recording, read_recording, recording_files
+from pytest_extract.recordings import JUDGE_FOLDER, Recording, read_recording, recording_files
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -25,7 +26,8 @@ def add_parser(subparsers: Any) -> None:
         help="list recordings, or remove those that no case can use any more",
         description=(
             "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
-            "parameters and repeats do not count: they are options of a run. Answers of the judge are left alone."
+            "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs, so "
+            "its answers are unused when no run here has used them for some days."
         ),
     )
     actions = parser.add_subparsers(required=True, metavar="list|prune")
@@ -38,6 +40,12 @@ def add_parser(subparsers: Any) -> None:
     for action in (listing, pruning):
         action.add_argument(
             "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
+        )
+        action.add_argument(
+            "--answers-unused-for",
+            type=_days,
+            metavar="DAYS",
+            help="the judge's answers too that no run on this machine has used for so long (a checkout counts as use)",
         )
         action.add_argument("--recordings", type=Path, default=Path("extract-recordings"), metavar="DIR")
         action.add_argument(
@@ -61,10 +69,31 @@ def run(args: argparse.Namespace) -> int:
         if why is not None or not args.unused:
             print(_line(recording, why))  # noqa: T201  # printing is the command
         if why is not None and args.prune and not args.dry_run:
-            _remove(recording)
+            _remove(recording.path)
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
     print(f"{len(recordings)} recordings, {unused} unused{removed}")  # noqa: T201  # as above
+    if args.answers_unused_for is not None:
+        total, idle = _answers(args)
+        print(f"{total} answers of judges, {idle} unused for {args.answers_unused_for:g} days{removed}")  # noqa: T201
     return 0
+
+
+def _answers(args: argparse.Namespace) -> tuple[int, int]:
+    """List or prune what judges said; return how many answers there are, and how many are unused."""
+    files = answer_files(args.recordings / JUDGE_FOLDER)
+    idle = [path for path in files if idle_days(path) >= args.answers_unused_for]
+    for path in idle:
+        print(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")  # noqa: T201  # as above
+        if args.prune and not args.dry_run:
+            _remove(path)
+    return len(files), len(idle)
+
+
+def _days(text: str) -> float:
+    days = float(text)
+    if not days >= 0:
+        raise ValueError(text)
+    return days
 
 
 def _inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
@@ -106,7 +135,7 @@ def _line(recording: Recording, why: str | None) -> str:
     return f"{'used  ' if why is None else 'unused'} {recording.path.as_posix()}  {case}{f': {why}' if why else ''}"
 
 
-def _remove(recording: Recording) -> None:
-    recording.path.unlink(missing_ok=True)
-    with suppress(OSError):  # other recordings of the case keep the folder
-        recording.path.parent.rmdir()
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with suppress(OSError):  # what else is in the folder keeps it
+        path.parent.rmdir()

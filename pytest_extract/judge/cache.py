@@ -1,13 +1,17 @@
 """Answers of judges, kept on disk by content, so that equal pairs never get two verdicts and a second run asks nothing.
 
 A file is `DIR/KK/KEY-JUDGE.json`: `KEY` from the question's content (`Question.key`), `JUDGE` from the judge's identity
-and the prompt's version. The first answer written stays; later writers get it back.
+and the prompt's version. The first answer written stays; later writers get it back. A file's time of change is the day
+of its last use, for no case file tells which questions an output will raise.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,6 +27,7 @@ from pytest_extract.judge.prompt import PROMPT_VERSION
 from pytest_extract.redact import redact
 
 FORMAT: Final = 1
+_DAY_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,7 @@ class AnswerCache:
             body = json.loads(path.read_text(encoding="utf-8"))
             answer = body["answer"]
             found = Alignment(_pairs(answer), reason=answer["reason"]) if question.kind == "align" else _verdict(answer)
+            _mark_used(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -75,9 +81,25 @@ class AnswerCache:
         return self.folder / key[:2] / f"{key[:24]}-{self._suffix}.json"
 
 
+def answer_files(folder: Path) -> list[Path]:
+    """Return the files of all kept answers below `folder`, of all judges, by name."""
+    return sorted(folder.glob("*/*.json"))
+
+
+def idle_days(path: Path, now: float | None = None) -> float:
+    """Return for how many days no run on this machine has used an answer; a fresh checkout counts as use."""
+    return max(0.0, ((time.time() if now is None else now) - path.stat().st_mtime) / _DAY_S)
+
+
+def _mark_used(path: Path) -> None:
+    if idle_days(path) >= 1.0:
+        with suppress(OSError):  # a read-only folder still answers
+            os.utime(path)
+
+
 def kept_answers(folder: Path) -> Iterator[KeptAnswer]:
     """Yield every kept "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
-    for path in sorted(folder.glob("*/*.json")):
+    for path in answer_files(folder):
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
             if body["question"]["kind"] != "equal":

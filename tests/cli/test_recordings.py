@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
+import time
 
 import pytest
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.recordings import add_parser
+from pytest_extract.core.results import Verdict
 from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.litellm import LitellmExtractor
+from pytest_extract.judge.cache import AnswerCache, answer_files
 from pytest_extract.recording_key import key_of, text_part
 from pytest_extract.recordings import Recordings, recording_files
+from tests.judge.questions import equal
 
 CASES = """
 defaults: {schema: s.json, gold: {a: x}}
@@ -66,6 +71,60 @@ def test_what_a_case_can_use_stays(project, capsys):
     assert command(project, "prune") == 0
     assert capsys.readouterr().out == "4 recordings, 0 unused, removed\n"
     assert len(list(recording_files(project / "rec"))) == 4
+
+
+DAY = 86_400
+
+
+def keep_answers(project, **days_ago):
+    """Keep an answer for each name, last used so many days ago."""
+    cache, now = AnswerCache(project / "rec" / "judge", "me"), time.time()
+    for name, days in days_ago.items():
+        question = equal(name, name.upper() + "!")
+        cache.put(question, question.key, Verdict(1.0, "same"))
+        path = cache._path(question.key)
+        os.utime(path, (now - days * DAY, now - days * DAY))
+    return cache
+
+
+def kept(project):
+    return sorted(json.loads(path.read_text())["question"]["gold"] for path in answer_files(project / "rec" / "judge"))
+
+
+def test_answers_of_the_judge_stay_unless_asked_for(project, capsys):
+    keep_answers(project, old=400)
+    command(project, "prune")
+    assert kept(project) == ["old"]
+    assert "answers" not in capsys.readouterr().out
+
+
+def test_answers_that_no_run_has_used_for_long_are_listed_and_removed(project, capsys):
+    keep_answers(project, old=40, recent=20, new=0)
+    for action in (["list"], ["prune", "--dry-run"]):
+        command(project, *action, "--answers-unused-for", "30")
+        assert "3 answers of judges, 1 unused for 30 days" in capsys.readouterr().out
+        assert kept(project) == ["new", "old", "recent"]
+    command(project, "prune", "--answers-unused-for", "30")
+    *_, gone, last = capsys.readouterr().out.splitlines()
+    assert gone.startswith("unused ")
+    assert gone.endswith(".json: for 40 days")
+    assert last == "3 answers of judges, 1 unused for 30 days, removed"
+    assert kept(project) == ["new", "recent"]
+
+
+def test_an_answer_that_is_used_is_no_longer_idle(project):
+    cache = keep_answers(project, old=40, other=40)
+    question = equal("old", "OLD!")
+    assert cache.get(question, question.key) == Verdict(1.0, "same")
+    command(project, "prune", "--answers-unused-for", "30")
+    assert kept(project) == ["old"]
+
+
+@pytest.mark.parametrize("days", ["soon", "-1", "nan"])
+def test_days_are_a_number(project, days, capsys):
+    with pytest.raises(SystemExit):
+        command(project, "list", f"--answers-unused-for={days}")
+    assert "invalid" in capsys.readouterr().err
 
 
 def test_listing_names_all(project, capsys):

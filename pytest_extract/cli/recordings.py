@@ -26,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
         help="list recordings, or remove those that no case can use any more",
         description=(
             "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
-            "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs, so "
+            "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs: "
             "its answers are unused when no run here has used them for some days."
         ),
     )

@@ -63,12 +63,20 @@ def _score(score: Mapping[str, Any], known: Sequence[str], worse: Mapping[str, F
 def _fields(bad: Sequence[Entry], worse: Mapping[str, FieldChange]) -> Markup | None:
     if not bad:
         return None
-    first = sorted(bad, key=lambda item: item.path not in worse)  # stable: worst first among both
-    cards = [entry_card(item, worse.get(item.path)) for item in first[:MOST_FIELDS]]
+    fallen = {id(item): _was_right(item, worse) for item in bad}
+    first = sorted(bad, key=lambda item: not fallen[id(item)])  # stable: worst first among both
+    cards = [entry_card(item, was_right=fallen[id(item)]) for item in first[:MOST_FIELDS]]
     left = sum(item.stands_for for item in first[MOST_FIELDS:])
     more = f"… {plural(left, 'more failing field')}; the results file has them."
     listed = element("ul", *cards, class_="fields", role="list")
     return joined([listed, element("p", more, class_="dim") if left else None])
+
+
+def _was_right(item: Entry, worse: Mapping[str, FieldChange]) -> bool:
+    """Whether a field, or one of those that a whole row stands for, was right in the baseline."""
+    if item.stands_for == 1:
+        return item.path in worse
+    return any(path.startswith(f"{item.path}.") for path in worse)
 
 
 def _known(excused: Sequence[Entry]) -> Markup | None:

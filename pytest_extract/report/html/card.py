@@ -49,10 +49,10 @@ def chip(text: str, tone: str = "") -> Markup:
     return element("span", shorten(text, _LONGEST_NAME), class_=f"chip {tone}".rstrip())
 
 
-def entry_card(item: Entry, change: FieldChange | None = None) -> Markup:
-    """Write a failing comparison; `change` where it was right in the baseline."""
+def entry_card(item: Entry, *, was_right: bool = False) -> Markup:
+    """Write a failing comparison; `was_right`: in the baseline."""
     chips: list[Part] = [chip(item.status, "warn" if item.status == "judge_error" else "bad")]
-    if change is not None:
+    if was_right:
         chips.append(chip("right in the baseline", "bad"))
     chips.append(element("span", shorten(item.label, _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:

@@ -69,7 +69,7 @@ def _summary(result: CaseResult, place: Place, name: str) -> Markup:
         arm,
         worse,
         element("span", shorten(_gist(result), _GIST), class_="gist"),
-        element("span", *told, class_="num"),
+        element("span", *told, class_="num") if told else None,
     )
 
 
@@ -129,9 +129,8 @@ def _facts(result: CaseResult) -> Markup:
     facts += [(name, value if isinstance(value, str) else show(value, LONGEST)) for name, value in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:
         facts.append(("tags", f"{len(tags) - _MOST_TAGS:,} more"))
-    return element("dl", *(_fact(name, told) for name, told in facts), class_="facts")
+    return element("p", *(_fact(name, told) for name, told in facts), class_="facts")
 
 
 def _fact(name: str, told: str) -> Markup:
-    value = element("bdi", shorten(told, LONGEST))
-    return element("div", element("dt", shorten(name, LONGEST)), element("dd", value))
+    return element("span", f"{shorten(name, LONGEST)}: ", element("bdi", shorten(told, LONGEST)))

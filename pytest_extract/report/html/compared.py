@@ -18,6 +18,8 @@ from pytest_extract.report.values import percent
 
 MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
+_AT_ONCE: Final = 12
+"""Changed fields in view; the others unfold."""
 _LONGEST: Final = 200
 _TONES: Final = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
 _ROW_TONES: Final = {Change.BROKEN: "bad", Change.FIXED: "good"}
@@ -124,11 +126,18 @@ def _changes(arm: ArmComparison, kind: Change, places: Places) -> Markup | None:
     changes = [change for change in arm.fields if change.kind is kind]
     if not changes:
         return None
-    cards = element("ul", *_cards(changes[:MOST], arm.after, places), class_="fields", role="list")
+    cards = list(_cards(changes[:MOST], arm.after, places))
+    rest = _list(cards[_AT_ONCE:])
+    folded = element("details", element("summary", f"{len(cards) - _AT_ONCE:,} more"), rest) if rest else None
     left = len(changes) - MOST
-    more = element("p", f"… and {plural(left, 'more field')}", class_="dim") if left > 0 else None
+    more = element("p", f"… and {plural(left, 'more field')}; the cases have them.", class_="dim") if left > 0 else None
     name = element("summary", element("h4", f"{plural(len(changes), 'field')} {kind}"))
-    return element("details", name, cards, more, open=kind is Change.BROKEN, class_=f"changes {kind}")
+    parts = (name, _list(cards[:_AT_ONCE]), folded, more)
+    return element("details", *parts, open=kind is Change.BROKEN, class_="changes")
+
+
+def _list(cards: Sequence[Part]) -> Markup | None:
+    return element("ul", *cards, class_="fields", role="list") if cards else None
 
 
 def _cards(changes: Sequence[FieldChange], arm: str, places: Places) -> Iterator[Part]:

@@ -16,6 +16,8 @@ from pytest_extract.report.tallies import measure_means
 
 MOST_CASES: Final = 20_000
 """Cases on the page; further ones are counted."""
+AT_ONCE: Final = 200
+"""Cases in view. Browsers take seconds, some minutes, to lay out or to hide ten thousand at once."""
 ROOM: Final = 8_000_000
 """Characters for what unfolds below all cases together; when they are used up, a case is a line that says so."""
 MOST_OPEN: Final = 100
@@ -51,8 +53,10 @@ def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Se
         element("p", *(f"{limit}. " for limit in limits), "The results file has everything.", class_="limit")
         if limits
         else None,
-        element("ol", *items, class_="cases", role="list", id="list"),
+        element("ol", *items[:AT_ONCE], class_="cases", role="list", id="list"),
+        *_chunks(items),
         element("p", "No case matches the filter.", id="none", hidden=True),
+        element("button", "", type="button", id="more", hidden=True),
         id="cases",
         tabindex=-1,
         aria_labelledby="cases-title",
@@ -85,6 +89,14 @@ def _items(shown: Sequence[CaseResult], places: Mapping[str, Place]) -> tuple[li
     return items, bodies
 
 
+def _chunks(items: Sequence[Markup]) -> Iterator[Markup]:
+    """Fold the cases that are too many to be in view; the script shows them by the filter instead."""
+    for start in range(AT_ONCE, len(items), AT_ONCE):
+        chunk = items[start : start + AT_ONCE]
+        name = element("summary", f"Cases {start + 1:,} to {start + len(chunk):,}")
+        yield element("details", name, element("ol", *chunk, class_="cases", role="list"), class_="chunk")
+
+
 def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Sequence[str]) -> Markup:
     """Write the filter; it comes to life with the script, and is not there without it."""
     counts = counts_of(results)
@@ -98,9 +110,9 @@ def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Seq
         element("label", element("span", "Find"), find, class_="find"),
         element("fieldset", element("legend", "Outcome"), *boxes),
         _choice(arms) if len(arms) > 1 else None,
-        element("button", "", type="button", id="field", hidden=True),
+        element("button", "", type="button", id="only", hidden=True),
         element("button", "Open all", type="button", id="fold"),
-        element("button", "Reset", type="reset"),
+        element("button", "Reset", type="button", id="reset"),
         element("output", plural(len(results), "case"), id="shown", aria_live="polite", for_="find"),
         element("p", "In the list: ↓ or j next case, ↑ or k previous, / to the filter.", class_="keys"),
         id="tools",

@@ -1,106 +1,138 @@
-// Filters the list of cases, opens the one that the address names, and moves through the list by keys.
+// Filters the cases, opens the one that the address names, and moves through the list by keys.
+// Only so many cases are in the document at once: to lay out ten thousand takes a browser too long.
+const AT_ONCE = 200;
 const list = document.getElementById("list");
 const tools = document.getElementById("tools");
-const cases = [...list.children];
 const find = document.getElementById("find");
 const arm = document.getElementById("arm");
 const worse = tools.querySelector("[name=worse]");
 const outcomes = [...tools.querySelectorAll("[name=outcome]")];
-const field = document.getElementById("field");
+const only = document.getElementById("only");
 const fold = document.getElementById("fold");
 const shown = document.getElementById("shown");
 const none = document.getElementById("none");
+const more = document.getElementById("more");
+const cases = [...document.querySelectorAll(".case")];
+const byId = new Map(cases.map((item) => [item.id, item]));
 let texts; // of all cases, lower case: read when first asked for
-let row = null; // of the table of fields: only cases in which that field fails
+let chosen = null; // by a link: {row} of the table of fields, or {item}, a single case
+let matches = cases;
+let renaming = false; // of the button is under way: many cases may open at once
 
-const visible = () => cases.filter((item) => !item.hidden);
+const count = (number) => number.toLocaleString("en");
 const summaryOf = (item) => item.querySelector("summary");
+const isOpen = (item) => item.firstElementChild.open;
 
 function filter() {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length) texts ??= cases.map((item) => item.textContent.toLowerCase());
   const wanted = new Set(outcomes.filter((box) => box.checked).map((box) => box.value));
-  let count = 0;
-  cases.forEach((item, index) => {
+  matches = cases.filter((item, index) => {
     const data = item.dataset;
-    const fits =
+    return (
       wanted.has(data.outcome) &&
       (!arm?.value || data.arm === arm.value) &&
       (!worse?.checked || "worse" in data) &&
-      (row === null || (data.rows ?? "").split(" ").includes(row)) &&
-      words.every((word) => texts[index].includes(word));
-    item.hidden = !fits;
-    count += fits;
+      (!chosen?.item || chosen.item === item) &&
+      (!chosen?.row || (data.rows ?? "").split(" ").includes(chosen.row)) &&
+      words.every((word) => texts[index].includes(word))
+    );
   });
-  const all = cases.length.toLocaleString("en");
-  shown.value = count === cases.length ? `${all} cases` : `${count.toLocaleString("en")} of ${all} cases`;
-  none.hidden = count > 0 || !cases.length;
-  name();
+  list.replaceChildren(...matches.slice(0, AT_ONCE));
+  tell();
 }
 
-function name() {
-  const some = visible().some((item) => item.firstElementChild.open);
-  fold.textContent = some ? "Close all" : "Open all";
+function tell() {
+  const some = matches.length === cases.length ? "" : `${count(matches.length)} of `;
+  const left = matches.length - list.children.length;
+  shown.value = `${some}${count(cases.length)} case${cases.length === 1 ? "" : "s"}${left ? `, ${count(list.children.length)} in view` : ""}`;
+  none.hidden = matches.length > 0 || !cases.length;
+  more.hidden = !left;
+  more.textContent = `Show ${count(Math.min(left, AT_ONCE))} more`;
+  rename();
 }
 
-function only(number, text) {
-  row = number;
-  field.hidden = number === null;
-  field.textContent = `Field ${text} ✕`;
-  field.setAttribute("aria-label", `Only cases in which ${text} fails; press to show all`);
+function rename() {
+  renaming = false;
+  fold.textContent = [...list.children].some(isOpen) ? "Close all" : "Open all";
+}
+
+function choose(what, name) {
+  chosen = what;
+  only.hidden = !what;
+  only.textContent = `${name} ✕`;
+  only.setAttribute("aria-label", `Only ${name}; press to show all`);
   filter();
 }
 
+function reset() {
+  tools.reset();
+  choose(null, "");
+}
+
 function show() {
-  const id = decodeURIComponent(location.hash.slice(1));
-  const item = id && document.getElementById(id);
-  if (!item || !cases.includes(item)) return;
-  if (item.hidden) tools.reset();
+  const item = byId.get(decodeURIComponent(location.hash.slice(1)));
+  if (!item) return;
+  if (!item.isConnected) reset();
+  if (!item.isConnected) choose({ item }, `case ${item.querySelector("h3").textContent}`);
   item.firstElementChild.open = true;
   item.scrollIntoView({ block: "start" });
   summaryOf(item).focus({ preventScroll: true });
 }
 
 function step(item, by) {
-  const there = visible();
-  const next = there[there.indexOf(item) + by];
+  const next = by > 0 ? item.nextElementSibling : item.previousElementSibling;
   if (!next) return;
   summaryOf(next).focus();
   next.scrollIntoView({ block: "nearest" });
 }
 
 function keys(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.localName !== "summary") return;
   const item = event.target.closest(".case");
+  if (event.ctrlKey || event.metaKey || event.altKey || !item || summaryOf(item) !== event.target) return;
   const act = {
-    j: () => step(item, 1), ArrowDown: () => step(item, 1),
-    k: () => step(item, -1), ArrowUp: () => step(item, -1),
+    j: () => step(item, 1),
+    ArrowDown: () => step(item, 1),
+    k: () => step(item, -1),
+    ArrowUp: () => step(item, -1),
     "/": () => find.focus(),
   }[event.key];
-  if (!act || summaryOf(item) !== event.target) return;
+  if (!act) return;
   event.preventDefault();
   act();
 }
 
+for (const chunk of document.querySelectorAll(".chunk")) chunk.remove();
 tools.hidden = false;
 tools.addEventListener("submit", (event) => event.preventDefault());
 tools.addEventListener("input", filter);
-tools.addEventListener("reset", () => setTimeout(() => only(null, ""))); // after the inputs have their values back
-field.addEventListener("click", () => { only(null, ""); find.focus(); });
+document.getElementById("reset").addEventListener("click", reset);
+only.addEventListener("click", () => {
+  choose(null, "");
+  find.focus();
+});
+more.addEventListener("click", () => {
+  const from = list.children.length;
+  list.append(...matches.slice(from, from + AT_ONCE));
+  tell();
+  summaryOf(list.children[from]).focus();
+});
 fold.addEventListener("click", () => {
-  const there = visible();
-  const open = !there.some((item) => item.firstElementChild.open);
-  for (const item of there) item.firstElementChild.open = open;
-  name();
+  const open = ![...list.children].some(isOpen);
+  for (const item of list.children) item.firstElementChild.open = open;
+  rename();
 });
 for (const link of document.querySelectorAll("[data-field]")) {
   link.addEventListener("click", () => {
     tools.reset();
-    setTimeout(() => only(link.dataset.field, link.closest("tr").querySelector("code").textContent));
+    choose({ row: link.dataset.field }, `field ${link.closest("tr").querySelector("code").textContent}`);
   });
 }
 list.addEventListener("keydown", keys);
-list.addEventListener("toggle", name, true);
+list.addEventListener("toggle", () => {
+  if (!renaming) requestAnimationFrame(rename);
+  renaming = true;
+}, true);
 addEventListener("hashchange", show);
-name();
+tell();
 show();

@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.results import FieldResult, Judge, Status
+from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
@@ -75,12 +75,14 @@ def compare_systems(
     modality: str = "text",
     extensions: Extensions | None = None,
     gates: Mapping[str, Json] | None = None,
+    failure: Failure | None = None,
 ) -> Bridge:
     """Score one output as each of `systems` would; raises ConfigError for a name that is none of `SYSTEMS`.
 
     A published system reads its own annotations only, and has its own defaults for the rest; ours reads both dialects.
     Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
-    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs.
+    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs. `failure`: why there
+    is no extracted value, where there is none.
     """
     for name in systems:
         if name not in SYSTEMS:
@@ -89,15 +91,16 @@ def compare_systems(
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
 
     def scored(scorer: Scorer) -> Score:
-        return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates)
+        return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
 
     columns = tuple(
         _engine_column(name, schema, compiled, scored)
         if name in ENGINES
-        else _document_column(name, schema, gold, extracted, modality)
+        else _document_column(name, schema, gold, extracted, modality, failure)
         for name in systems
     )
-    return Bridge(columns=columns, differing=dict(_differing(columns)))
+    there = extracted is not MISSING
+    return Bridge(columns=columns, differing=dict(_differing(columns)) if there else {})
 
 
 def _engine_column(
@@ -130,19 +133,27 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
 
 def _hardened(name: str, score: Score) -> str:
     """Say why every measure is 0, and what they would be."""
-    gates = (score.gates.parse, score.gates.root, score.gates.schema)
-    failed = next(gate for gate in gates if not gate.passed)
+    failed = _first_failed(score)
     if failed.name != "schema":
         return f"0 since the {failed.name} gate failed: {failed.why}"
     told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in SHOWN[name])
     return f"0 since {failed.why}. Without the schema gate: {told}"
 
 
-def _document_column(name: str, schema: Json, gold: Json, extracted: Json | Missing, modality: str) -> Column:
-    score = compile_structure(schema).score(gold, extracted, modality=modality)
+def _first_failed(score: Score) -> GateResult:
+    gates = (score.gates.parse, score.gates.root, score.gates.schema)
+    return next(gate for gate in gates if not gate.passed)
+
+
+def _document_column(
+    name: str, schema: Json, gold: Json, extracted: Json | Missing, modality: str, failure: Failure | None
+) -> Column:
+    score = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
-    gate = score.gates.schema
-    notes = () if gate.passed else (f"the schema gate failed, so what is in the leaves does not count: {gate.why}",)
+    notes: tuple[str, ...] = ()
+    if not score.gates.structural:
+        gate = _first_failed(score)
+        notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
     return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes)
 
 

@@ -79,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
         modality=args.modality,
         extensions=extensions,
         gates=gates,
+        failure=parsed.failure,
     )
     most = None if args.all else _MOST_ROWS
     lines = [json.dumps(bridge_as_json(bridge), indent=1)] if args.json else bridge_lines(bridge, args.judge, most)

@@ -104,6 +104,15 @@ def test_an_output_without_json_scores_nothing_and_says_why(files, capsys):
     assert "pass_rate            0\n" in shown
 
 
+def test_side_by_side_an_output_without_json_says_why_and_lists_no_leaf(files, capsys):
+    (files / "out.txt").write_text("I am sorry, there is no invoice here.")
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "all"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("gate failed: no_json: ") == 3
+    assert shown.count("what is in the leaves does not count: no_json: ") == 2
+    assert "every leaf is judged alike" in shown
+
+
 MINE = """
 from pytest_extract import extend
 

@@ -286,3 +286,14 @@ def test_a_locked_pdf_says_so():
     writer.write(out)
     with pytest.raises(DocumentError, match="locked by a password"):
         pdf_pages(out.getvalue(), "locked.pdf", max_pages=5, max_text=1000)
+
+
+def test_an_encrypted_pdf_says_what_reads_it(monkeypatch):
+    pypdf = pytest.importorskip("pypdf")
+
+    def lacking(*_args):
+        raise pypdf.errors.DependencyError("cryptography is required for AES algorithm")
+
+    monkeypatch.setattr(pypdf, "PdfReader", lacking)  # whether cryptography is there is up to the machine
+    with pytest.raises(DocumentError, match=r"bank\.pdf: the PDF is encrypted.*pip install 'pypdf\[crypto\]'"):
+        pdf_pages(_pdf("x"), "bank.pdf", max_pages=5, max_text=1000)

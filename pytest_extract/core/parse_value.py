@@ -70,7 +70,7 @@ class _Walk:
         changed: dict[str, Json] = {}
         for key, item in value.items():
             if type(key) is not str:
-                raise NotJson(f"the key {key!r} is a {type(key).__name__}; JSON keys are texts", path)
+                raise NotJson(f"the key {key!r} is of type {type(key).__name__}; JSON keys are texts", path)
             if type(item) not in _LEAVES:
                 plain = self.checked(item, (*path, key))
                 if plain is not item:
@@ -101,7 +101,7 @@ def _base(value: object, path: tuple[Step, ...]) -> Json:
         return int(value)
     if isinstance(value, float) and value - value == 0.0:
         return float(value)
-    raise NotJson(f"{_told(value)}, a {type(value).__name__}, is no JSON value", path)
+    raise NotJson(f"{_told(value)}, of type {type(value).__name__}, is no JSON value", path)
 
 
 def _told(value: object) -> str:

@@ -30,6 +30,9 @@ def pdf_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> tuple
             return _pages(pypdf.PdfReader(io.BytesIO(data)), name, max_pages, max_text)
     except DocumentError:
         raise
+    except pypdf.errors.DependencyError as error:  # AES, as most banks and portals encrypt
+        message = f"{name}: the PDF is encrypted, and pypdf cannot open it alone: {error}; pip install 'pypdf[crypto]'"
+        raise DocumentError(message) from error
     except (Exception, RecursionError) as error:  # pypdf raises anything on a broken file
         raise DocumentError(f"{name}: is no readable PDF: {type(error).__name__}: {error}") from error
     finally:

@@ -77,10 +77,10 @@ def _signature(fn: object) -> inspect.Signature:
 
 def _default(parameter: inspect.Parameter) -> Any:
     if parameter.default is inspect.Parameter.empty:
-        raise ConfigError(
-            f"the extractor asks for {parameter.name!r}{nearest(parameter.name, ARGUMENTS)}"
-            f" (it may name: {', '.join(ARGUMENTS)}; anything else needs a default)"
-        )
+        hint = nearest(parameter.name, ARGUMENTS)
+        if "did you mean" not in hint:
+            hint = f"; it may name: {', '.join(ARGUMENTS)}; anything else needs a default"
+        raise ConfigError(f"the extractor asks for {parameter.name!r}{hint}")
     return parameter.default
 
 

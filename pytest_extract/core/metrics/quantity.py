@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,7 +13,9 @@ from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.locales import (
     LOCALE,
+    LONGEST,
     Exact,
+    NumberStyle,
     decimal_text,
     exact,
     exactly,
@@ -24,44 +28,113 @@ from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit, unit_
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 
+_BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
+_BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
+_BETWEEN = re.compile(r"(?<=[^\W\d_])\s(?=\d)|(?<=['\"])\s?(?=\d)")
+"""Where "5 ft 11 in" and 5'11" fall apart."""
+_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>\d.*)")
+
 
 class Quantity(NamedTuple):
-    """A value in base units, their powers, and those of units of their own."""
+    """A value in base units, their powers, and those of units of their own.
+
+    high: where a range ends, else the value again; bound: "<", "≤", ">", "≥" or "~" before it.
+    """
 
     value: Exact
+    high: Exact
     dimensions: Dimensions
     own: tuple[tuple[str, int], ...]
+    bound: str = ""
 
     def same_kind(self, other: Quantity) -> bool:
         """Whether both are measured in the same base units."""
-        return self[1:] == other[1:]
+        return self[2:4] == other[2:4]
+
+    @property
+    def text(self) -> str:
+        """The numbers, in base units."""
+        low, high = decimal_text(self.value), decimal_text(self.high)
+        return self.bound + (low if self.value == self.high else f"{low} to {high}")
 
 
-def _reader(params: Mapping[str, Json]) -> Callable[[Json], Quantity | None]:
-    styles = styles_of(params["locale"])
-    default = read_unit(params["unit"] or "")
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads quantities in some styles of numbers; `default` is the unit of those that name none."""
 
-    def in_base(number: Fraction, unit: Unit | None) -> Quantity | None:
-        return None if unit is None else Quantity(exact(number * unit.factor + unit.zero), unit.dimensions, unit.own)
+    styles: tuple[NumberStyle, ...]
+    default: Unit | None
 
-    def read(value: Json) -> Quantity | None:
+    def __call__(self, value: Json) -> Quantity | None:
+        """Read a number or a text; None for what is no quantity."""
         if not isinstance(value, str):
             number = exactly(value)
-            return None if number is None else in_base(number, default)
-        found = read_written(plain.written(value), styles)
+            return None if number is None else _in_base(number, number, self.default)
+        text = plain.written(value)
+        if len(text) > LONGEST:
+            return None
+        sign = _BOUND.match(text)
+        found = self._unsigned(text[sign.end() :] if sign else text)
+        if found is None or sign is None:
+            return found
+        return found._replace(bound=_BOUNDS.get(sign[1], sign[1]))
+
+    def _unsigned(self, text: str) -> Quantity | None:
+        return self._one(text) or self._sum(text) or self._span(text)
+
+    def _unit(self, text: str) -> Unit | None:
+        return read_unit(text, known=False) if text else self.default
+
+    def _one(self, text: str) -> Quantity | None:
+        found = read_written(text, self.styles)
         if found is None or found.before:
             return None
-        return in_base(found.value, read_unit(found.after, known=False) if found.after else default)
+        return _in_base(found.value, found.value, self._unit(found.after))
 
-    return read
+    def _sum(self, text: str) -> Quantity | None:
+        """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
+        parts = [self._one(part) for part in _BETWEEN.split(text)]
+        first = parts[0]
+        if len(parts) < 2 or first is None or not any(first.dimensions):
+            return None
+        total, last = first.value.value, first.value.value
+        for part in parts[1:]:
+            if part is None or not part.same_kind(first) or not 0 <= part.value.value < last:
+                return None
+            last = part.value.value
+            total += last
+        return first._replace(value=exact(total), high=exact(total))
+
+    def _span(self, text: str) -> Quantity | None:
+        """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
+        match = _SPAN.fullmatch(text)
+        if match is None:
+            return None
+        low, high = (read_written(match[name], self.styles) for name in ("low", "high"))
+        if low is None or high is None or low.before or high.before:
+            return None
+        unit = self._unit(high.after)
+        if unit is None or (low.after and self._unit(low.after) != unit) or low.value > high.value:
+            return None
+        return _in_base(low.value, high.value, unit)
+
+
+def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | None:
+    if unit is None:
+        return None
+    first, last = (exact(number * unit.factor + unit.zero) for number in (low, high))
+    return Quantity(first, last, unit.dimensions, unit.own)
 
 
 def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read, admits = _reader(params), within(float(params["rel"]), 0.0)
+    read = _Reader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
+    admits = within(float(params["rel"]), 0.0)
 
     def agree(gold: Quantity, extracted: Quantity) -> float:
-        return 1.0 if gold.same_kind(extracted) and admits(gold.value, extracted.value) else 0.0
+        if gold[2:] != extracted[2:]:
+            return 0.0
+        return 1.0 if admits(gold.value, extracted.value) and admits(gold.high, extracted.high) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -69,7 +142,7 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
             return f"not a quantity: {plain.short(gold if one is None else extracted)}"
         if not one.same_kind(other):
             return "units of different kinds"
-        return f"{decimal_text(one.value)} expected, got {decimal_text(other.value)} (both in SI base units)"
+        return f"{one.text} expected, got {other.text} (both in SI base units)"
 
     return reading_metric("quantity", read, agree, explain, params)
 
@@ -83,7 +156,8 @@ SPECS = (
     MetricSpec(
         name="quantity",
         make=_make_quantity,
-        doc="Numbers with a unit: equal when they are so in base units, within a relative tolerance. Knows SI units "
+        doc="Numbers with a unit: equal when they are so in base units, within a relative tolerance. So are ranges "
+        "(3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in). Knows SI units "
         "with prefixes, common imperial ones, temperatures, data sizes, percent, IU, months and years, and their "
         "products and quotients; any other word is a unit that agrees with itself only.",
         params=(
@@ -98,6 +172,8 @@ SPECS = (
             Example("5.5 \u00d7 10⁹/L", "5,500 /µL", 1.0),
             Example("3 years", "36 months", 1.0),
             Example("10 mEq/L", "10.0 mEq/l", 1.0),
+            Example("3.5-5.0 mmol/L", "3.5 to 5 mmol/l", 1.0),
+            Example("< 0.5 ng/mL", "0.5 ng/mL", 0.0),
             Example("5 kg", "5 m", 0.0),
             Example(2.5, "2500 ml", 1.0, {"unit": "l"}),
             Example("1 inch", "2.5 cm", 0.0),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.report.diff import Look, score_lines
 from pytest_extract.report.lines import text_of
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score_result import Score
+
+_PLACES: Final = 3
+"""Places told of where a gold breaks its schema."""
 
 
 def assert_extraction(
@@ -42,21 +45,24 @@ def assert_extraction(
     for a mistake in the arguments.
     """
     __tracebackhide__ = True
-    expected = Gold(
-        gold,
-        schema=schema,
-        thresholds=thresholds,
-        judge=judge,
-        semantics=semantics,
-        modality=modality,
-        accept=accept,
-        absent=absent,
-        gates=gates,
-        overrides=overrides,
-        post_process=post_process,
-        extensions=extensions,
-    )
-    score, breaches = expected.check(output)
+    try:
+        expected = Gold(
+            gold,
+            schema=schema,
+            thresholds=thresholds,
+            judge=judge,
+            semantics=semantics,
+            modality=modality,
+            accept=accept,
+            absent=absent,
+            gates=gates,
+            overrides=overrides,
+            post_process=post_process,
+            extensions=extensions,
+        )
+        score, breaches = expected.check(output)
+    except ExtractError as error:  # a mistake in the call: where we found it is of no interest
+        raise error.with_traceback(None) from None
     if breaches:
         raise AssertionError("\n".join(["the extraction is not good enough", *told(score, breaches, output)]))
     return score
@@ -99,6 +105,32 @@ class Gold:
         self._scorer = compile_schema(
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
         )
+        _stop_at([*self._misnamed(), *(self._unsound(schema) if self._gates.schema else ())])
+
+    def _misnamed(self) -> Iterator[str]:
+        """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
+        from pytest_extract.cases.patterns import declared, unknown_field, without_score
+
+        program = self._scorer.program
+        for field in (*self._accept, *self._absent, *self._thresholds.fields):
+            problem = unknown_field(field, program, self.value)
+            if problem is None and field in self._thresholds.fields and declared(field, program):
+                problem = without_score(field, program)
+            if problem is not None:
+                yield problem
+
+    def _unsound(self, schema: Json) -> Iterator[str]:
+        """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
+        from pytest_extract.cases.bundle import dangling
+        from pytest_extract.core.validate import Validator
+
+        validator = Validator(schema)
+        problems = [f"{problem.pointer}: {problem.message}" for problem in validator.problems]
+        problems = problems or [f"{each.pointer}: {each.message}" for each in dangling(schema)]
+        yield from (f"the schema at {problem}" for problem in problems)
+        if not problems and not validator.is_valid(self.value):
+            places = "; ".join(map(str, validator.errors(self.value, limit=_PLACES)))
+            yield f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
 
     def __repr__(self) -> str:
         return f"Gold({self.value!r})"
@@ -169,6 +201,10 @@ def _checked(name: str, value: Any) -> Any:
 
     check: Callable[..., Any] = CHECKS[name]
     clean = check(dict(value or {}), (), tell)
+    _stop_at(problems)
+    return clean
+
+
+def _stop_at(problems: Sequence[str]) -> None:
     if problems:
         raise ConfigError("\n".join(problems))
-    return clean

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_extract.core.results import Verdict
@@ -110,3 +112,32 @@ def test_an_assert_shows_the_diff(pytester: pytest.Pytester) -> None:
             "E *assert Gold(1) is None",
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        pytest.param(
+            {"thresholds": {"fields": {"totl": 1.0}}}, "no field 'totl'; did you mean 'total'", id="threshold"
+        ),
+        pytest.param({"absent": {"nots": "must"}}, "no field 'nots'", id="absent"),
+        pytest.param({"accept": {"vendr": ["x"]}}, "did you mean 'vendor'", id="accept"),
+        pytest.param({"schema": {"type": "objekt"}}, "at /type: no type 'objekt'; did you mean 'object'", id="schema"),
+        pytest.param({"schema": {"items": {"$ref": "#/gone"}}}, "'#/gone' leads nowhere", id="reference"),
+        pytest.param(
+            {"gold": {"vendor": 3, "total": 1}}, "`vendor`: 3 is an integer, a string was expected. Mend it", id="gold"
+        ),
+    ],
+)
+def test_a_mistake_in_the_call_is_no_verdict_on_the_output(given: dict[str, object], told: str) -> None:
+    arguments: dict[str, Any] = {"gold": GOLD, "schema": SCHEMA, **given}
+    with pytest.raises(ConfigError) as caught:
+        assert_extraction(GOLD, **arguments)
+    assert told in str(caught.value)
+    with pytest.raises(ConfigError):
+        Gold(arguments.pop("gold"), **arguments)
+
+
+def test_a_gold_that_breaks_its_schema_can_be_taken_as_it_is() -> None:
+    gold = {"vendor": 3, "total": 1}
+    assert assert_extraction(gold, gold=gold, schema=SCHEMA, gates={"schema": False}).measures["pass_rate"] == 1

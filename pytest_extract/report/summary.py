@@ -1,4 +1,4 @@
-"""A whole run as lines: cases, measures, a line per arm, worst field patterns, failure kinds, tokens, cost, slowest."""
+"""A whole run as lines: cases, measures, a line per arm, worst field patterns, failures, tokens, cost, slowest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.entries import FAILING
+from pytest_extract.report.known import known_lines
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
 from pytest_extract.report.tallies import MEASURES, failure_kind, measure_means, tallies, worst_first
 from pytest_extract.report.values import percent
@@ -43,6 +44,7 @@ def summary_lines(
     if fields:
         lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += failure_lines(results)
+    lines += known_lines(results)
     lines += _money_lines(results)
     lines += _judge_lines(judge or JudgeSpending())
     return lines + _slowest_lines(results)

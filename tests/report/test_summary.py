@@ -83,7 +83,29 @@ def test_worst_fields_stand_first_over_all_cases() -> None:
         "  x  1 of 2 wrong (50 %) in 1 case: 1 mismatch",
     ]
     assert "unusable outputs: 1 no_json" in lines
-    assert not any(line.startswith(("  z", "  known")) for line in lines)
+    assert not any(line.startswith(("  z", "  known ")) for line in lines)
+
+
+def test_known_failures_are_told_and_those_that_pass_named() -> None:
+    lines = told(
+        case("a", attempt(1.0, leaf("x", "mismatch"), leaf("y", "match", 1.0)), known=("x", "y")),
+        case(
+            "b", attempt(1.0, leaf("x", "mismatch"), leaf("z", "mismatch"), leaf("w", "match", 1.0)), known=("x", "z")
+        ),
+        case("c", attempt(1.0, leaf("x", "match", 1.0)), attempt(0.5, leaf("x", "omission")), known=("x",)),
+        case("d", attempt(0.0, leaf("x", "match", 1.0), failure="no_json"), known=("x",)),
+        case("e", attempt(1.0, leaf("x", "match", 1.0))),
+    )
+    assert lines[-2:] == [
+        "known failures: 4 values in 3 cases, not in the verdict",
+        "known failures that pass now: y (a) (take out of known_failures)",
+    ]
+
+
+def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
+    fields = [f"f{number}" for number in range(8)]
+    line = told(case("a", attempt(1.0, *(leaf(name, "match", 1.0) for name in fields)), known=tuple(fields)))[-1]
+    assert line.endswith("f4 (a), and 3 more (take out of known_failures)")
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])

@@ -1,0 +1,47 @@
+"""Known failures of a run as lines: out of the verdict, but still told, above all those that pass by now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.report.entries import FAILING, entries_of, stale_known
+from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
+from pytest_extract.report.tallies import failure_kind
+
+_MOST: Final = 5
+
+
+def known_lines(results: Sequence[CaseResult]) -> list[Line]:
+    """Count the values that fail as known, and name the known failures of which nothing fails any more."""
+    values = 0
+    cases: set[str] = set()
+    stale: list[str] = []
+    for result in results:
+        failing, passing = _of(result)
+        values += failing
+        if failing:
+            cases.add(result.nodeid)
+        stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in passing]
+    lines: list[Line] = []
+    if values:
+        told = f"{plural(values, 'value')} in {plural(len(cases), 'case')}, not in the verdict"
+        lines.append(line(Span("known failures", "head"), f": {told}"))
+    if stale:
+        more = f", and {len(stale) - _MOST:,} more" if len(stale) > _MOST else ""
+        told = f": {safe_prose(', '.join(stale[:_MOST]))}{more} (take out of known_failures)"
+        lines.append(line(Span("known failures that pass now", "warn"), told))
+    return lines
+
+
+def _of(result: CaseResult) -> tuple[int, list[str]]:
+    """Count the values of a case that fail as known; name what passes in all of its repeats."""
+    scores = [one.score for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
+    scores = [score for score in scores if failure_kind(score) in {None, "schema_violation"}]
+    if not result.known or not scores:
+        return 0, []
+    excused = [entries_of(score, result.known).excused for score in scores]
+    failing = sum(item.status in FAILING for items in excused for item in items)
+    passing = [stale_known(items, result.known) for items in excused]
+    return failing, [place for place in passing[0] if all(place in places for places in passing)]

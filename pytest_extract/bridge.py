@@ -88,6 +88,7 @@ def compare_systems(
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
     mode = "llm" if judge is not None else judge_mode
+    gates = {} if gates is None else gates  # as a case has them by default, in every column
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
 
     def scored(scorer: Scorer) -> Score:

@@ -20,6 +20,7 @@ CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
 MODALITIES: Final = ("text", "image", "audio")
 _LISTED: Final = 3
+_UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +52,12 @@ def coverage_gate(modality: str) -> CoverageGate:
 class GateConfig:
     """The `gates:` of a case.
 
+    root: whether the root gate counts for the field measures; a case cannot say it.
     schema: whether the schema gate counts for the field measures (SOB's and DeepJSONEval's keep theirs regardless).
     mode, floor: of the coverage gate; None as the modality has it.
     """
 
+    root: bool = True
     schema: bool = True
     mode: CoverageMode | None = None
     floor: float | None = None
@@ -121,7 +124,7 @@ def check_gates(
 def gates_of(sides: Sides, failure: Failure | None, modality: str, config: GateConfig) -> Gates:
     """Check one comparison; each later gate fails where an earlier one left it nothing to look at."""
     parse = _parse_gate(sides, failure)
-    root = _root_gate(sides, failure) if parse.passed else _blocked("root")
+    root = _root_gate(sides, failure, config) if parse.passed else _blocked("root")
     schema = _schema_gate(sides, config) if parse.passed else _blocked("schema")
     coverage = _coverage_gate(sides, config.coverage(modality)) if parse.passed else _blocked("coverage")
     return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
@@ -136,8 +139,10 @@ def _parse_gate(sides: Sides, failure: Failure | None) -> GateResult:
     return GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
 
 
-def _root_gate(sides: Sides, failure: Failure | None) -> GateResult:
+def _root_gate(sides: Sides, failure: Failure | None, config: GateConfig) -> GateResult:
     """Let a bare value pass only where the gold is one too."""
+    if not config.root:
+        return GateResult(name="root", passed=True, factor=1.0, why=_UNGATED)
     kind = json_type(sides.extracted)
     if sides.structured or not isinstance(sides.gold, dict | list):
         return GateResult(name="root", passed=True, factor=1.0, why=f"the root is of type {kind}")
@@ -149,7 +154,8 @@ def _root_gate(sides: Sides, failure: Failure | None) -> GateResult:
 
 def _schema_gate(sides: Sides, config: GateConfig) -> GateResult:
     if not config.schema:
-        return GateResult(name="schema", passed=True, factor=1.0, why="switched off (gates: {schema: false})")
+        why = "switched off (gates: {schema: false})" if config.root else _UNGATED
+        return GateResult(name="schema", passed=True, factor=1.0, why=why)
     if sides.valid:
         return GateResult(name="schema", passed=True, factor=1.0, why="the output satisfies the schema")
     problem = sides.validator.problem

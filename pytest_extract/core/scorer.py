@@ -65,10 +65,12 @@ class Scorer:
         `judge` is asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
         (by `Question.key`) are known beforehand.
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
+        `gates`: as in a case. None is what a case has by default, but for the semantics of a published system: its
+        program looks neither at the root nor at the schema, and so the measures are its numbers.
         """
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
-        config = _gates(gates)
+        config = self._gates(gates)
         rules = _rules(accept, absent)
         known: dict[str, Answer | NoAnswer] = dict(answers or {})
         asked = 0
@@ -119,8 +121,17 @@ class Scorer:
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
-        document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=_gates(gates))
+        document = partial(
+            self._document.of, gold, MISSING, failure=failure, modality=modality, config=self._gates(gates)
+        )
         return Score(scored, document, self.program.semantics, failure=failure)
+
+    def _gates(self, gates: GateConfig | Mapping[str, Json] | None) -> GateConfig:
+        from pytest_extract.core.gates import GateConfig
+
+        if gates is None:
+            return GateConfig(root=self.program.semantics.gated, schema=self.program.semantics.gated)
+        return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
 
     def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: Rules, unanswered: str) -> Scored:
         return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)
@@ -158,12 +169,6 @@ def compile_schema(
         post=post_process,
     )
     return Scorer(program, DocumentMeasures(Validator(schema)))
-
-
-def _gates(gates: GateConfig | Mapping[str, Json] | None) -> GateConfig:
-    from pytest_extract.core.gates import GateConfig
-
-    return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:

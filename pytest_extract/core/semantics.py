@@ -25,6 +25,8 @@ class Semantics:
     empty_subtree: whether null or `{}` of an object against a missing one costs nothing.
     pair_objective: what best fit maximises over the pairs of an array.
     empty_rate: pass rate and mean score where no field was evaluated.
+    gated: whether the root and the schema gate count in a call that says nothing of gates; the published programs have
+        neither.
     """
 
     name: SemanticsName
@@ -39,6 +41,7 @@ class Semantics:
     empty_subtree: Literal["omission", "free"]
     pair_objective: Literal["mean", "f1"]
     empty_rate: float = 1.0
+    gated: bool = True
 
 
 OURS: Final = Semantics(
@@ -76,6 +79,7 @@ EXTRACT_BENCH: Final = Semantics(
     empty_subtree="omission",
     pair_objective="mean",
     empty_rate=0.0,
+    gated=False,
 )
 STRUCT_EXTRACT_EVAL: Final = Semantics(
     name="struct-extract-eval",
@@ -89,6 +93,7 @@ STRUCT_EXTRACT_EVAL: Final = Semantics(
     both_absent="vacuous",
     empty_subtree="free",
     pair_objective="f1",
+    gated=False,
 )
 SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = MappingProxyType(
     {"ours": OURS, "extract-bench": EXTRACT_BENCH, "struct-extract-eval": STRUCT_EXTRACT_EVAL}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_gates
 from pytest_extract.core.measures.document import DocumentMeasures
 from pytest_extract.core.parse import parse_output
@@ -198,3 +199,31 @@ def test_all_twelve_document_measures_and_the_chosen_gate():
     assert score.measures["value_accuracy"] == 1.0
     assert score.measures["structure_coverage"] == pytest.approx(18 / 19)
     assert DocumentMeasures(ANY).of(NINE, MISSING).measures["syntax"] == 0.0
+
+
+NAMED = {"type": "object", "properties": {"a": {"type": "string", "x-eval-compare": "exact"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("extracted", "numbers"),
+    [({"a": "x", "b": 1}, (0.5, 1.0)), ({"a": 1}, (0.0, 0.0)), ({}, (1.0, 0.0)), (None, (1.0, 0.0)), ([], (0.0, 0.0))],
+    ids=str,
+)
+def test_a_published_system_has_no_gates_but_a_case_has(extracted, numbers):
+    schema = {**NAMED, "additionalProperties": False}
+
+    def measured(**how):
+        found = score(schema, {"a": "x"}, extracted, **how)
+        return (found.measures["precision"], found.measures["recall"]), found
+
+    by_default, found = measured()
+    assert found.semantics == "struct-extract-eval"
+    assert by_default == numbers == measured(semantics="struct-extract-eval")[0]
+    assert found.gates.structural
+    assert found.failure is None
+    assert found.measures["json_pass"] == 0.0
+    assert measured(gates={})[0] == measured(semantics="ours")[0] == (0.0, 0.0)
+
+
+def test_an_output_without_json_fails_under_any_semantics():
+    assert score_text(NAMED, {"a": "x"}, "no").measures["precision"] == 0.0

@@ -123,6 +123,7 @@ class Ahead:
     def _plan(self, item: ExtractItem, plan: Plan, extractor: object, judge: Judge | None) -> int:
         if item.nodeid in self._planned:
             return 0
+        self._calls.make_ready(item, extractor, plan.sure)
         futures: dict[int, Future[Extraction]] = {}
         for index in range(plan.sure):
             futures[index] = Future()

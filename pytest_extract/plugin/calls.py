@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.digest import sha256
+from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.loop import BackgroundLoop
@@ -161,6 +163,21 @@ class Calls:
             if self._purse is not None and not extraction.recorded:
                 self._purse.spend(extraction.cost_usd)
         return extraction
+
+    def make_ready(self, item: ExtractItem, extractor: object, repeats: int) -> None:
+        """Import what calls by the built-in extractor need, before another thread makes one.
+
+        The import warns a lot, and is silenced by filters of the whole process. Those pytest changes between two items:
+        in a suite that turns warnings to errors, an import in another thread would fail now and then.
+        """
+        if "litellm" in sys.modules or extractor not in self._built_in.values():
+            return
+        keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]
+        if not keys or not all(self._is_recorded(item, key) for key in keys):
+            from pytest_extract.llm import load_litellm
+
+            with suppress(ConfigError):  # told by the call itself
+                load_litellm()
 
     def pay(self, judged: JudgeSpending) -> None:
         """Take what the judge cost out of the run's purse."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -264,6 +265,8 @@ class Run:
         from pytest_extract.plugin.upcoming import made
 
         known, user = made(item, JUDGE)
+        # litellm is first imported in pytest's own thread: see Calls.make_ready
+        known = known and (user is not None or "litellm" in sys.modules)
         return self._judges.judge_for(user, item.case.scorer.judges) if known else None
 
     # showing

@@ -67,3 +67,31 @@ def test_a_project_s_extractor_goes_before_the_built_in_one(
     write_case("acme")
     pytester.runpytest(f"--extract-model={MODEL}").assert_outcomes(passed=1)
     assert llm_server.bodies == []
+
+
+IMPORTED_BY = """
+import sys, threading
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name == "litellm":
+            print("\\nlitellm imported by", threading.current_thread().name)
+
+sys.meta_path.insert(0, Watch())
+"""
+
+
+def test_what_calls_need_is_imported_in_pytests_own_thread(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first case is replayed while the next is called ahead; the import must not meet the filters between them."""
+    llm_server.otherwise = answer(json.dumps(GOLD))
+    write_case("a")
+    pytester.runpytest(f"--extract-model={MODEL}", "--extract-record=once").assert_outcomes(passed=1)
+    write_case("b", "another document")
+    pytester.makeconftest(IMPORTED_BY)
+    for name, value in llm_server.env.items():
+        monkeypatch.setenv(name, value)
+    result = pytester.runpytest_subprocess(f"--extract-model={MODEL}", "--extract-record=once", "-s", "-Werror")
+    result.assert_outcomes(passed=2)
+    assert [line for line in result.outlines if "litellm imported by" in line] == ["litellm imported by MainThread"]

@@ -7,12 +7,12 @@ of its last use, for no case file tells which questions an output will raise.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,7 @@ FORMAT: Final = 1
 _DAY_S: Final = 86_400.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class KeptAnswer:
     """A kept answer to an "equal" question, for audits: `pair` is the digest of gold and extracted."""
 
@@ -68,14 +68,23 @@ class AnswerCache:
         return checked(question, found)
 
     def put(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool = False) -> Decision:
-        """Keep an answer; return the one that counts: another process may have been first. Raises StoreError."""
-        text = _dump(self.judge, question, key, answer)
-        path = self._path(key)
-        if replace:
-            write_atomic(path, text)
-        elif not write_once(path, text):
-            return self.get(question, key) or answer
-        return answer
+        """Keep an answer; return the one that counts: another process may have been first. Raises StoreError.
+
+        An extracted value with a secret in it comes back without from a recording: the answer holds for that too.
+        """
+        replayed = redact(question.extracted)
+        if replayed.kinds:
+            as_recorded = dataclasses.replace(question, extracted=replayed.value)
+            self._keep(as_recorded, as_recorded.key, answer, replace=replace)
+        return answer if self._keep(question, key, answer, replace=replace) else self.get(question, key) or answer
+
+    def _keep(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool) -> bool:
+        """Write an answer; return whether it is the one that counts."""
+        path, text = self._path(key), _dump(self.judge, question, key, answer)
+        if not replace:
+            return write_once(path, text)
+        write_atomic(path, text)
+        return True
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key[:24]}-{self._suffix}.json"

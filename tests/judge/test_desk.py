@@ -13,9 +13,10 @@ import pytest
 from pytest_extract.core.results import Alignment, Verdict
 from pytest_extract.errors import CaseFileErrors, ConfigError
 from pytest_extract.judge import build_judge
-from pytest_extract.judge.cache import AnswerCache, kept_answers
+from pytest_extract.judge.cache import AnswerCache, answer_files, kept_answers
 from pytest_extract.judge.keys import question_key
 from pytest_extract.judge.user import identity_of
+from pytest_extract.redact import redact
 from tests.judge.questions import align, equal
 
 
@@ -215,9 +216,26 @@ def test_no_secret_is_kept(tmp_path, monkeypatch):
     said = Verdict(1.0, "both say planted-in-the-environment")
     judge = build_judge(user=lambda questions: [said], folder=tmp_path)
     judge([equal("sk-planted0123456789abcdef", {"password": "planted"}, "key: AKIAPLANTED123456789")])
-    (path,) = tmp_path.rglob("*.json")
-    assert "planted" not in path.read_text().lower()
-    assert json.loads(path.read_text())["redacted"] is True
+    kept = [path.read_text() for path in answer_files(tmp_path)]
+    assert len(kept) == 2  # as it was asked, and as a recording gives it
+    assert all("planted" not in text.lower() and json.loads(text)["redacted"] is True for text in kept)
+
+
+def test_an_output_replayed_without_its_secret_needs_no_new_answer(tmp_path):
+    asked = []
+
+    def judge(questions):
+        asked.extend(question.extracted for question in questions)
+        return [Verdict(0.5, "nearly") for _ in questions]
+
+    judge.identity = "counting"
+    live = "the key is sk-planted0123456789abcdef"
+    assert build_judge(user=judge, folder=tmp_path)([equal("no key", live)]) == [Verdict(0.5, "nearly")]
+    replayed = redact(live).value
+    assert replayed != live
+    assert build_judge(user=judge, folder=tmp_path)([equal("no key", replayed)]) == [Verdict(0.5, "nearly")]
+    assert asked == [live]
+    assert all("planted" not in path.read_text() for path in answer_files(tmp_path))
 
 
 def test_a_folder_that_cannot_be_written_leaves_undecided(tmp_path):

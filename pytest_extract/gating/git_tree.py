@@ -75,16 +75,36 @@ class GitTree:
 
 
 def open_tree(folder: Path, ref: str) -> GitTree:
-    """Read which files a revision has. Raises ConfigError: no git, no repository, no such revision."""
+    """Read which files a revision has; `A...B` is where the two went apart, `A...` where A and HEAD did.
+
+    Raises ConfigError: no git, no repository, no such revision.
+    """
     root = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+    left, apart, right = ref.partition("...")
+    if apart:
+        name = _merge_base(root, ref, *(_commit(root, side or "HEAD") for side in (left, right)))
+    else:
+        name = _commit(root, ref)
+    return GitTree(root=root, ref=ref, commit=name, files=_files(_git(root, "ls-tree", "-r", "-l", "-z", name)))
+
+
+def _commit(root: Path, ref: str) -> str:
     try:
-        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     except ConfigError as error:
         raise ConfigError(
             f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
         ) from error
-    name = commit.decode().strip()
-    return GitTree(root=root, ref=ref, commit=name, files=_files(_git(root, "ls-tree", "-r", "-l", "-z", name)))
+    return found.decode().strip()
+
+
+def _merge_base(root: Path, ref: str, *commits: str) -> str:
+    try:
+        return _git(root, "merge-base", *commits).decode().strip()
+    except ConfigError as error:
+        raise ConfigError(
+            f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
+        ) from error
 
 
 def work_blobs(root: Path, paths: Collection[Path]) -> dict[Path, str]:

@@ -28,7 +28,7 @@ class Purse:
             )
         spent = sum(map(float, lines))
         if spent >= self._limit:
-            raise NotRun(f"the budget of ${self._limit:g} is spent (${spent:.4f})")
+            raise NotRun(f"the budget of ${self._limit:g} is spent")
 
     def spend(self, cost_usd: float | None) -> None:
         """Add the cost of a call; one short append, which no other process's can tear."""

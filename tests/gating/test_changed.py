@@ -157,7 +157,29 @@ def test_an_older_revision_can_be_named(repo):
     assert set(choices(repo, "HEAD~1").values()) == {("prompt changed (cases/p.md)",)}
 
 
-@pytest.mark.parametrize("ref", ["nonsense", "--help", "-n", "HEAD^{tree}x", "a b", ""])
+def test_three_dots_name_the_place_where_two_branches_went_apart(repo):
+    git(repo, "branch", "main-line")
+    git(repo, "checkout", "-qb", "topic")
+    (repo / "cases" / "d.txt").write_text("my document\n")
+    git(repo, "commit", "-qam", "mine")
+    git(repo, "checkout", "-q", "main-line")
+    (repo / "cases" / "p.md").write_text("Their prompt.\n")
+    git(repo, "commit", "-qam", "theirs")
+    git(repo, "checkout", "-q", "topic")
+    mine = NOTHING | {"file": ("document changed (cases/d.txt)",)}
+    assert choices(repo, "main-line...") == choices(repo, "main-line...HEAD") == mine
+    assert set(choices(repo, "main-line").values()) != set(mine.values())
+
+
+def test_branches_without_a_common_ancestor_are_one_clear_error(repo):
+    git(repo, "branch", "-m", "main-line")
+    git(repo, "checkout", "-q", "--orphan", "other")
+    git(repo, "commit", "-qm", "other")
+    with pytest.raises(ConfigError, match=r"no common ancestor.*--unshallow"):
+        open_tree(repo, "main-line...other")
+
+
+@pytest.mark.parametrize("ref", ["nonsense", "nonsense...", "--help", "-n", "HEAD^{tree}x", "a b", ""])
 def test_an_unknown_revision_is_one_clear_error(repo, ref):
     with pytest.raises(ConfigError, match="no git revision"):
         open_tree(repo, ref)

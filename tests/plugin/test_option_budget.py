@@ -34,7 +34,7 @@ def test_cases_left_when_the_budget_is_spent_are_not_run_and_the_run_is_not_gree
     result.assert_outcomes(passed=2, skipped=3)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["5 cases: 2 passed, 3 not run; *", "not run: 3 cases: the budget of $1 is spent ($1.0000)", "cost: $1.0000"]
+        ["5 cases: 2 passed, 3 not run; *", "not run: 3 cases: the budget of $1 is spent", "cost: $1.0000"]
     )
     lines = (pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["passed"] * 2 + ["not_run"] * 3

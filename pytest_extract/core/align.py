@@ -27,7 +27,8 @@ class Pairing(NamedTuple):
     extra: tuple[int, ...]
 
 
-def _pairing(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
+def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
+    """Return the pairing of two lists of these lengths that these pairs make."""
     rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
     return Pairing(
         tuple(sorted(pairs)),
@@ -62,7 +63,7 @@ def _first_places(keys: Sequence[Hashable | None]) -> dict[Hashable, int]:
 
 
 def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, int]) -> Pairing:
-    plain = _pairing(pairs, height, width)
+    plain = paired(pairs, height, width)
     counted = set(offered.values())
     unasked = [place for place in plain.extra if place in counted]
     return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in counted)))
@@ -121,7 +122,7 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
         others = waiting.get(_typed(key(value)))
         if others:
             pairs.append((place, others.popleft()))
-    return _pairing(pairs, len(gold), len(extracted))
+    return paired(pairs, len(gold), len(extracted))
 
 
 def _typed(key: Hashable) -> Hashable:
@@ -146,10 +147,10 @@ def best_fit(
     Lists inside rows (`Items`) are paired the same way, but only in pairs of rows that may be worth it.
     """
     if not height or not width:
-        return _pairing([], height, width)
+        return paired([], height, width)
     if height == width and objective == "mean" and not any(omitted or ()) and not any(hallucinated or ()):
         same = pair_all_equal(columns, height)
         if same is not None:
-            return _pairing(same, height, width)
+            return paired(same, height, width)
     problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
-    return _pairing(fit(problem, range(height), range(width)), height, width)
+    return paired(fit(problem, range(height), range(width)), height, width)

@@ -60,7 +60,7 @@ def array_plan(
         field=not inside,
         empty_absent=builder.semantics.nulls == "absent" and (proper or not builder.published),
         wrap=builder.published and bool(aligning) and not proper,
-        equal_first=_equal_first(builder, align),
+        equal_first=_equal_first(builder, align) and not whole,
     )
 
 

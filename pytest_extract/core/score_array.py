@@ -2,62 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from math import fsum
+from typing import Final, TypeAlias
 
-from pytest_extract.core.align import Pairing
-from pytest_extract.core.columns import PairScore, f1_of
-from pytest_extract.core.plan_nodes import Array, ArrayResult, Leaf, Object, Plan
+from pytest_extract.core.align import Pairing, paired
+from pytest_extract.core.plan_nodes import Array, ArrayResult, Leaf, Plan
 from pytest_extract.core.results import FieldResult, Status
-from pytest_extract.core.score_equal import keep_equal
+from pytest_extract.core.score_fit import likely, proved
 from pytest_extract.core.score_leaf import rule_of, walk_leaf
 from pytest_extract.core.score_pairing import Undecided, pair_rows
-from pytest_extract.core.score_pairs import sums
+from pytest_extract.core.score_pairs import row_fit
 from pytest_extract.core.score_run import DEEPEST, MOST_KEPT, ArrayPairing, Path, Run, absence, alike, equal, there
+from pytest_extract.core.score_table import Pairs, Table, Walked, identity, keep_equal, keep_pairs, lay_out
 from pytest_extract.core.score_walk import accepted, lacking, wrong_kind
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Missing, as_place
 
+Lists: TypeAlias = tuple[list[Json], list[Json]]
 _new: Final = tuple.__new__
-"""Makes a named tuple in a quarter of the time that its own constructor takes."""
-
-
-class _Mark(NamedTuple):
-    """How far the results were, to take back what came after."""
-
-    leaves: int
-    fields: int
-    arrays: int
-    flaws: int
-    vacuous: int
-    pending: int
-
-
-def _mark(run: Run) -> _Mark:
-    sizes = (len(run.leaves), len(run.fields), len(run.arrays), run.flaws, run.vacuous, len(run.pending))
-    return _new(_Mark, sizes)
-
-
-def _take_back(run: Run, mark: _Mark) -> None:
-    del run.leaves[mark.leaves :], run.fields[mark.fields :], run.arrays[mark.arrays :], run.pending[mark.pending :]
-    run.flaws, run.vacuous = mark.flaws, mark.vacuous
 
 
 def walk_array(
     run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
-    if array.equal_first and type(gold) is list and type(extracted) is list and len(path) <= DEEPEST:
-        size = len(gold)
-        if size and size == len(extracted) and _equal_rows(run, array, (gold, extracted), path, at):
-            return
+    table = _table(run, array, gold, extracted, path)
+    if array.equal_first and _equal_rows(run, array, gold, extracted, table, path, at):
+        return
     if run.accept:
-        gold = accepted(run, array, gold, extracted, path)
+        gold, table = accepted(run, array, gold, extracted, path), None
     if array.checks:
         whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
         walk_leaf(run, whole, gold, extracted, path, at)
     if array.wrap and there(gold) and there(extracted):
-        _rows(run, array, _listed(gold), _listed(extracted), path, at)
+        _rows(run, array, (_listed(gold), _listed(extracted)), table, path, at)
     elif _is_absent(array, gold) or _is_absent(array, extracted):
         _one_side(run, array, gold, extracted, path, at)
     elif type(gold) is not list or type(extracted) is not list:
@@ -68,7 +46,13 @@ def walk_array(
         same = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
         _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
     else:
-        _rows(run, array, gold, extracted, path, at)
+        _rows(run, array, (gold, extracted), table, path, at)
+
+
+def _table(run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Table | None:
+    if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
+        return None
+    return lay_out(run, array, gold, extracted)
 
 
 def _listed(value: Json) -> list[Json]:
@@ -140,65 +124,109 @@ def _both_results(
     run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
 
 
-def _equal_rows(run: Run, array: Array, lists: tuple[Json, Json], path: Path, at: Path | None) -> bool:
+def _equal_rows(
+    run: Run,
+    array: Array,
+    gold: Json | Missing,
+    extracted: Json | Missing,
+    table: Table | None,
+    path: Path,
+    at: Path | None,
+) -> bool:
     """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
 
     The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
     """
-    items, size = array.items, len(lists[0])
-    table = False
-    if type(items) is Object and items.bulk is not None and not array.prefix:
-        wheres = None if at is None else items.places.table(at, size)
-        table = keep_equal(run, items, lists[0], lists[1], items.places.table(path, size), wheres)
-    if not table:
-        # a list that was tried before, inside a row that is walked again, is known to be unlike
-        if (id(array), *map(id, lists)) in run.pairings or not alike(*lists):
+    if type(gold) is not list or type(extracted) is not list or not gold or len(gold) != len(extracted):
+        return False
+    lists = gold, extracted
+    if table is not None:
+        if not keep_equal(run, table, path, at):
             return False
-        mark = _mark(run)
+    else:
+        # a list that was tried before, inside a row that is walked again, is known to be unlike
+        if len(path) > DEEPEST or _key(array, lists) in run.pairings or not alike(*lists):
+            return False
+        mark = run.mark()
         _walk_equal(run, array, lists, path, at)
         if run.flaws > mark.flaws:
-            _take_back(run, mark)
+            run.take_back(mark)
             return False
     if not run.depth:
-        run.arrays.append(_new(ArrayPairing, (FieldPath(path), identity(size), (), (), 1.0, 1.0, 1.0)))
+        run.arrays.append(_new(ArrayPairing, (as_place(path), identity(len(gold)), (), (), 1.0, 1.0, 1.0)))
         _array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
     return True
 
 
-@lru_cache(maxsize=64)
-def identity(size: int) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of a list with itself."""
-    return tuple((index, index) for index in range(size))
+def _walk_equal(run: Run, array: Array, lists: Lists, path: Path, at: Path | None) -> None:
+    """Score two lists that look equal, row by row."""
+    walkers = run.walkers
+    for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
+        plan = _row_plan(array, index)
+        walkers[type(plan)](run, plan, gold, extracted, (*path, index), None if at is None else (*at, index))
 
 
-def _rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path, at: Path | None) -> None:
+def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
-    lists = gold, extracted
-    found = _pairing(run, array, gold, extracted, path)
+    if table is not None and _likely_rows(run, array, lists, table, path, at):
+        return
+    found = _pairing(run, array, lists, table, path)
     if isinstance(found, Undecided):
         _array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, found.reason)
         run.shape(array, Status.JUDGE_ERROR, lists, path, at, found.reason, field=False)
         return
-    undone, total = _walk_pairs(run, array, lists, found, path, at)
-    if undone:
-        found = _without(found, undone)
-    _left_over(run, array, gold, found.missing, Status.OMISSION, path, at)
-    _left_over(run, array, extracted, found.extra, Status.HALLUCINATION, path, at)
-    _conclude(run, array, lists, found, total, path, at)
+    walked = _walk_pairs(run, array, lists, table, found.pairs, path, at)
+    if walked.undone:
+        found = _without(found, walked.undone)
+    _finish(run, array, lists, found, walked.total, path, at)
 
 
-def _pairing(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | Undecided:
+def _finish(run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None) -> None:
+    _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
+    _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
+    _conclude(run, array, lists, pairing, total, path, at)
+
+
+def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
+    """Score the pairs of rows that likely fit best, where they prove to do; False, with nothing kept, elsewhere."""
+    key = _key(array, lists)
+    if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
+        return False
+    pairs = likely(table)
+    if not pairs:
+        return False
+    mark = run.mark()
+    walked = _walk_pairs(run, array, lists, table, pairs, path, at)
+    if not proved(table, pairs, walked.lost):
+        run.take_back(mark)
+        return False
+    found = Pairing(tuple(pairs), (), ()) if table.is_whole(pairs) else paired(pairs, *map(len, lists))
+    found = _without(found, walked.undone) if walked.undone else found
+    _remember(run, key, found)
+    _finish(run, array, lists, found, walked.total, path, at)
+    return True
+
+
+def _pairing(run: Run, array: Array, lists: Lists, table: Table | None, path: Path) -> Pairing | Undecided:
     """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
-    key = (id(array), id(gold), id(extracted))
+    key = _key(array, lists)
     known = run.pairings.get(key)
     if known is None:
-        found = pair_rows(run, array, gold, extracted, path)
+        found = pair_rows(run, array, *lists, table, path)
         if isinstance(found, Undecided):
             return found
         known = found
-        if len(run.pairings) < MOST_KEPT:
-            run.pairings[key] = known
+        _remember(run, key, known)
     return known
+
+
+def _key(array: Array, lists: Lists) -> tuple[int, int, int]:
+    return id(array), id(lists[0]), id(lists[1])
+
+
+def _remember(run: Run, key: tuple[int, int, int], pairing: Pairing) -> None:
+    if len(run.pairings) < MOST_KEPT:
+        run.pairings[key] = pairing
 
 
 def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:
@@ -211,92 +239,29 @@ def _row_plan(array: Array, index: int) -> Plan:
     return array.prefix[index] if index < len(array.prefix) else array.items
 
 
-def _walk_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None) -> None:
-    """Score two lists that look equal, row by row."""
-    walkers = run.walkers
-    for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
-        plan = array.prefix[index] if index < len(array.prefix) else array.items
-        walkers[type(plan)](run, plan, gold, extracted, (*path, index), None if at is None else (*at, index))
-
-
 def _walk_pairs(
-    run: Run, array: Array, lists: tuple[list[Json], list[Json]], pairing: Pairing, path: Path, at: Path | None
-) -> tuple[set[tuple[int, int]], float]:
-    """Score the pairs; return those that turned out to have nothing in common, and the sum of the others' scores."""
+    run: Run, array: Array, lists: Lists, table: Table | None, pairs: Pairs, path: Path, at: Path | None
+) -> Walked:
+    """Score the pairs; those that turn out to have nothing in common are taken back."""
+    if table is not None and pairs:
+        return keep_pairs(run, array, table, pairs, path, at)
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
-    total = 0.0
-    for pairs in _runs(array, lists, pairing.pairs):
-        if len(pairs) > 1 and _keep_run(run, array, lists, pairs, path, at):
-            total += len(pairs)
+    scores: list[float] = []
+    lost: dict[int, float] = {}
+    for i, j in pairs:
+        mark = run.mark()
+        where = None if i == j and at is None else (*base, j)
+        run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
+        if run.flaws == mark.flaws:
             continue
-        for i, j in pairs:
-            mark = _mark(run)
-            where = None if i == j and at is None else (*base, j)
-            run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
-            score = 1.0 if run.flaws == mark.flaws else _judge_pair(run, array, mark)
-            if score is None:
-                _take_back(run, mark)
-                undone.add((i, j))
-            else:
-                total += score
-    return undone, total
-
-
-def _judge_pair(run: Run, array: Array, mark: _Mark) -> float | None:
-    """Return the score of the pair that was walked since `mark`; None for one that best fit had better left apart."""
-    leaves = run.leaves[mark.leaves :]
-    score = pair_number(run, sums(leaves))
-    apart = score == 0.0 and array.align.mode in ("best_fit", "multiset")
-    return None if apart and all(leaf.status is not Status.JUDGE_ERROR for leaf in leaves) else score
-
-
-def _runs(
-    array: Array, lists: tuple[list[Json], list[Json]], pairs: tuple[tuple[int, int], ...]
-) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Cut the pairs into runs: rows of scalars that follow each other on both sides and look equal, or one pair."""
-    gold, extracted = lists
-    start, size = 0, len(pairs)
-    items = array.items
-    flat = type(items) is Object and items.bulk is not None and not array.prefix
-    while start < size:
-        end = start + 1
-        if flat:
-            (i, j), last = pairs[start], start
-            while last < size and pairs[last] == (i, j) and alike(gold[i], extracted[j]):
-                i, j, last = i + 1, j + 1, last + 1
-            end = max(last, end)
-        yield pairs[start:end]
-        start = end
-
-
-def _keep_run(
-    run: Run,
-    array: Array,
-    lists: tuple[list[Json], list[Json]],
-    pairs: tuple[tuple[int, int], ...],
-    path: Path,
-    at: Path | None,
-) -> bool:
-    """Score a run of rows that look equal all at once."""
-    (i, j), size, items = pairs[0], len(pairs), array.items
-    if type(items) is not Object:
-        return False
-    width = len(items.places.names)
-    places = items.places.table(path, i + size)[i * width :]
-    wheres = None
-    if i != j or at is not None:
-        wheres = items.places.table(path if at is None else at, j + size)[j * width :]
-    return keep_equal(run, items, lists[0][i : i + size], lists[1][j : j + size], places, wheres)
-
-
-def pair_number(run: Run, sums: PairScore) -> float:
-    """Return a pair's score: its F1, or the weighted mean of its leaves; 1.0 where nothing was scorable."""
-    score, compared, omitted, hallucinated = sums
-    if run.f1:
-        return f1_of(score, compared + omitted, compared + hallucinated)
-    counted = compared + omitted + hallucinated
-    return score / counted if counted else 1.0
+        fit = row_fit(run, array, run.leaves[mark.leaves :])
+        scores.append(fit.score)
+        lost[i] = fit.lost
+        if fit.apart:
+            run.take_back(mark)
+            undone.add((i, j))
+    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 
 
 def _left_over(
@@ -326,7 +291,7 @@ def _conclude(
     height, width = len(lists[0]), len(lists[1])
     numbers = (total / width if width else 1.0, total / height if height else 1.0)
     f1 = 2 * total / (height + width) if height + width else 1.0
-    run.arrays.append(_new(ArrayPairing, (FieldPath(path), *pairing, *numbers, f1)))
+    run.arrays.append(_new(ArrayPairing, (as_place(path), *pairing, *numbers, f1)))
     result = array.result
     if result is None or not array.field:
         return
@@ -340,8 +305,8 @@ def _conclude(
 
 
 def _summary(pairing: Pairing, total: float) -> str:
-    pairs, missing, extra = (len(part) for part in pairing)
-    return f"{pairs} rows paired (their scores add up to {total:.4g}), {missing} missing, {extra} invented"
+    paired, left = len(pairing.pairs), f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
+    return f"{paired} rows paired (their scores add up to {total:.4g}), {left}"
 
 
 def _array_result(
@@ -359,7 +324,7 @@ def _array_result(
     if result is None or not array.field:
         return
     kept = (
-        FieldPath(path), array.pattern, result.metric, result.params, status, score, status is Status.MATCH,
-        values[0], values[1], reason, result.weight, None if at is None else FieldPath(at),
+        as_place(path), array.pattern, result.metric, result.params, status, score, status is Status.MATCH,
+        values[0], values[1], reason, result.weight, None if at is None else as_place(at),
     )  # fmt: skip
     run.fields.append(_new(FieldResult, kept))

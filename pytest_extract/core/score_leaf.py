@@ -9,9 +9,10 @@ from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.plan_nodes import Check, Leaf, Skip
 from pytest_extract.core.results import FieldResult, Question, Status, Verdict
 from pytest_extract.core.schema_fit import type_fits
-from pytest_extract.core.score_run import NO_ANSWER, NO_PARAMS, NoAnswer, Path, Pending, Run, absence
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type, path_text
+from pytest_extract.core.score_run import NO_ANSWER, NO_PARAMS, NoAnswer, Path, Pending, Run, absence, there
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, as_place, json_type, path_text
 
+_new: Final = tuple.__new__
 _UNASKED: Final = object()
 
 
@@ -22,11 +23,17 @@ class _Outcome(NamedTuple):
     reason: str | None = None
 
 
+_RIGHT: Final = _Outcome(1.0)
+
+
 def walk_leaf(
     run: Run, leaf: Leaf, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score a leaf with every check that it has."""
     checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
+    if len(checks) == 1 and not run.accept and _is_simple(leaf, checks[0], gold, extracted):
+        _compare(run, leaf, checks[0], (gold, extracted), (gold, extracted), path, at, None)
+        return
     for index, check in enumerate(checks):
         ours, problem = gold, None
         if run.accept:
@@ -45,6 +52,11 @@ def walk_leaf(
             one_sided(run, leaf, check, status, (gold, extracted), path, at)
         else:
             _compare(run, leaf, check, (gold, extracted), values, path, at, problem)
+
+
+def _is_simple(leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing) -> bool:
+    """Whether two values are there, and are compared as they are."""
+    return check.transform is None and there(gold) and there(extracted) and not leaf.empty_absent
 
 
 def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[Check, ...]:
@@ -169,7 +181,7 @@ def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> 
         return _ask(run, check, gold, extracted, path)
     kind = type(gold)
     if kind in check.fast and kind is type(extracted) and gold == extracted:
-        return _Outcome(1.0)
+        return _RIGHT
     score = metric.compare(gold, extracted)
     if not 0.0 <= score <= 1.0:
         why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
@@ -182,7 +194,7 @@ def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Ou
     if run.depth and check.likeness is not None:
         return _Outcome(check.likeness.compare(gold, extracted))
     if metric.compare(gold, extracted) == 1.0:
-        return _Outcome(1.0)
+        return _RIGHT
     question = Question(
         kind="equal",
         path=FieldPath(path),
@@ -284,7 +296,8 @@ def _result(
     at: Path | None,
     reason: str | None,
 ) -> FieldResult:
-    return FieldResult(
-        FieldPath(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is Status.MATCH,
-        values[0], values[1], reason, check.weight, None if at is None else FieldPath(at),
+    values_of = (
+        as_place(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is Status.MATCH,
+        values[0], values[1], reason, check.weight, None if at is None else as_place(at),
     )  # fmt: skip
+    return _new(FieldResult, values_of)

@@ -6,17 +6,21 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
-from pytest_extract.core.align import Pairing, best_fit, by_key, by_key_fuzzy, by_position, multiset
+from pytest_extract.core.align import Pairing, best_fit, by_key, by_key_fuzzy, by_position, multiset, paired
+from pytest_extract.core.assignment import best_assignment
 from pytest_extract.core.columns import strict_key
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.plan_nodes import Array, Leaf
 from pytest_extract.core.results import Alignment, Question
+from pytest_extract.core.score_cells import all_scores, is_plain
 from pytest_extract.core.score_leaf import transformed
 from pytest_extract.core.score_pairs import leaf_column, rows_of, single_check
-from pytest_extract.core.score_quick import quick_pairing
 from pytest_extract.core.score_run import NO_ANSWER, NoAnswer, Path, Run
+from pytest_extract.core.score_table import Table
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
+MOST_SCORES: Final = 40
+"""Pairs of rows that are scored one by one; from there on, columns are faster."""
 _UNASKED: Final = object()
 
 
@@ -26,8 +30,10 @@ class Undecided(NamedTuple):
     reason: str
 
 
-def pair_rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | Undecided:
-    """Pair the rows of two lists as the array's plan says."""
+def pair_rows(
+    run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None, path: Path
+) -> Pairing | Undecided:
+    """Pair the rows of two lists as the array's plan says; `table`: the rows laid out, where they are flat objects."""
     match array.align.mode:
         case "position":
             return by_position(len(gold), len(extracted))
@@ -40,13 +46,15 @@ def pair_rows(run: Run, array: Array, gold: list[Json], extracted: list[Json], p
         case "judge" if not run.depth:
             return _by_judge(run, array, gold, extracted, path)
         case "judge" | "best_fit":
-            return _best_fit(run, array, gold, extracted)
+            return _best_fit(run, array, gold, extracted, table)
 
 
-def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
-    quick = quick_pairing(run, array, gold, extracted)
-    if quick is not None:
-        return quick
+def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None) -> Pairing:
+    few = len(gold) * len(extracted) <= MOST_SCORES
+    if table is not None and few and not run.f1 and run.absent and is_plain(table):
+        scores = all_scores(table)
+        pairs = [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
+        return paired(pairs, len(gold), len(extracted))
     rows = rows_of(run, array.items, gold, extracted)
     return best_fit(
         rows.columns,

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from pytest_extract.core.columns import Column, Items, PairScore
+from pytest_extract.core.columns import Column, Items, PairScore, f1_of
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.plan_nodes import Array, Check, Entry, Leaf, Object, Places, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema_fit import type_fits
 from pytest_extract.core.score_leaf import transformed
-from pytest_extract.core.score_run import SCORED, STRUCTURE, Run, equal, there
+from pytest_extract.core.score_run import STRUCTURE, Run, equal, there
 from pytest_extract.core.values import MISSING, Json, Missing
 
 MOST_UNDECLARED: Final = 16
@@ -233,7 +233,7 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
     """Return the weighted sums over leaf results; what is skipped or undecided does not count."""
     score = compared = omitted = hallucinated = 0.0
     for leaf in leaves:
-        if leaf.status in SCORED:
+        if leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
             score += leaf.weight * leaf.score
             compared += leaf.weight
         elif leaf.status is Status.OMISSION:
@@ -241,3 +241,34 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
         elif leaf.status is Status.HALLUCINATION:
             hallucinated += leaf.weight
     return PairScore(score, compared, omitted, hallucinated)
+
+
+def pair_number(run: Run, sums: PairScore) -> float:
+    """Return a pair's score: its F1, or the weighted mean of its leaves; 1.0 where nothing was scorable."""
+    score, compared, omitted, hallucinated = sums
+    if run.f1:
+        return f1_of(score, compared + omitted, compared + hallucinated)
+    counted = compared + omitted + hallucinated
+    return score / counted if counted else 1.0
+
+
+class RowFit(NamedTuple):
+    """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
+
+    `apart`: its rows have nothing in common, and best fit had better leave them apart.
+    """
+
+    score: float
+    lost: float
+    apart: bool
+
+
+def row_fit(run: Run, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
+    """Return how well the pair of rows that gave these leaves fits."""
+    found = sums(leaves)
+    score, weight = pair_number(run, found), found.compared + found.omitted + found.hallucinated
+    undecided = [leaf.weight for leaf in leaves if leaf.status is Status.JUDGE_ERROR]
+    if undecided:
+        return RowFit(score, (weight + sum(undecided) - found.score) / (weight + sum(undecided)), apart=False)
+    apart = score == 0.0 and array.align.mode in ("best_fit", "multiset")
+    return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

@@ -52,6 +52,11 @@ class FieldPath(tuple[Step, ...]):
         return f"FieldPath({path_text(self)!r})"
 
 
+def as_place(steps: tuple[Step, ...]) -> FieldPath:
+    """Return steps as a place; one that is a place already is not made anew."""
+    return steps if type(steps) is FieldPath else FieldPath(steps)
+
+
 def path_text(steps: tuple[Step, ...]) -> str:
     """Text of a path: `a.b[0].c`; `$` for the root."""
     if not steps:

@@ -17,6 +17,7 @@ Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
 """(gold values, extracted values) -> float array [len(gold), len(extracted)] with the same numbers as Compare."""
 Near: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Iterable[tuple[int, int, float]]]
 """(gold values, extracted values) -> every (row, column, score) whose score is above 0, in any order."""
+Reach: TypeAlias = Callable[[float], tuple[float, float]]
 Against: TypeAlias = Callable[[Sequence[Json]], Callable[[Json], Sequence[float]]]
 """extracted values -> (gold value -> its scores with each of them): `compare` with the preparation done once."""
 
@@ -49,7 +50,8 @@ class BoundMetric:
     `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).
     `against`: `compare` of one value with many, without numpy, where preparing the values once makes it faster.
     `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
-    The last five only make the alignment of long lists fast; a metric without them is aligned pair by pair.
+    `reach`: between which extracted numbers all lie that do not score 0 with a gold number; wider for larger ones.
+    The last six only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -68,6 +70,7 @@ class BoundMetric:
     near: Near | None = None
     against: Against | None = None
     triangle: bool = False
+    reach: Reach | None = None
 
 
 class Broken(float):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from itertools import compress, count
+from operator import ne
 
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, SemanticsName
@@ -43,12 +45,12 @@ def differ(gold: Json, extracted: Json) -> str:
 
 
 def _texts_differ(gold: str, extracted: str) -> str:
-    if plain.fold(gold) == plain.fold(extracted):
+    one, other = plain.fold(gold), plain.fold(extracted)
+    if one == other:
         return "texts differ only in white space or Unicode form"
-    if plain.fold_case(gold) == plain.fold_case(extracted):
+    if plain.fold(one.casefold()) == plain.fold(other.casefold()):
         return "texts differ only in case"
-    pairs = enumerate(zip(gold, extracted, strict=False), start=1)
-    where = next((i for i, (one, other) in pairs if one != other), min(len(gold), len(extracted)) + 1)
+    where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
     return f"texts differ from character {where} on"
 
 

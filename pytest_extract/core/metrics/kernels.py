@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
-from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near
+from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach
 from pytest_extract.core.values import Json
 
 Floats = Any
@@ -109,7 +109,7 @@ def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Agai
 
 def number_near(
     convert: Callable[[Json], float | None],
-    reach: Callable[[float], tuple[float, float]],
+    reach: Reach,
     compare: Compare,
     key: Callable[[Json], Hashable],
 ) -> Near:

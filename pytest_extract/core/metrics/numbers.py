@@ -58,6 +58,7 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
         explain=explain_with(read_json),
         matrix=number_matrix(exact_float, kernel, compare),
         near=number_near(rough(read_json), reach, compare, plain.text_key) if rel or tolerance else None,
+        reach=reach,
         key=None if rel or tolerance else plain.text_key,
     )
 
@@ -142,6 +143,7 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         explain=explain_with(read_text),
         matrix=number_matrix(float_of(read_text), kernel, compare),
         near=number_near(rough(read_text), reach, compare, odd_key(read_text)),
+        reach=reach,
     )
 
 

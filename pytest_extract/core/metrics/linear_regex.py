@@ -8,6 +8,7 @@ It knows Python's syntax without what cannot be matched so: back references and 
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
@@ -248,7 +249,13 @@ def compile_linear(pattern: str, *, ignore_case: bool = False) -> LinearRegex:
     """Compile an expression; raises ValueError that says what is wrong with it, after "the pattern ..."."""
     flags = re.IGNORECASE if ignore_case else re.RegexFlag(0)
     try:
-        re.compile(pattern, flags)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(pattern, flags)
+    except FutureWarning as warning:
+        raise ValueError(
+            f"may be read otherwise by a later Python: {warning}; write [ and - as \\[ and \\-"
+        ) from warning
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is no regular expression: {error}") from error
     steps = [_Step(None, "", ())]

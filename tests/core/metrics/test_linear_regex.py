@@ -45,6 +45,8 @@ def test_no_value_makes_it_hang(pattern):
         ("(?P<x>a)(?P=x)", "has a group that is neither"),
         ("a++", "has a possessive quantifier"),
         ("(a{100}){100}", "is too large"),
+        ("[[:alpha:]]", "may be read otherwise by a later Python"),
+        ("[a--b]", "may be read otherwise by a later Python"),
     ],
 )
 def test_what_cannot_be_linear_is_refused(pattern, problem):

@@ -47,9 +47,10 @@ class CaseRow:
     """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over the paired runs).
 
     A failed structural gate makes a run's rate 0, as it does for `pass_rate`. `measures`: before and after.
-    `same_setup`: nothing that the case hangs on changed between the two sides; `replayed`: its later outputs are
-    recordings. `why` says what kept the case, or some
-    of its fields (`apart`), from being compared.
+    `same_setup`: nothing that the case is known to hang on changed between the two sides; `settled`: nor can anything
+    else have, because the later outputs are recordings, or both sides are one run (a model that is called again may
+    have changed at its provider's); `replayed`: the later outputs are recordings. `why` says what kept the case, or
+    some of its fields (`apart`), from being compared.
     """
 
     case: str
@@ -63,6 +64,7 @@ class CaseRow:
     runs: int = 0
     noise: float | None = None
     same_setup: bool = False
+    settled: bool = False
     replayed: bool = False
     apart: int = 0
     why: str | None = None

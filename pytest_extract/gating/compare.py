@@ -40,7 +40,7 @@ def compare_arms(
     for case, old_state, new_state in match_cases(was, now):
         pairs = _pairs(old_state, new_state)
         row = _case_row(case, old_state, new_state, pairs)
-        cases.append(replace(row, same_setup=row.same_setup or same_run))
+        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
         _count(tally, old_state, new_state, pairs)
         if pairs is not None:
             known += [f"{case}: {path}" for path in pairs.known]
@@ -88,7 +88,8 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         measures={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
         runs=pairs.runs,
         noise=pairs.noise(),
-        same_setup=same_setup(was, now),
+        same_setup=(same := same_setup(was, now)),
+        settled=same and now.replayed,
         replayed=now.replayed,
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,

@@ -140,10 +140,13 @@ def _effect(arm: ArmComparison, rules: Rules) -> Effect:
 
 
 def _open_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
-    """Return the cases whose outcome was open: not those that neither depend on the change nor came out otherwise."""
-    if all(row.same_setup for row in rows):
-        return [] if all(row.kind is Change.UNCHANGED for row in rows) else list(rows)
-    return [row for row in rows if not row.same_setup or row.kind is not Change.UNCHANGED]
+    """Return the cases whose outcome was open: not those that came out the same and could not have done otherwise.
+
+    Nor those that the change does not touch, if it touches any: that they stayed the same says nothing about it.
+    """
+    touched = any(not row.same_setup for row in rows)
+    closed = [row.settled or (touched and row.same_setup) for row in rows]
+    return [row for row, shut in zip(rows, closed, strict=True) if not shut or row.kind is not Change.UNCHANGED]
 
 
 def _means(rows: Sequence[CaseRow], measure: str | None) -> tuple[float, float]:

@@ -61,9 +61,15 @@ def test_a_run_held_against_itself_is_not_worse_however_small():
     assert judge(run, run, Rules(), same_run=True).verdict.answer is Answer.NOT_WORSE
 
 
-def test_a_replay_of_the_same_set_up_is_not_worse_however_small():
+def test_a_few_calls_of_the_same_set_up_cannot_tell_what_a_provider_changed():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
-    assert judge(snapshot(run), snapshot(run), Rules()).verdict.answer is Answer.NOT_WORSE
+    found = judge(snapshot(run), snapshot(run), Rules()).verdict
+    assert found.answer is Answer.CANNOT_TELL
+    assert found.effects[0].cases == 3
+
+
+def test_cases_that_the_change_does_not_touch_say_nothing_about_it():
+    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
     touched = prompt_changed(run[:1]) + run[1:]
     found = judge(snapshot(run), snapshot(touched), Rules()).verdict
     assert found.answer is Answer.CANNOT_TELL

@@ -32,8 +32,9 @@ _ABSENT_RULES: Final = ("must", "either")
 class Scorer:
     """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it."""
 
-    def __init__(self, program: Program, document: DocumentMeasures) -> None:
+    def __init__(self, program: Program, document: DocumentMeasures, *, gated: bool = True) -> None:
         self.program = program
+        self._gated = gated
         self.semantics: str = program.semantics.name
         self._document = document
 
@@ -65,8 +66,8 @@ class Scorer:
         `judge` is asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
         (by `Question.key`) are known beforehand.
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
-        `gates`: as in a case. None is what a case has by default, but for the semantics of a published system: its
-        program looks neither at the root nor at the schema, and so the measures are its numbers.
+        `gates`: as in a case. None is what a case has by default, but where a published system's semantics were asked
+        for by name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
         """
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
@@ -130,7 +131,7 @@ class Scorer:
         from pytest_extract.core.gates import GateConfig
 
         if gates is None:
-            return GateConfig(root=self.program.semantics.gated, schema=self.program.semantics.gated)
+            return GateConfig(root=self._gated, schema=self._gated)
         return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
 
     def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: Rules, unanswered: str) -> Scored:
@@ -168,7 +169,8 @@ def compile_schema(
         judge_mode=judge_mode,
         post=post_process,
     )
-    return Scorer(program, DocumentMeasures(Validator(schema)))
+    gated = semantics is None or program.semantics.gated  # who names a system asks for its numbers
+    return Scorer(program, DocumentMeasures(Validator(schema)), gated=gated)
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:

@@ -25,8 +25,8 @@ class Semantics:
     empty_subtree: whether null or `{}` of an object against a missing one costs nothing.
     pair_objective: what best fit maximises over the pairs of an array.
     empty_rate: pass rate and mean score where no field was evaluated.
-    gated: whether the root and the schema gate count in a call that says nothing of gates; the published programs have
-        neither.
+    gated: whether the root and the schema gate count in a call that names the semantics and says nothing of gates; the
+        published programs have neither.
     """
 
     name: SemanticsName

@@ -209,20 +209,23 @@ NAMED = {"type": "object", "properties": {"a": {"type": "string", "x-eval-compar
     [({"a": "x", "b": 1}, (0.5, 1.0)), ({"a": 1}, (0.0, 0.0)), ({}, (1.0, 0.0)), (None, (1.0, 0.0)), ([], (0.0, 0.0))],
     ids=str,
 )
-def test_a_published_system_has_no_gates_but_a_case_has(extracted, numbers):
+def test_a_published_system_asked_for_by_name_has_no_gates(extracted, numbers):
     schema = {**NAMED, "additionalProperties": False}
 
     def measured(**how):
         found = score(schema, {"a": "x"}, extracted, **how)
         return (found.measures["precision"], found.measures["recall"]), found
 
-    by_default, found = measured()
-    assert found.semantics == "struct-extract-eval"
-    assert by_default == numbers == measured(semantics="struct-extract-eval")[0]
+    by_name, found = measured(semantics="struct-extract-eval")
+    assert by_name == numbers
     assert found.gates.structural
     assert found.failure is None
     assert found.measures["json_pass"] == 0.0
-    assert measured(gates={})[0] == measured(semantics="ours")[0] == (0.0, 0.0)
+    by_dialect, found = measured()
+    assert found.semantics == "struct-extract-eval"
+    assert not found.gates.structural
+    given = measured(semantics="struct-extract-eval", gates={})[0]
+    assert by_dialect == given == measured(semantics="ours")[0] == (0.0, 0.0)
 
 
 def test_an_output_without_json_fails_under_any_semantics():

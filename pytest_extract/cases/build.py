@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
-from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.layers import Settings
 from pytest_extract.cases.model import NOTHING, Case, Modality, Prompt, Thresholds
 from pytest_extract.cases.positions import Steps
@@ -195,7 +195,8 @@ class CaseBuilder:
             return None
         place = self._cache.schema_in(source, pointer)
         if place is None:
-            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}", "schema")
+            advice = pointer_advice(source.value, pointer)
+            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "schema")
             return None
         spoilt = spoils(source, place.steps)
         self._mistakes.extend(spoilt)

@@ -13,7 +13,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from pytest_extract.cases.positions import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.core.schema_source import escape
 from pytest_extract.core.values import Json, Step
+from pytest_extract.errors import nearest
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -196,3 +198,17 @@ def pointer_steps(value: Json, pointer: str) -> Steps | None:
         else:
             return None
     return tuple(steps)
+
+
+def pointer_advice(value: Json, pointer: str) -> str:
+    """Say what is near the first part of a pointer that leads nowhere: `; did you mean '/properties'?`."""
+    if not pointer.startswith("/"):
+        return "; a pointer starts with `/`"
+    before = ""
+    for part in pointer.split("/")[1:]:
+        steps = pointer_steps(value, f"/{part}")
+        if steps is None:
+            names = [f"{before}/{escape(name)}" for name in value] if isinstance(value, dict) else []
+            return nearest(f"{before}/{part}", names)
+        value, before = value[steps[0]], f"{before}/{part}"
+    return ""

@@ -8,9 +8,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.build import wrapped_schema
+from pytest_extract.cases.bundle import bundle
+from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import Source, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.schema_source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 
@@ -21,15 +24,19 @@ def read_value(path: Path) -> Json:
 
 
 def read_schema(given: str) -> Json:
-    """Return the value of `file.json` or `file.json#/pointer`; raises CaseFileError."""
+    """Return the schema of `file.json` or `file.json#/pointer`, with what it refers to there; raises CaseFileError."""
     name, _, pointer = given.partition("#")
-    value = read_value(Path(name))
-    steps = pointer_steps(value, pointer)
+    root = value = read_value(Path(name))
+    steps = pointer_steps(root, pointer)
     if steps is None:
-        raise CaseFileError(f"nothing stands at #{pointer}", path=Path(name))
+        raise CaseFileError(f"nothing stands at #{pointer}{pointer_advice(root, pointer)}", path=Path(name))
     for step in steps:
         value = value[step]
-    return value
+    inner = wrapped_schema(value)
+    if inner is not None:
+        told = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
+        raise CaseFileError(told, path=Path(name))
+    return bundle(root, pointer, value).value
 
 
 def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple[str, Json]]:

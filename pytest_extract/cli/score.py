@@ -89,7 +89,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _systems(args: argparse.Namespace) -> list[str]:
     named = [name.strip() for name in args.systems.split(",") if name.strip()]
-    return list(SYSTEMS) if named == ["all"] else named
+    if not named:
+        raise ConfigError(f"--as names no system; known: {', '.join(SYSTEMS)}, or `all`")
+    return list(SYSTEMS) if named == ["all"] else list(dict.fromkeys(named))
 
 
 def _judge(args: argparse.Namespace) -> Judge | None:

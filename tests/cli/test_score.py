@@ -26,6 +26,13 @@ def test_score_tells_measures_and_wrong_leaves(files, capsys):
     assert any(line.split()[:3] == ["a", "integer", "mismatch"] for line in shown.splitlines())
 
 
+def test_a_schema_inside_a_file_finds_what_it_refers_to_there(files, capsys):
+    inside = {"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "string"}}}
+    (files / "s.json").write_text(json.dumps({"$defs": {"n": {"type": "integer"}}, "body": inside}))
+    assert main(["score", "s.json#/body", "gold.json", "out.txt"]) == 0
+    assert "pass_rate            0.5" in capsys.readouterr().out
+
+
 def test_score_as_json_is_the_whole_result(files, capsys):
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["pass_rate"] == 0.5
@@ -85,9 +92,13 @@ def test_score_tells_how_rows_found_each_other(files, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["s.json#/wraped", "gold.json", "out.txt"], "s.json: nothing stands at #/wraped"),
-        (["s.json", "nothere.json", "out.txt"], "nothere.json: cannot be read"),
+        (["s.json#/wraped", "gold.json", "out.txt"], "s.json: nothing stands at #/wraped; did you mean '/wrapped'?"),
+        (["s.json#/wrapped/propertes/a", "gold.json", "out.txt"], "did you mean '/wrapped/properties'?"),
+        (["s.json#wrapped", "gold.json", "out.txt"], "a pointer starts with `/`"),
+        (["s.json", "gold.json", "out.txt"], "the schema is its 'wrapped'; give s.json#/wrapped"),
+        (["s.json#/wrapped", "nothere.json", "out.txt"], "nothere.json: cannot be read"),
         (["s.json#/wrapped", "gold.json", "out.txt", "--as", "sobb"], "no system 'sobb'; did you mean 'sob'?"),
+        (["s.json#/wrapped", "gold.json", "out.txt", "--as", " ,"], "--as names no system; known: ours, "),
         (["s.json#/wrapped", "gold.json", "out.txt", "--judge", "llm"], "--judge llm needs --judge-model"),
     ],
 )

@@ -39,6 +39,11 @@ def padded(path: str) -> str:
     return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
 
 
+def without_a_model(judge: str) -> str:
+    """Say who decided what only a judge can decide."""
+    return f"semantic fields were decided without a model: --judge {judge}"
+
+
 def bridge_lines(bridge: Bridge, judge: str, most: int | None) -> list[str]:
     """Return everything for people; at most `most` rows of leaves (None: all)."""
     lines = []
@@ -47,7 +52,7 @@ def bridge_lines(bridge: Bridge, judge: str, most: int | None) -> list[str]:
         lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
         lines += [f"  ({safe_prose(note)})" for note in column.notes]
     if any(column.system in ENGINES for column in bridge.columns) and judge != "llm":
-        lines.append(f"semantic fields were decided without a model: --judge {judge}")
+        lines.append(without_a_model(judge))
     rows = sorted(_rows(bridge.differing), key=lambda row: not row.scored_differently)
     if not rows:
         return [*lines, "", "every leaf is judged alike"]

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from pytest_extract.bridge import SYSTEMS, compare_systems
 from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded
+from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded, without_a_model
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
+from pytest_extract.core.metrics.judged import SPECS as JUDGED
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import Judge
 from pytest_extract.core.score_result import Score
@@ -22,6 +23,7 @@ from pytest_extract.report.lines import safe
 from pytest_extract.report.values import show
 
 _MOST_ROWS: Final = 40
+_JUDGED: Final = frozenset(spec.name for spec in JUDGED)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -106,6 +108,8 @@ def _judge(args: argparse.Namespace) -> Judge | None:
 
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"semantics {score.semantics}"]
+    if args.judge != "llm" and any(result.metric in _JUDGED for result in (*score.fields, *score.leaves)):
+        lines.append(without_a_model(args.judge))
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)

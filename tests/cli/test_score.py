@@ -26,6 +26,14 @@ def test_score_tells_measures_and_wrong_leaves(files, capsys):
     assert any(line.split()[:3] == ["a", "integer", "mismatch"] for line in shown.splitlines())
 
 
+@pytest.mark.parametrize(("metric", "said"), [("string_semantic", True), ("string_exact", False)])
+def test_who_decided_semantic_fields_is_said(files, capsys, metric, said):
+    schema = {"type": "object", "properties": {"b": {"type": "string", "evaluation_config": metric}}}
+    (files / "s.json").write_text(json.dumps(schema))
+    assert main(["score", "s.json", "gold.json", "out.txt"]) == 0
+    assert ("semantic fields were decided without a model: --judge exact" in capsys.readouterr().out) is said
+
+
 def test_a_schema_inside_a_file_finds_what_it_refers_to_there(files, capsys):
     inside = {"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "string"}}}
     (files / "s.json").write_text(json.dumps({"$defs": {"n": {"type": "integer"}}, "body": inside}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -202,6 +202,7 @@ def unit_names() -> Collection[str]:
     return _table().keys()
 
 
+@lru_cache(maxsize=1024)  # a column of a table has few units
 def read_unit(text: str, *, known: bool = True) -> Unit | None:
     """Read a unit expression; "" is the number one; None where it is none.
 

@@ -58,7 +58,7 @@ def case_item(result: CaseResult, place: Place, body: Part, *, opened: bool) -> 
 
 def _summary(result: CaseResult, place: Place, name: str) -> Markup:
     icon = element("span", ICONS[result.outcome], aria_hidden="true")
-    arm = chip(shorten(result.arm.label, LONGEST)) if result.arm.label else None
+    arm = chip(shorten(result.arm.label, _GIST)) if result.arm.label else None
     worse = chip(f"{plural(len(place.worse), 'field')} worse", "bad") if place.worse else None
     means = measure_means([result], MEASURES[:1])
     told = [f"{measure} {number(round(value, 4))}" for measure, value in means.items()]

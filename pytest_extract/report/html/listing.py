@@ -112,7 +112,7 @@ def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Seq
         _choice(arms) if len(arms) > 1 else None,
         element("button", "", type="button", id="only", hidden=True),
         element("button", "Open all", type="button", id="fold"),
-        element("button", "Reset", type="button", id="reset"),
+        element("button", "Reset", type="button", id="all"),
         element("output", plural(len(results), "case"), id="shown", aria_live="polite", for_="find"),
         element("p", "In the list: ↓ or j next case, ↑ or k previous, / to the filter.", class_="keys"),
         id="tools",

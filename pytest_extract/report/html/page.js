@@ -106,7 +106,7 @@ for (const chunk of document.querySelectorAll(".chunk")) chunk.remove();
 tools.hidden = false;
 tools.addEventListener("submit", (event) => event.preventDefault());
 tools.addEventListener("input", filter);
-document.getElementById("reset").addEventListener("click", reset);
+document.getElementById("all").addEventListener("click", reset); // no id "reset": it would hide the method of the form
 only.addEventListener("click", () => {
   choose(null, "");
   find.focus();

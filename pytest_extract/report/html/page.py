@@ -24,7 +24,9 @@ from pytest_extract.report.tallies import Tally, tallies, worst_first
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
 _MOST_MISTAKES: Final = 50
-_MESSAGE: Final = 2_000
+_MESSAGE: Final = 1_000
+_SENTENCE: Final = 300
+_MOST_REASONS: Final = 20
 _SECTIONS: Final = {
     "mistakes": "Mistakes in case files",
     "compared": "What changed",
@@ -82,7 +84,7 @@ def _icon(head: Headline) -> str:
 
 
 def _sentence(head: Headline) -> str:
-    return f"{head.word}: {head.text}" if head.text else head.word
+    return f"{head.word}: {shorten(head.text, _SENTENCE)}" if head.text else head.word
 
 
 def _body(run: RunReport, head: Headline) -> Markup:
@@ -131,12 +133,18 @@ def _places(run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, Tally]
 
 def _header(head: Headline) -> Markup:
     icon = element("span", _ICONS[head.tone], class_="icon", aria_hidden="true")
-    title = element("h1", icon, element("span", element("strong", head.word), element("span", head.text)))
+    title = element(
+        "h1", icon, element("span", element("strong", head.word), element("span", shorten(head.text, _SENTENCE)))
+    )
     return element("header", title, _listed(head.reasons), class_=f"verdict {head.tone}")
 
 
 def _listed(texts: Sequence[str]) -> Markup | None:
-    return element("ul", *(element("li", shorten(text, _MESSAGE)) for text in texts)) if texts else None
+    if not texts:
+        return None
+    left = len(texts) - _MOST_REASONS
+    more = element("li", f"… and {left:,} more") if left > 0 else None
+    return element("ul", *(element("li", shorten(text, _SENTENCE)) for text in texts[:_MOST_REASONS]), more)
 
 
 def _mistakes(mistakes: Sequence[str]) -> Markup | None:
@@ -170,6 +178,6 @@ def _more(run: RunReport) -> Markup | None:
 
 
 def _footer(run: RunReport, limits: Sequence[str]) -> Markup:
-    parts: list[Part] = [run.written or None, "Everything, uncut: --extract-results=FILE.jsonl."]
+    parts: list[Part] = [shorten(run.written, _SENTENCE) or None, "Everything, uncut: --extract-results=FILE.jsonl."]
     cut = [f"Cut: {limit}." for limit in limits]
     return element("footer", joined(element("p", part) for part in (*parts, *cut) if part))

@@ -1,0 +1,57 @@
+"""Results of cases for the tests of reports: scored by us, and as they read back from a results file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.results_file import dump_result, load_result
+
+TEXT = {"type": "string"}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "vendor": TEXT,
+        "total": {"type": "number"},
+        "items": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": TEXT, "price": {"type": "number"}}},
+        },
+    },
+}
+GOLD: dict[str, Any] = {
+    "vendor": "ACME GmbH",
+    "total": 907.2,
+    "items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 1.5}],
+}
+SCORER = compile_schema(SCHEMA)
+
+
+def scored(name: str, extracted: object, *, gold: object = GOLD, model: str | None = None, **keys: Any) -> CaseResult:
+    """Make the result of a case that passes when every field does."""
+    score = keys.pop("scorer", SCORER).score(gold, extracted).to_dict()
+    rate = score["measures"]["pass_rate"]
+    outcome = Outcome.PASSED if rate == 1 else Outcome.FAILED
+    breaches = () if rate == 1 else (Breach(what="pass_rate", message=f"pass_rate {rate:.3g} is below 1"),)
+    attempt = Attempt(index=0, outcome=outcome, score=score)
+    return case(name, outcome, attempt, model=model, **{"breaches": breaches, **keys})
+
+
+def case(name: str, outcome: Outcome, *attempts: Attempt, model: str | None = None, **keys: Any) -> CaseResult:
+    """Make a result and have it go through a line of a results file."""
+    file = "cases/all.extract.yaml"
+    nodeid = f"{file}::{name}[{model}]" if model else f"{file}::{name}"
+    base = {"nodeid": nodeid, "case_id": name, "file": file, "arm": Arm(model=model), "outcome": outcome}
+    return load_result(dump_result(CaseResult(attempts=attempts, **{**base, **keys})))
+
+
+def broken(name: str, error: str, model: str | None = None) -> CaseResult:
+    """Make the result of a case whose extractor raised."""
+    attempt = Attempt(index=0, outcome=Outcome.BROKEN, error=error)
+    return case(name, Outcome.BROKEN, attempt, model=model, why=error)
+
+
+def wrong(**changes: object) -> dict[str, object]:
+    """Return gold with other values."""
+    return {**GOLD, **changes}

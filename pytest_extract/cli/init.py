@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any, Final
 
@@ -83,5 +84,5 @@ def run(args: argparse.Namespace) -> int:
             raise StoreError(f"{path.parent}: cannot be made: {error.strerror}") from error
         write_atomic(path, text)
         print(f"wrote {path}")  # noqa: T201 - printing is the command
-    print(f"now run: pytest {args.folder / 'cases'}")  # noqa: T201
+    print(f"now run: pytest {shlex.quote(str(args.folder / 'cases'))}")  # noqa: T201
     return 0

@@ -11,6 +11,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.values import MISSING, json_type
 from pytest_extract.report.entries import FAILING, Entry, entries_of, failing, stale_known
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
+from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
 from pytest_extract.report.rows import fold_rows
@@ -108,7 +109,7 @@ def score_lines(
         return output_lines(failure, output, look.width)
     lines = _gate_lines(score.get("gates") or {}, look.width)
     fresh, excused = entries_of(score, known)
-    bad = failing(fresh if look.verbosity >= 2 else fold_rows(fresh))
+    bad = with_nearest(failing(fresh if look.verbosity >= 2 else fold_rows(fresh)))
     lines += _field_lines(bad, look, places or {})
     return [*lines, *prose(counts_text(fresh, excused, score, known), "dim", indent=2, width=look.width)]
 

@@ -23,3 +23,8 @@ def test_what_is_there_already_is_never_touched(tmp_path, capsys):
     assert "already there" in capsys.readouterr().err
     assert own.read_text() == "# mine\n"
     assert [path.name for path in own.parent.iterdir()] == ["conftest.py"]
+
+
+def test_a_folder_with_a_space_can_be_copied_into_a_shell(tmp_path, capsys):
+    assert main(["init", str(tmp_path / "my cases")]) == 0
+    assert capsys.readouterr().out.endswith(f"now run: pytest '{tmp_path / 'my cases' / 'cases'}'\n")

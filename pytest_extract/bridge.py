@@ -13,8 +13,9 @@ from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge,
 from pytest_extract.core.score_result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.schema_tools.annotate import annotate_schema
+from pytest_extract.schema_tools.resolve import resolve_schema_references
 
 ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
@@ -77,7 +78,9 @@ def compare_systems(
     gates: Mapping[str, Json] | None = None,
     failure: Failure | None = None,
 ) -> Bridge:
-    """Score one output as each of `systems` would; raises ConfigError for a name that is none of `SYSTEMS`.
+    """Score one output as each of `systems` would.
+
+    Raises ConfigError for a name that is none of `SYSTEMS`, SchemaError for a mistake in the schema.
 
     A published system reads its own annotations only, and has its own defaults for the rest; ours reads both dialects.
     Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
@@ -90,6 +93,7 @@ def compare_systems(
     mode = "llm" if judge is not None else judge_mode
     gates = {} if gates is None else gates  # as a case has them by default, in every column
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
+    compiled(schema, semantics="ours")  # a mistake in it is an error, and no system's view
 
     def scored(scorer: Scorer) -> Score:
         return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
@@ -107,8 +111,12 @@ def compare_systems(
 def _engine_column(
     name: str, schema: Json, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
 ) -> Column:
-    own, notes = _as_read_by(name, schema)
-    score = scored(compiled(own, semantics=name))
+    try:
+        own, notes = _as_read_by(name, schema)
+        scorer = compiled(own, semantics=name)
+    except SchemaError as error:
+        return Column(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
+    score = scored(scorer)
     if not score.gates.structural:
         notes.append(_hardened(name, score))
     return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
@@ -124,11 +132,10 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
     if own != schema:
         keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
         notes.append(f"{name} does not read {keys}: its own defaults were used there")
-    if name == "struct-extract-eval":
-        annotated = annotate_schema(own)
-        if annotated != own:
-            notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
-        own = annotated
+    if name == "struct-extract-eval" and annotate_schema(own) != own:
+        # its program takes neither references nor choices: they are resolved before a schema is annotated
+        own = annotate_schema(resolve_schema_references(own))
+        notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
     return own, notes
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.bridge import SYSTEMS, compare_systems
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, SchemaError
 
 SCHEMA = {
     "type": "object",
@@ -101,6 +101,41 @@ def test_a_system_is_blind_to_the_annotations_of_the_other(schema, blind, keys):
         assert columns[system].leaves["name"].score == 1.0
         assert columns[system].leaves.get("id") is None or columns[system].leaves["id"].status == "skipped"
         assert not columns[system].notes
+
+
+def test_choices_and_references_are_resolved_before_they_are_annotated():
+    amount = {"anyOf": [{"type": "integer"}, {"type": "number"}]}
+    schema = {"type": "object", "properties": {"total": {"$ref": "#/$defs/amount"}}, "$defs": {"amount": amount}}
+    bridge = compare_systems(schema, {"total": 5}, {"total": 5.0}, ["struct-extract-eval", "ours"])
+    published, ours = bridge.columns
+    # several types are compared as by `exact` there, and 5 is not 5.0
+    assert (published.leaves["total"].rule, published.leaves["total"].score) == ("exact", 0.0)
+    assert ours.leaves["total"].score == 1.0
+
+
+def test_a_system_that_cannot_score_by_a_schema_says_so_in_its_column():
+    schema = {"type": "object", "properties": {"v": {"type": "integer"}, "a": {"$ref": "#/properties/a"}}}
+    bridge = compare_systems(schema, {"v": 1}, {"v": 2})
+    columns = {column.system: column for column in bridge.columns}
+    assert columns["struct-extract-eval"].measures == {}
+    assert columns["struct-extract-eval"].notes[0].startswith("cannot score by this schema: ")
+    assert columns["ours"].measures["pass_rate"] == 0.0
+
+
+def test_a_mistake_in_the_schema_is_no_system_s_view():
+    wrong = {"type": "object", "properties": {"v": {"type": "integer", "evaluation_config": "integer_exakt"}}}
+    for system in SYSTEMS:
+        with pytest.raises(SchemaError, match="did you mean 'integer_exact'"):
+            compare_systems(wrong, {"v": 1}, {"v": 1}, [system])
+
+
+def test_leaves_that_are_left_out_get_the_published_defaults():
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "x-eval-compare": "exact"}, "b": {"type": "number"}},
+    }
+    (column,) = compare_systems(schema, {"a": 1, "b": 2}, {"a": 1, "b": 2.0}, ["struct-extract-eval"]).columns
+    assert {path: cell.rule for path, cell in column.leaves.items()} == {"a": "exact", "b": "numeric"}
 
 
 def test_a_failed_schema_gate_says_where_and_what_the_numbers_would_be():

@@ -55,7 +55,8 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
 
 _ISO = re.compile(
     r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
-    r"\s?(?P<z>Z|[+-]\d\d:?\d\d)?)?)?)?|(?P<Y2>\d{4})(?P<m2>\d\d)(?P<d2>\d\d)"
+    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?|(?P<Y2>\d{4})(?P<m2>\d\d)(?P<d2>\d\d)",
+    re.IGNORECASE,
 )
 _HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
 _PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
@@ -115,7 +116,7 @@ def _with_time(found: PartialDate | None, clock: _Clock | None) -> PartialDate |
 def _in_zone(moment: datetime, zone: str) -> datetime:
     if not zone:
         return moment
-    if zone in "Zz":
+    if zone[0] not in "+-":
         return moment.replace(tzinfo=UTC)
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])
     return moment.replace(tzinfo=timezone(timedelta(minutes=minutes if zone[0] == "+" else -minutes)))

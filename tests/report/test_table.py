@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import json
 
 import pytest
 
@@ -23,3 +25,26 @@ def test_no_cell_is_a_formula(path: str, cell: str) -> None:
     result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
     (row,) = csv.DictReader(table([result]).splitlines(keepends=True))
     assert (row["path"], row["gold"], row["extracted"]) == (cell, "null", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "cell"),
+    [
+        pytest.param("\t=1", "'\t=1", id="tabulator"),
+        pytest.param("＝1", "'＝1", id="full width"),
+        pytest.param("+49 30 1", "'+49 30 1", id="phone"),
+        pytest.param("-1.5e3", "-1.5e3", id="negative"),
+        pytest.param("-nan()", "'-nan()", id="no number"),
+        pytest.param("a\x00b", "a\\x00b", id="nul"),
+        pytest.param("\ud800", "\\ud800", id="lone surrogate"),
+        pytest.param("漢字", "漢字", id="any script"),
+    ],
+)
+def test_cells_can_be_written_and_read_anywhere(path: str, cell: str) -> None:
+    leaf = {"path": path, "pattern": path, "metric": "text", "status": "omission", "score": 0.0, "gold": path}
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score={"leaves": [leaf]})
+    result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
+    written = table([result]).encode("utf-8").decode("utf-8")
+    (row,) = csv.DictReader(io.StringIO(written, newline=""))
+    assert row["path"] == cell
+    assert json.loads(row["gold"]) == path

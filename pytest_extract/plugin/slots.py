@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -15,17 +16,68 @@ from pathlib import Path
 _POLL_S = 0.01
 
 
+class Slots:
+    """N slots of one process, given in the order in which they are asked for; pytest's own thread goes first.
+
+    What that thread waits for, the whole run waits for. A semaphore gives a free slot to whoever comes by, and a thread
+    that works off a queue comes by most often.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        turn = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            if threading.current_thread() is threading.main_thread():
+                self._waiting.appendleft(turn)
+            else:
+                self._waiting.append(turn)
+        try:
+            turn.wait()
+        except BaseException:  # Ctrl-C; a slot that was just given must not be lost
+            self._give_up(turn)
+            raise
+
+    def __exit__(self, *failure: object) -> None:
+        with self._lock:
+            self._hand_on()
+
+    def _give_up(self, turn: threading.Event) -> None:
+        with self._lock:
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            else:
+                self._hand_on()
+
+    def _hand_on(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()
+        else:
+            self._free += 1
+
+
 class SharedSlots:
-    """N lock files in a folder that all workers know; the system frees the lock of a worker that dies."""
+    """N lock files in a folder that all workers know; the system frees the lock of a worker that dies.
+
+    One thread of a process looks for a free one at a time, so that each process gets its share.
+    """
 
     def __init__(self, folder: Path, count: int) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         self._paths = [folder / f"slot-{number}" for number in range(count)]
         self._held = threading.local()
+        self._turn = Slots(1)
 
     def __enter__(self) -> None:
         held = _held(self._paths)
-        held.__enter__()
+        with self._turn:
+            held.__enter__()
         self._held.stack = [*getattr(self._held, "stack", ()), held]
 
     def __exit__(self, *failure: object) -> None:
@@ -34,7 +86,7 @@ class SharedSlots:
 
 def slots_of(folder: Path | None, count: int) -> AbstractContextManager[object]:
     """Return the slots of a run; `folder` (from `slot_folder`) where it has several processes."""
-    return threading.BoundedSemaphore(count) if folder is None else SharedSlots(folder, count)
+    return Slots(count) if folder is None else SharedSlots(folder, count)
 
 
 def slot_folder(run_uid: str) -> Path:

@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="pytest-extract",
         description="Work on extraction cases, their schemas and their results, without running any.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,  # a path is not to be broken
         epilog=f"The manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

@@ -25,6 +25,14 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(command in text for command in COMMANDS)
 
 
+def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    folder = capsys.readouterr().out.strip().rpartition("The manual, page by page: ")[2]
+    assert (Path(folder) / "scoring.md").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

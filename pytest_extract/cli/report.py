@@ -6,14 +6,17 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from pytest_extract.atomic import write_atomic
 from pytest_extract.cli.files import write_json
-from pytest_extract.cli.results import put, read_all, width
+from pytest_extract.cli.results import put, read_all, say, width
 from pytest_extract.core.aggregate import aggregate
 from pytest_extract.core.aggregate_arms import standings
 from pytest_extract.core.aggregate_bootstrap import SAMPLES
 from pytest_extract.errors import ConfigError
 from pytest_extract.report.aggregate_json import aggregate_record
 from pytest_extract.report.aggregates import joined, report_lines
+from pytest_extract.report.files import report_texts, written_now
+from pytest_extract.report.run_report import RunReport
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,6 +32,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--samples", type=int, default=SAMPLES, metavar="N", help="resamples of the intervals (default %(default)s)"
     )
+    for name, what in (("html", "one HTML page"), ("markdown", "Markdown"), ("csv", "CSV, a row per value")):
+        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
     parser.set_defaults(run=run)
 
 
@@ -36,7 +41,14 @@ def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
-    arms = standings(read_all("report", args.results))
+    files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
+    results = read_all("report", args.results, fields=any(files.values()))
+    if any(files.values()):
+        for path, text in report_texts(RunReport(results=results, written=written_now()), **files):
+            write_atomic(path, text)
+            say("report", f"{path} written")
+        return 0
+    arms = standings(results)
     runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]
     if args.json:
         write_json([aggregate_record(found, arm) for found, arm in runs], None)

@@ -20,8 +20,11 @@ _GATES: Final = ("parse", "root", "schema")
 _ROW: Final = frozenset({"path", "pattern", "status", "score"})
 
 
-def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
-    """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none."""
+def read_all(command: str, paths: Sequence[Path], *, fields: bool = False) -> list[CaseResult]:
+    """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none.
+
+    `fields`: each comparison is told one by one, and has to have all that this takes.
+    """
     kept: dict[tuple[str, str, str], CaseResult] = {}
     count = 0
     for path in paths:
@@ -29,7 +32,7 @@ def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
         if file.torn:
             say(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
         for result in file.results:
-            _check(result, path)
+            _check(result, path, fields=fields)
         count += len(file.results)
         kept.update({(result.file, result.case_id, result.arm.label): result for result in file.results})
     if not kept:
@@ -39,13 +42,13 @@ def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     return list(kept.values())
 
 
-def _check(result: CaseResult, path: Path) -> None:
+def _check(result: CaseResult, path: Path, *, fields: bool) -> None:
     """Raise StoreError for a result whose inner parts are not what a run writes (a file that was edited, say)."""
     scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
     whole = (
         all(isinstance(text, str) for text in (result.nodeid, result.file, result.case_id, result.modality))
         and all(isinstance(size, int) for size in result.shape.values())
-        and all(_is_score(score) for score in scores)
+        and all(_is_score(score) and (not fields or _tells_fields(score)) for score in scores)
     )
     if not whole:
         raise StoreError(f"{path}: the result of {result.nodeid!r} is not one that a run writes; was the file edited?")
@@ -65,6 +68,14 @@ def _is_score(score: Mapping[str, Any]) -> bool:
             isinstance(row, Mapping) and row.keys() >= _ROW and isinstance(row["score"], int | float) for row in leaves
         )
         and (failure is None or (isinstance(failure, Mapping) and "kind" in failure))
+    )
+
+
+def _tells_fields(score: Mapping[str, Any]) -> bool:
+    rows = [score["leaves"], score.get("fields")]
+    return all(
+        isinstance(each, list) and all(isinstance(row, Mapping) and row.keys() >= {*_ROW, "metric"} for row in each)
+        for each in rows
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.errors import StoreError
 from pytest_extract.plugin.options import Settings
+from pytest_extract.report.files import report_texts
 from pytest_extract.report.lines import Line, Span, line
 from pytest_extract.report.run_report import RunReport
 
@@ -30,25 +28,10 @@ def write_reports(settings: Settings, run: RunReport) -> list[Line]:
     """Write the reports that are asked for; return a line that names them, and one for each that failed."""
     lines: list[Line] = []
     written: list[str] = []
-    for path, text in _texts(settings, run):
+    for path, text in report_texts(run, html=settings.html, markdown=settings.markdown, csv=settings.csv):
         try:
             write_atomic(path, text)
             written.append(str(path))
         except StoreError as error:
             lines.append(line(Span(str(error), "bad")))
     return [line("reports: ", ", ".join(written)), *lines] if written else lines
-
-
-def _texts(settings: Settings, run: RunReport) -> Iterator[tuple[Path, str]]:
-    if settings.html is not None:
-        from pytest_extract.report.html.page import page
-
-        yield settings.html, page(run)
-    if settings.markdown is not None:
-        from pytest_extract.report.markdown import markdown
-
-        yield settings.markdown, markdown(run)
-    if settings.csv is not None:
-        from pytest_extract.report.table import table
-
-        yield settings.csv, table(run.results)

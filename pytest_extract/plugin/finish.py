@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,6 +83,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
     if not (settings.html or settings.markdown or settings.csv) or not (gathered.results or mistakes):
         return []
     from pytest_extract.plugin.files import write_reports
+    from pytest_extract.report.files import written_now
     from pytest_extract.report.run_report import RunReport
 
     run = RunReport(
@@ -96,7 +95,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         mistakes=mistakes,
         expected=frozenset(gathered.expected),
         lines=_beside_lines(config, gathered),
-        written=f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, pytest-extract {version('pytest-extract')}",
+        written=written_now(),
     )
     config.stash[_REPORTS] = lines = write_reports(settings, run)
     return lines

@@ -11,6 +11,7 @@ from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.results_file import dump_result, write_results
 from tests.core.test_aggregate import RUN, result, score
+from tests.report.runs import GOLD, scored, wrong
 
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
 
@@ -51,6 +52,35 @@ def test_report_tells_what_every_system_reports(file, capsys):
         "b[m/one] hard 3 2 5 1 5 6",
     ):
         assert words in lines
+
+
+@pytest.fixture
+def told(tmp_path):
+    path = tmp_path / "told.jsonl"
+    write_results(path, [scored("a", GOLD), scored("b", wrong(total=1))])
+    return path
+
+
+@pytest.mark.parametrize(
+    ("option", "beginning"),
+    [("html", "<!doctype html>"), ("markdown", "## ❌ Failed\n"), ("csv", "case,file,model,")],
+)
+def test_report_as_a_file(told, tmp_path, capsys, option, beginning):
+    path = tmp_path / "out" / "report"
+    said = call(capsys, "report", told, f"--{option}", path)
+    assert (said.out, said.err) == ("", f"pytest-extract report: {path} written\n")
+    assert path.read_text(encoding="utf-8").startswith(beginning)
+
+
+def test_a_report_that_cannot_be_written_is_told(told, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_results_without_their_comparisons_cannot_be_told_one_by_one(file, tmp_path, capsys):
+    assert main(["report", str(file), "--html", str(tmp_path / "r.html")]) == 2
+    assert "is not one that a run writes" in capsys.readouterr().err
 
 
 def test_report_as_json(file, capsys):

@@ -1,0 +1,34 @@
+"""The reports of a run as texts for the files that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_extract.report.run_report import RunReport
+
+
+def report_texts(
+    run: RunReport, *, html: Path | None, markdown: Path | None, csv: Path | None
+) -> Iterator[tuple[Path, str]]:
+    """Yield each file that is asked for with what to write into it."""
+    if html is not None:
+        from pytest_extract.report.html.page import page
+
+        yield html, page(run)
+    if markdown is not None:
+        from pytest_extract.report.markdown import markdown as as_markdown
+
+        yield markdown, as_markdown(run)
+    if csv is not None:
+        from pytest_extract.report.table import table
+
+        yield csv, table(run.results)
+
+
+def written_now() -> str:
+    """Say when and by what version a report is written."""
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    return f"{datetime.now(tz=UTC):%Y-%m-%d %H:%M} UTC, pytest-extract {version('pytest-extract')}"

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pytest_extract.cases.structure import bare
 from pytest_extract.cli.files import read_schema, write_json
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.schema_tools.annotate import DEFAULTS, annotate_schema
+from pytest_extract.schema_tools.annotate import DEFAULTS, AnnotationDialect, annotate_schema
 
 
 def add_parser(subparsers: Any) -> None:
@@ -22,7 +23,7 @@ def add_parser(subparsers: Any) -> None:
         description="Write a metric into every leaf of a schema that has none, in one of the two annotation dialects.",
     )
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
-    parser.add_argument("--dialect", choices=tuple(DEFAULTS), default="x-eval", help="default: x-eval")
+    parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
     parser.add_argument(
         "--metric",
         action="append",
@@ -36,9 +37,15 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the annotated schema; a wrong metric raises ExtractError."""
-    schema = annotate_schema(read_schema(args.schema), dialect=args.dialect, metrics=_metrics(args.metric))
-    write_json(schema, args.output)
+    schema = read_schema(args.schema)
+    annotated = annotate_schema(schema, dialect=args.dialect or _own_dialect(schema), metrics=_metrics(args.metric))
+    write_json(annotated, args.output)
     return 0
+
+
+def _own_dialect(schema: Json) -> AnnotationDialect:
+    """Return the dialect that a schema is annotated in: both in one schema leave open how it is scored."""
+    return "x-eval" if bare(schema, ("evaluation_config",)) == schema else "evaluation_config"
 
 
 def _metrics(given: Iterable[str]) -> dict[str, Json]:

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_extract.cli import annotate, check, infer_schema, metrics, resolve
 from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 
@@ -96,6 +97,24 @@ def test_resolve_inside_a_file_and_a_dangling_reference(folder):
 def test_annotate(folder, capsys, words, config):
     assert call(annotate, "s.json", *words) == 0
     assert json.loads(capsys.readouterr().out)["$defs"]["A"] == {"type": "string", **config}
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "config"),
+    [
+        ({"evaluation_config": "string_exact"}, "evaluation_config", "number_tolerance"),
+        ({"x-eval-compare": "exact"}, "x-eval-compare", "numeric"),
+        ({}, "x-eval-compare", "numeric"),
+    ],
+    ids=["evaluation_config", "x-eval", "none"],
+)
+def test_annotate_goes_on_in_the_schema_s_own_dialect(folder, capsys, said, key, config):
+    schema = {"type": "object", "properties": {"a": {"type": "string", **said}, "n": {"type": "number"}}}
+    (folder / "own.json").write_text(json.dumps(schema))
+    assert call(annotate, "own.json") == 0
+    annotated = json.loads(capsys.readouterr().out)
+    assert annotated["properties"]["n"] == {"type": "number", key: config}
+    assert compile_schema(annotated, judge_mode="exact").semantics != "ours"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations told of one gold; more are counted."""
 SAYING: Final = frozenset(
@@ -150,17 +152,21 @@ class CaseBuilder:
         slips = [key for key in own.raw if key not in CHECKS]
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not close_to(key, slips)]
         if "document" not in given and "text" not in given and not close_to("document", slips):
-            missing.insert(0, "`document` (a path) or `text`")
+            missing.append("either `document` (a path) or `text`")
         if missing:
-            self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {' and '.join(missing)}"))
+            *most, last = missing
+            needed = f"{', '.join(most)} and {last}" if most else last
+            self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {needed}"))
         if "document" in self._values and "text" in self._values:
-            self._tell("has both `document` and `text`; keep one of them", "text", on_key=True)
+            self._tell("the case has both `document` and `text`; keep one of them", "text", on_key=True)
 
     def _place(self, key: str, name: str) -> str:
         return self._cache.place(self._settings.layer_of(key).source.folder, name)
 
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
+        if self._is_url(key, name):
+            return None
         place = self._place(key, name)
         try:
             return read(place)
@@ -171,12 +177,21 @@ class CaseBuilder:
                 self._tell(no_file(key, Path(place)), key)
             return None
 
+    def _is_url(self, key: str, name: str) -> bool:
+        if not _URL.match(name):
+            return False
+        self._tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        return True
+
     def _document(self) -> Document | None:
         if "text" in self._values:
             return Document(text=self._values["text"])
         if "document" not in self._values:
             return None
-        place = self._place("document", self._values["document"])
+        name = self._values["document"]
+        if self._is_url("document", name):
+            return None
+        place = self._place("document", name)
         if not is_file(place):
             self._tell(no_file("document", Path(place)), "document")
             return None

@@ -14,10 +14,23 @@ from pytest_extract.errors import StoreError
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, replacing what is there; a reader sees the old or the new file, never a part.
 
-    Raises StoreError when it cannot be written.
+    A link stays one: what it points to is replaced. Into what is neither file nor folder (/dev/stdout, a pipe), text is
+    written as it comes. Raises StoreError when it cannot be written.
     """
-    with _scratch(path, text) as scratch:
-        scratch.replace(path)
+    if path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir())):
+        _pour(path, text)
+        return
+    target = Path(os.path.realpath(path))
+    with _scratch(target, text) as scratch:
+        scratch.replace(target)
+
+
+def _pour(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def write_once(path: Path, text: str) -> bool:

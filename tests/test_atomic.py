@@ -59,3 +59,26 @@ def test_a_writer_that_fails_leaves_nothing(tmp_path, write):
 def test_lone_surrogates_are_written(tmp_path):
     write_atomic(tmp_path / "a", "\ud800")
     assert (tmp_path / "a").read_bytes() == b"\xed\xa0\x80"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows gives no right to make links")
+def test_what_a_link_points_to_is_replaced(tmp_path):
+    (tmp_path / "file").write_text("one")
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    write_atomic(link, "two")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_text() == "two"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_written_into(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()

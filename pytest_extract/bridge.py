@@ -84,24 +84,26 @@ def compare_systems(
 
     A published system reads its own annotations only, and has its own defaults for the rest; ours reads both dialects.
     Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
-    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs. `failure`: why there
-    is no extracted value, where there is none.
+    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs. None: ours has those
+    of a case, the published programs have none but for an output that is no JSON. `failure`: why there is no
+    extracted value, where there is none.
     """
     for name in systems:
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
     mode = "llm" if judge is not None else judge_mode
-    gates = {} if gates is None else gates  # as a case has them by default, in every column
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
     compiled(schema, semantics="ours")  # a mistake in it is an error, and no system's view
+
+    document = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
 
     def scored(scorer: Scorer) -> Score:
         return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
 
     columns = tuple(
-        _engine_column(name, schema, compiled, scored)
+        _engine_column(name, schema, document, compiled, scored)
         if name in ENGINES
-        else _document_column(name, schema, gold, extracted, modality, failure)
+        else _document_column(name, document, gold, extracted)
         for name in systems
     )
     there = extracted is not MISSING
@@ -109,7 +111,7 @@ def compare_systems(
 
 
 def _engine_column(
-    name: str, schema: Json, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
+    name: str, schema: Json, document: Score, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
 ) -> Column:
     try:
         own, notes = _as_read_by(name, schema)
@@ -119,6 +121,8 @@ def _engine_column(
     score = scored(scorer)
     if not score.gates.structural:
         notes.append(_hardened(name, score))
+    elif not document.gates.structural:
+        notes.append(f"{_first_failed(document).why}; nothing is taken off for that here")
     return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
 
 
@@ -153,10 +157,7 @@ def _first_failed(score: Score) -> GateResult:
     return next(gate for gate in gates if not gate.passed)
 
 
-def _document_column(
-    name: str, schema: Json, gold: Json, extracted: Json | Missing, modality: str, failure: Failure | None
-) -> Column:
-    score = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
+def _document_column(name: str, score: Score, gold: Json, extracted: Json | Missing) -> Column:
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
     notes: tuple[str, ...] = ()
     if not score.gates.structural:

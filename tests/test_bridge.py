@@ -144,6 +144,11 @@ def test_a_failed_schema_gate_says_where_and_what_the_numbers_would_be():
     for system in SYSTEMS:
         assert "breaks the schema at `name`" in notes[system]
     assert "Without the schema gate: pass_rate 0.666667" in notes["ours"]
+    measures = {column.system: column.measures for column in bridge.columns}
+    assert measures["ours"]["pass_rate"] == measures["sob"]["json_pass"] == measures["deepjsoneval"]["syntax"] == 0.0
+    # the programs of these two do not look, and these are their numbers
+    assert measures["extract-bench"]["pass_rate"] == pytest.approx(2 / 3)
+    assert measures["struct-extract-eval"]["f1"] == pytest.approx(5 / 6)
     lenient = compare_systems(SCHEMA, GOLD, {**GOLD, "name": 5}, gates={"schema": False})
     assert lenient.columns[0].measures["pass_rate"] == pytest.approx(2 / 3)
     assert lenient.columns[SYSTEMS.index("sob")].measures["json_pass"] == 0.0

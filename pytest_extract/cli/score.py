@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     schema, gold = read_schema(args.schema), read_value(args.gold)
     judge, extensions = _judge(args), load_extensions(args.extensions)
-    gates: dict[str, Json] = {"schema": False} if args.no_schema_gate else {}
+    gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
     text = read_text(args.output)
     parsed = parse_output(text, repair=args.repair)
     for note in parsed.notes:

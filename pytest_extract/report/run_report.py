@@ -87,8 +87,10 @@ def _unexpected(run: RunReport, outcome: Outcome) -> int:
 
 
 def _of(count: int, run: RunReport) -> str:
-    total = len(run.results)
-    return f"{count:,} of {plural(total, 'case')}" if count < total else f"all {plural(total, 'case')}"
+    total = plural(len(run.results), "case")
+    if count < len(run.results):
+        return f"{count:,} of {total}"
+    return f"all {total}" if count > 1 else total
 
 
 def _compared(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:

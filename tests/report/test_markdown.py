@@ -71,5 +71,5 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
 
 def test_a_green_run_is_short() -> None:
     assert told(scored("a", GOLD)) == (
-        "## ✅ Passed\n\n- all 1 case passed\n\n```text\n1 case: 1 passed; pass_rate 1; f1 1\n```\n"
+        "## ✅ Passed\n\n- 1 case passed\n\n```text\n1 case: 1 passed; pass_rate 1; f1 1\n```\n"
     )

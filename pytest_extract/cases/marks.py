@@ -19,7 +19,7 @@ def parse_mark(text: str) -> Mark:
         raise ValueError(f"a mark of more than {_MAX_LENGTH} characters")
     text = text.strip()
     if text.isidentifier():
-        return Mark(name=text)
+        return Mark(name=_meaningful(text))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a reason is the reader's affair, not the collection's
@@ -32,7 +32,13 @@ def parse_mark(text: str) -> Mark:
         raise ValueError(f"{text!r:.80} is no mark: `**` cannot be used")
     args = tuple(_literal(argument, text) for argument in node.args)
     kwargs = {str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords}
-    return Mark(name=node.func.id, args=args, kwargs=MappingProxyType(kwargs))
+    return Mark(name=_meaningful(node.func.id), args=args, kwargs=MappingProxyType(kwargs))
+
+
+def _meaningful(name: str) -> str:
+    if name == "parametrize":
+        raise ValueError("`parametrize` makes no cases: write them under `cases:` or in a `dataset:`")
+    return name
 
 
 def _literal(node: ast.expr, text: str) -> Json:

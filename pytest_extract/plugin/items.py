@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from _pytest._code.code import TerminalRepr
@@ -110,10 +110,17 @@ def _is_machinery(path: str | Path) -> bool:
     return any(folder in place.parents for folder in (PACKAGE, _STDLIB / "asyncio", _STDLIB / "concurrent"))
 
 
+class _NoFunction:
+    """Stands where pytest looks for an item's function: `skipif` evaluates a condition beside its globals."""
+
+    __doc__ = None
+    __globals__: ClassVar[dict[str, object]] = {}
+
+
 class ExtractItem(pytest.Item):
     """One case on one arm."""
 
-    obj = None
+    obj = _NoFunction()
 
     def __init__(self, *, case: Case, arm: Arm, **rest: Any) -> None:
         super().__init__(**rest)

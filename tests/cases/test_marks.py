@@ -36,6 +36,8 @@ def test_marks_are_names_or_calls_with_literals(text, mark):
         ("1", "is no mark"),
         ("__import__('os').system('x')", "is no mark"),
         ("xfail(raises=ValueError)", "`ValueError` is no literal"),
+        ("parametrize('x', [1, 2])", "write them under `cases:`"),
+        ("parametrize", "makes no cases"),
         ("xfail(__import__('os'))", "is no literal"),
         ("xfail(**{'a': 1})", "cannot be used"),
         ("x" * 20_000, "more than"),

@@ -95,6 +95,13 @@ def test_marks_act_as_on_any_item(pytester: pytest.Pytester, write_case: Write) 
     )
 
 
+def test_conditions_of_marks_are_evaluated(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a", marks=["skipif('sys.maxsize > 1', reason='everywhere')"])
+    write_case("b", BAD, marks=["xfail('sys.maxsize > 1', reason='so far')"])
+    write_case("c", marks=["skipif('sys.maxsize < 1', reason='nowhere')"])
+    pytester.runpytest("--strict-markers").assert_outcomes(passed=1, skipped=1, xfailed=1)
+
+
 def test_an_unknown_mark_is_a_collection_error_under_strict_markers(
     pytester: pytest.Pytester, write_case: Write
 ) -> None:

@@ -53,8 +53,22 @@ def text_difference(gold: str, extracted: str, width: int) -> tuple[Span, ...]:
 
     `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold, `[+invented]` only in the extracted text.
     """
+    parts = cut(gold, extracted)
+    return () if parts is None else tuple(_window(parts.before, parts.runs, parts.after, width))
+
+
+class Cut(NamedTuple):
+    """Two texts that are alike: what both begin with, the stretches where they differ and agree, what both end in."""
+
+    before: str
+    runs: Sequence[Run]
+    after: str
+
+
+def cut(gold: str, extracted: str) -> Cut | None:
+    """Cut two texts where they differ; None for equal texts and for texts unlike throughout."""
     if gold == extracted:
-        return ()
+        return None
     start = first_difference(gold, extracted)
     end = _common_end(gold[start:], extracted[start:])
     if max(len(gold), len(extracted)) - start - end > _BY_LETTER:
@@ -64,8 +78,8 @@ def text_difference(gold: str, extracted: str, width: int) -> tuple[Span, ...]:
     runs = _joined(_runs(one, other))
     equal = start + end + sum(len(run.gold) for run in runs if run.same)
     if equal < ALIKE * max(len(gold), len(extracted)):
-        return ()
-    return tuple(_window(gold[:start], runs, gold[len(gold) - end :], width))
+        return None
+    return Cut(gold[:start], runs, gold[len(gold) - end :])
 
 
 def _length(part: re.Pattern[str], text: str) -> int:

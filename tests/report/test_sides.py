@@ -22,7 +22,7 @@ def marks(line: Line) -> list[str]:
         pytest.param("ACME GmbH", "ACME Gmbh", ["H"], ["h"], id="replaced"),
         pytest.param("ACME GmbH", "ACME", [" GmbH"], [], id="lost"),
         pytest.param("ACME", "ACME AG", [], [" AG"], id="invented"),
-        pytest.param("2026-01-02", "2026-02-01", ["1-02"], ["2-01"], id="neighbours are one"),
+        pytest.param("2026-01-02", "2026-02-01", ["1", "2"], ["2", "1"], id="twice"),
         pytest.param("apple", "zebra", [], [], id="unlike throughout"),
         pytest.param("same", "same", [], [], id="equal"),
         pytest.param(1.5, 2.5, [], [], id="numbers"),
@@ -45,7 +45,7 @@ def test_the_first_difference_of_long_texts_is_in_view() -> None:
 @given(any_json, any_json, st.integers(20, 200))
 def test_any_two_values_are_shown_safely_and_in_bounds(gold: object, extracted: object, width: int) -> None:
     both = sides(gold, extracted, width)
-    for line in both:
+    for line in (both.gold, both.extracted):
         assert text_of(line).isprintable()
         assert len(text_of(line)) <= 10 * width + 40  # a character that is spelled out takes up to ten
 
@@ -53,6 +53,6 @@ def test_any_two_values_are_shown_safely_and_in_bounds(gold: object, extracted: 
 @given(st.text(), st.text())
 def test_what_is_not_marked_stands_in_both(gold: str, extracted: str) -> None:
     both = sides(gold, extracted, 1_000)
-    if marks(both.gold) or marks(both.extracted):
-        plain = ["".join(span.text for span in line if span.style == "plain") for line in both]
+    if both.marked:
+        plain = ["".join(span.text for span in line if span.style == "plain") for line in (both.gold, both.extracted)]
         assert plain[0] == plain[1]

@@ -13,6 +13,7 @@ from pytest_extract.report.html.markup import Markup, Part, element, joined, sty
 from pytest_extract.report.lines import Line, Span, number, shorten
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.sides import sides
+from pytest_extract.report.texts import look_alike
 from pytest_extract.report.values import difference, show
 
 WIDTH: Final = 400
@@ -87,9 +88,9 @@ def _difference(item: Entry) -> Part:
     """Say what no mark in the two values shows: how far off a number is, that types or whole texts differ."""
     if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
         return styled(difference(item.gold, item.extracted, WIDTH))
-    both = sides(item.gold, item.extracted, WIDTH)
-    marked = any(span.style == "mark" for side in both for span in side)
-    return None if marked else item.reason
+    if sides(item.gold, item.extracted, WIDTH).marked:
+        return look_alike(item.gold, item.extracted) or None
+    return item.reason
 
 
 def change_card(change: FieldChange, name: str, target: str | None, rate: str) -> Markup:

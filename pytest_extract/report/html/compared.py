@@ -77,7 +77,7 @@ def _arm(arm: ArmComparison, verdict: Verdict, places: Places) -> Markup:
     return joined(
         [
             element("h3", f"{shorten(arm.label, _LONGEST)}: {title}" if arm.label else title),
-            block(effects) if effects else None,
+            block([line[1:] for line in effects]) if effects else None,  # without their indent
             _patterns(arm, verdict),
             *(_changes(arm, kind, places) for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)),
             *(_apart(arm.of_kind(kind), kind) for kind in _APART),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -65,13 +66,19 @@ def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Se
 
 
 def _ordered(results: Sequence[CaseResult], places: Mapping[str, Place]) -> list[CaseResult]:
-    """Sort by outcome; then what got worse against the baseline, then the lowest pass rate, first."""
+    """Sort by outcome; then what got worse against the baseline, then the lowest pass rate, first; else by name."""
 
-    def key(result: CaseResult) -> tuple[int, int, float]:
+    def key(result: CaseResult) -> tuple[int, int, float, list[str | int]]:
         rate = measure_means([result], ["pass_rate"]).get("pass_rate", 0.0)
-        return ORDER.index(result.outcome), -len(places[result.nodeid].worse), rate
+        return ORDER.index(result.outcome), -len(places[result.nodeid].worse), rate, _natural(result.nodeid)
 
     return sorted(results, key=key)
+
+
+def _natural(name: str) -> list[str | int]:
+    """Cut a name so that case-2 stands before case-10; texts and numbers alternate, so that any two compare."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
 def _items(shown: Sequence[CaseResult], places: Mapping[str, Place]) -> tuple[list[Markup], int]:

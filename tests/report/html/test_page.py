@@ -149,3 +149,13 @@ def test_a_run_without_results_has_a_page() -> None:
     text = shown()
     assert "<title>! Nothing run: no case was run</title>" in text
     assert Tags(text).open == []
+
+
+def test_letters_that_look_alike_are_named() -> None:
+    text = shown(scored("a", wrong(vendor="АCME GmbH")))
+    assert "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A" in text
+
+
+def test_cases_alike_stand_in_the_order_of_their_names() -> None:
+    text = shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1")))
+    assert re.findall(r"<h3>(.*?)</h3>", text) == ["case-1", "case-2", "case-10"]

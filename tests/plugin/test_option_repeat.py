@@ -58,9 +58,7 @@ def test_the_option_runs_all_repeats_to_measure(pytester: pytest.Pytester, write
     result, made = run(pytester, ["bad", "good", "good", "good", "bad"], "--extract-repeat=5")
     assert made == 5
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["  3 of 5 repeats passed, 4 of 5 needed", "repeat 1 of 5 (2 not green):"]
-    )
+    result.stdout.fnmatch_lines(["  3 of 5 repeats passed, 4 of 5 needed", "repeat 1 of 5 (2 not green):"])
 
 
 def test_v_shows_every_bad_repeat(pytester: pytest.Pytester, write_case: Write) -> None:

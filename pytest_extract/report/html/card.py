@@ -74,7 +74,7 @@ def _values(item: Entry) -> list[Value]:
 def _notes(item: Entry) -> list[Part]:
     notes: list[Part] = [item.note or None]
     if item.status in {"mismatch", "judge_error"}:
-        told = item.reason is not None and not item.reason.startswith(SEEN)
+        told = item.reason is not None and not item.reason.startswith((SEEN, "values differ"))
         notes.append(shorten(item.reason or "", WIDTH) if told else _difference(item))
         if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
             notes.append(styled(object_lines(item.gold, item.extracted, WIDTH, limit=_CHANGES)))

@@ -42,7 +42,7 @@ def case_item(result: CaseResult, place: Place, body: Part, *, opened: bool) -> 
     """Write a case; `body` is what unfolds."""
     name = shorten(result.case_id, LONGEST)
     details = element("details", _summary(result, place, name), element("div", body, class_="body"), open=opened)
-    link = element("a", "#", href=f"#{place.anchor}", class_="anchor", aria_label=f"Link to {name}", tabindex=-1)
+    link = element("a", "#", href=f"#{place.anchor}", class_="anchor", aria_label=f"Link to {name}")
     return element(
         "li",
         details,

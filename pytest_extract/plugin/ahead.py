@@ -48,7 +48,8 @@ class Ahead:
         self._session = session
         self._run = run
         self._calls = run.calls
-        self._concurrency = run.settings.concurrency
+        debugged = any(session.config.getoption(name, default=False) for name in ("usepdb", "trace"))
+        self._concurrency = 1 if debugged else run.settings.concurrency  # one debugger, at one case
         self._upcoming = Upcoming(session)
         self._planned: dict[str, dict[int, Future[Extraction]]] = {}
         self._tasks: deque[_Task] = deque()

@@ -232,3 +232,22 @@ def test_calls_of_extractor_and_judge_share_one_bound(pytester):
     result = pytester.runpytest_subprocess("--extract-concurrency=2", "-s")
     result.assert_outcomes(passed=8)
     result.stdout.fnmatch_lines(["*most in flight: 2 calls: 16*"])
+
+
+def test_under_a_debugger_calls_are_made_one_by_one_where_it_stops(pytester, write_case):
+    pytester.makeconftest(
+        """
+        import threading
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def extractor():
+            def extract(document):
+                assert threading.current_thread() is threading.main_thread()
+                return document.text
+            return extract
+        """
+    )
+    for name in "abc":
+        write_case(name)
+    pytester.runpytest_subprocess("--pdb", "--extract-concurrency=3").assert_outcomes(passed=3)

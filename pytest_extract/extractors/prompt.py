@@ -38,7 +38,7 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples", "example", "
 
 def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
     """Return the chat messages of one extraction. `prompt` stands in place of our instructions."""
-    parts = [prompt or INSTRUCTIONS, f"JSON Schema:\n{json.dumps(schema_for_model(schema), indent=1)}"]
+    parts = [prompt or INSTRUCTIONS, f"JSON Schema:\n{_written(schema_for_model(schema))}"]
     if question:
         parts.append(f"Question: {question}")
     attached = attachment(document)
@@ -46,6 +46,16 @@ def messages(document: Any, schema: Json, *, question: str | None, prompt: str |
         parts.append(f"Document:\n{document.text}")
         return [{"role": "user", "content": "\n\n".join(parts)}]
     return [{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}, attached]}]
+
+
+def _written(schema: Json) -> str:
+    """Return a schema's JSON in its own script: a model copies its keys, and escapes would cost tokens and errors."""
+    text = json.dumps(schema, indent=1, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which no request can carry
+        return json.dumps(schema, indent=1)
+    return text
 
 
 def attachment(document: Any) -> dict[str, Json] | None:

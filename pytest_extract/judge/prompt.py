@@ -76,9 +76,16 @@ def messages(batch: Batch) -> list[dict[str, Json]]:
 
 
 def quoted(value: Json) -> str:
-    """Return JSON without `<` and `>`: no value can write the mark that ends the data."""
-    text = json.dumps(value)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+    """Return JSON that a model reads as a person does, in any script, but for `<`, `>` and what cannot be seen.
+
+    So no value can write the mark that ends the data, start a line, or hide words.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() and char not in "<>" else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}" if char in "<>\x7f" else json.dumps(char)[1:-1]
 
 
 def response_format(kind: str) -> dict[str, Json]:

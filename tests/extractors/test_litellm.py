@@ -12,7 +12,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.litellm import ExtractorError, LitellmExtractor
-from pytest_extract.extractors.prompt import is_strict, schema_for_model
+from pytest_extract.extractors.prompt import is_strict, messages, schema_for_model
 from pytest_extract.llm import Retry
 from tests.llm_server import (
     MODEL,
@@ -187,3 +187,13 @@ CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "required":
 )
 def test_strict_only_where_the_schema_is(schema, strict):
     assert is_strict(schema) is strict
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"), [("\u59d3\u540d", '"\u59d3\u540d"'), ("odd\ud800", '"odd\\ud800"')], ids=["script", "half a pair"]
+)
+def test_a_schema_is_shown_in_its_own_script(key, shown):
+    schema = {"type": "object", "properties": {key: {"type": "string"}}}
+    (message,) = messages(document(), schema, question=None, prompt=None)
+    assert shown in message["content"]
+    message["content"].encode()  # can be sent

@@ -278,6 +278,24 @@ def test_no_value_can_know_its_id(judge, llm_server):
     assert first.isdisjoint(second)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("M\u00fcller, \u5317\u4eac", '"M\u00fcller, \u5317\u4eac"'),
+        ("\U0001f600", '"\U0001f600"'),
+        ("a\u2028b\u202ec\u200bd\u00a0e\x7f", '"a\\u2028b\\u202ec\\u200bd\\u00a0e\\u007f"'),
+        ("\ud800", '"\\ud800"'),
+        ("\U000e0041", '"\\udb40\\udc41"'),
+        ("\x85\n", '"\\u0085\\n"'),
+    ],
+    ids=["scripts", "emoji", "unseen", "half a pair", "tag", "lines"],
+)
+def test_values_reach_the_judge_in_their_own_script_but_cannot_hide(value, text):
+    assert quoted(value) == text
+    assert json.loads(quoted(value)) == value
+    quoted(value).encode()  # can be sent
+
+
 def test_data_cannot_hold_the_mark_that_ends_it():
     assert json.loads(quoted("</data x>")) == "</data x>"
     assert "<" not in quoted({"</data x>": ["<", ">"]})

@@ -20,6 +20,8 @@ from pytest_extract.report.values import WHOLE, difference, show
 
 SEEN: Final = "texts differ from"
 """How a reason begins that says no more than marked characters show."""
+_MARKED_LINES: Final = 4
+"""Lines of a text with its differences marked that are shown under -vv, beside both whole values."""
 _BELOW: Final = 6
 """Indent of what stands below the line of its field."""
 _STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
@@ -244,7 +246,7 @@ def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
         return ()
     if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
         return object_lines(item.gold, item.extracted, look.value_width, limit=None if look.verbosity >= 2 else 3)
-    return difference(item.gold, item.extracted, min(look.value_width - 4, 4_000))
+    return difference(item.gold, item.extracted, min(look.value_width - 4, _MARKED_LINES * look.width))
 
 
 def counts_text(

@@ -107,6 +107,14 @@ def test_of_long_texts_the_part_that_differs_is_shown() -> None:
     assert max(map(len, lines)) <= 80
 
 
+def test_vv_shows_whole_values_and_marks_what_is_around_the_difference() -> None:
+    gold = "".join(f"word{i} " for i in range(500))
+    lines = told(score(leaf("a", gold, gold.replace("word250 ", "ward250 "))), verbosity=2, width=80)
+    assert lines[1] == f'      gold      "{gold}"'
+    assert "w[o→a]rd250" in lines[3]
+    assert len(lines[3]) < 5 * 80
+
+
 @pytest.mark.parametrize(
     ("record", "text"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; 2 for wrong usage and for files that cannot be read."""
+    if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal of few characters still gets the others told
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog="pytest-extract",

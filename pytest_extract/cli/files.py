@@ -55,8 +55,15 @@ def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple
 
 
 def write_json(value: Json, output: Path | None) -> None:
-    """Write a value as indented JSON into a file, or to standard output; raises StoreError."""
+    """Write a value as indented JSON into a file, or to standard output; raises StoreError.
+
+    What the encoding cannot hold is escaped, as half a surrogate pair always is.
+    """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    try:
+        text.encode("utf-8" if output is not None else sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2) + "\n"
     if output is None:
         sys.stdout.write(text)
         return

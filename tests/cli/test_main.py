@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,13 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     text = capsys.readouterr().out
     assert all(command in text for command in COMMANDS)
+
+
+def test_what_a_terminal_cannot_show_is_escaped() -> None:
+    command = "import sys; sys.argv[1:] = ['metrics', 'date']; from pytest_extract.cli import main; sys.exit(main())"
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", command], env=env, capture_output=True, text=True, check=True)
+    assert "2024\\u5e743\\u67084" in done.stdout
 
 
 def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,13 @@ def test_infer_schema_wide_and_annotated_into_a_file(folder, capsys):
     }
 
 
+def test_half_a_surrogate_pair_is_escaped(folder, capsys):
+    (folder / "odd.json").write_text('{"\\ud800": 1}')
+    wanted = {"type": "object", "properties": {"\ud800": {"type": "integer"}}}
+    assert call(infer_schema, "odd.json") == call(infer_schema, "odd.json", "-o", "out.json") == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((folder / "out.json").read_text()) == wanted
+
+
 def test_what_cannot_be_written_is_told(folder):
     with pytest.raises(StoreError, match="cannot be written"):
         call(infer_schema, "gold.json", "-o", "no/such/folder.json")

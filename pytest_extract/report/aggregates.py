@@ -13,7 +13,8 @@ from pytest_extract.core.aggregate_extractbench import Rates
 from pytest_extract.core.aggregate_fields import FieldCounts
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose, shorten
+from pytest_extract.report.columns import table
+from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose
 from pytest_extract.report.values import percent
 
 MOST_FIELDS: Final = 20
@@ -73,21 +74,20 @@ def _measures(run: RunAggregate) -> list[Line]:
     return lines
 
 
-def _fields(table: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
-    if not table:
+def _fields(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
+    if not counts_of:
         return []
-    rows = sorted(table.items(), key=lambda row: row[1].mean_score)  # worst first, else in order of appearance
-    wide = _wide((pattern for pattern, _ in rows[:most]), width - 74)
-    heads = ("score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
-    head = f"{'field':<{wide}}" + "".join(f" {name:>{max(7, len(name))}}" for name in heads)
-    lines = [_title("fields, worst first: leaf results over all cases"), line(Span(head, "dim"), indent=2)]
-    for pattern, counts in rows[:most]:
-        shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
-        numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
-        texts = [*map(_four, shares), *(f"{count:,}" for count in numbers)]
-        cells = "".join(f" {text:>{max(7, len(name))}}" for text, name in zip(texts, heads, strict=True))
-        lines.append(line(f"{shorten(safe_prose(pattern), wide):<{wide}}{cells}", indent=2))
+    rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first, else in order of appearance
+    heads = ("field", "score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
+    cells = [(pattern, *_field_cells(counts)) for pattern, counts in rows[:most]]
+    lines = [_title("fields, worst first: leaf results over all cases"), *table(heads, cells, width)]
     return [*lines, *_left_over(len(rows), most, "field")]
+
+
+def _field_cells(counts: FieldCounts) -> list[str]:
+    shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
+    numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
+    return [*map(_four, shares), *(f"{count:,}" for count in numbers)]
 
 
 def _left_over(count: int, most: int | None, noun: str) -> list[Line]:
@@ -143,24 +143,21 @@ def _complexity(results: Sequence[CaseResult], width: int, most: int | None) -> 
         return []
     counts = Counter(result.complexity for result in shaped)
     told = ", ".join(f"{counts[name]:,} {name}" for name in WEIGHTS if counts[name])
-    wide = _wide((result.nodeid for result in shaped[:most]), width - 64)
-    head = f"{'case':<{wide}} {'class':<7}" + "".join(f" {name.replace('_', ' '):>{_room(name)}}" for name in _SHAPE)
-    lines = [_title(f"complexity of the cases: {told}"), line(Span(head, "dim"), indent=2)]
-    for result in shaped[:most]:
-        sizes = "".join(f" {result.shape.get(name, 0):>{_room(name)},}" for name in _SHAPE)
-        lines.append(
-            line(f"{shorten(safe_prose(result.nodeid), wide):<{wide}} {result.complexity:<7}{sizes}", indent=2)
-        )
+    heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
+    names = _names(shaped[:most])
+    rows = [(name, one.complexity or "", *_sizes(one)) for name, one in zip(names, shaped[:most], strict=True)]
+    lines = [_title(f"complexity of the cases: {told}"), *table(heads, rows, width)]
     return [*lines, *_left_over(len(shaped), most, "case")]
 
 
-def _wide(names: Iterable[str], room: int) -> int:
-    """Return the width of a first column: its longest name, but within what the others leave."""
-    return min(max(5, *(len(safe_prose(name)) for name in names)), max(20, room))
+def _sizes(result: CaseResult) -> list[str]:
+    return [f"{result.shape.get(name, 0):,}" for name in _SHAPE]
 
 
-def _room(name: str) -> int:
-    return max(6, len(name))
+def _names(results: Sequence[CaseResult]) -> list[str]:
+    """Name cases by their id; where two files have the same one, with the file."""
+    ids = Counter(result.case_id for result in results)
+    return [one.case_id if ids[one.case_id] == 1 else f"{one.file}::{one.case_id}" for one in results]
 
 
 def joined(blocks: Iterable[list[Line]]) -> list[Line]:

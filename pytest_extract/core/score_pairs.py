@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -107,12 +108,18 @@ def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
     return all((type(value) is kind and value) or not there(value) for value in values)
 
 
+def _are_lists(values: Sequence[Json | Missing]) -> bool:
+    """Whether every value is a list, or not there: an empty one is as good as none."""
+    return all(type(value) is list or not there(value) for value in values)
+
+
 def _hold_plain_rows(run: Run, array: Array, *sides: Sequence[Json | Missing]) -> bool:
     """Whether each value is a list, or is not there, and what a row weighs alone is what its fields weigh.
 
     `{}` or null for an object is a leaf when it stands alone, of which no column knows.
     """
-    if not all(_are(list, side) for side in sides) or (run.free and None in (*sides[0], *sides[1])):
+    kind = _are_lists if array.empty_absent else partial(_are, list)
+    if not all(map(kind, sides)) or (run.free and None in (*sides[0], *sides[1])):
         return False
     if not isinstance(array.items, Object):
         return True

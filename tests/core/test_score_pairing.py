@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.score_run import Run
 from pytest_extract.core.scorer import compile_schema
 
 ROW = {
@@ -94,3 +95,35 @@ def test_short_lists_are_paired_best(gold, extracted):
     scorer = compile_schema(ROWS, semantics="ours")
     (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
     assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
+
+
+ORDER = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "items": {"type": "array", "items": ROW}},
+}
+orders = st.lists(
+    st.fixed_dictionaries({"id": st.sampled_from([1, 2, 3])}, optional={"items": st.none() | st.just([]) | small_rows}),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(gold=orders, extracted=orders)
+def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold, extracted):
+    one = compile_schema({"type": "array", "items": ORDER}, semantics="ours")
+    scores = [
+        [one.score([ours], [theirs], gates={"schema": False}).arrays[-1].f1 for theirs in extracted] for ours in gold
+    ]
+    found = one.score(gold, extracted, gates={"schema": False}).arrays[-1]
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
+
+
+def test_empty_lists_inside_are_no_reason_to_score_rows_pair_by_pair(monkeypatch):
+    walked = []
+    sub = Run.sub
+    monkeypatch.setattr(Run, "sub", lambda run: walked.append(run) or sub(run))
+    items = [[], [{"sku": "a", "price": 1}], [{"sku": "b", "price": 2}, {"sku": "c", "price": 3}]]
+    gold = [{"id": i, "items": items[i % 3]} for i in range(12)]
+    extracted = [{**row, "id": row["id"] + 1} for row in reversed(gold)]
+    compile_schema({"type": "array", "items": ORDER}, semantics="ours").score(gold, extracted)
+    assert not walked

@@ -25,6 +25,7 @@ from pytest_extract.results_file import dump_result, load_result
 
 PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
+_MOST_MISTAKES = 100
 
 
 class ExtractFile(pytest.File):
@@ -45,7 +46,7 @@ class ExtractFile(pytest.File):
         run.load_revisions(self.path, loaded.cases)
         items = [item for case in loaded.cases for item in self._items(case, run, errors)]
         if errors and not items:
-            raise self.CollectError(_told(errors))
+            raise self.CollectError(_told(errors, self.config))
         yield from items
         if errors:
             run.mistakes_beside_good_cases = True
@@ -70,11 +71,14 @@ class ExtractMistakes(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Tell all mistakes at once."""
-        raise self.CollectError(_told(self.errors))
+        raise self.CollectError(_told(self.errors, self.config))
 
 
-def _told(errors: list[CaseFileError]) -> str:
-    return "\n".join(str(error) for error in errors)
+def _told(errors: list[CaseFileError], config: pytest.Config) -> str:
+    most = len(errors) if config.get_verbosity() >= 2 else _MOST_MISTAKES
+    left = len(errors) - most
+    more = [f"... and {left:,} more (-vv shows all, and so does `pytest-extract check`)"] if left > 0 else []
+    return "\n".join([*map(str, errors[:most]), *more])
 
 
 def _mark(mark: Mark) -> pytest.MarkDecorator:

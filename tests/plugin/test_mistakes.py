@@ -110,3 +110,19 @@ def test_last_failed_knows_mistakes(pytester: pytest.Pytester, write_case: Write
     (pytester.path / "mixed.extract.yaml").write_text(MIXED.replace("threshold:", "thresholds:"), encoding="utf-8")
     result = pytester.runpytest("--lf", "-v")
     result.stdout.fnmatch_lines(["*mixed.extract.yaml:12:*"])
+
+
+@pytest.mark.parametrize(("args", "shown"), [([], 100), (["-vv"], 150)], ids=["plain", "vv"])
+def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
+    pytester: pytest.Pytester, args: list[str], shown: int
+) -> None:
+    line = '{"text": "{}", "gold": {}, "extra": 1}\n'
+    (pytester.path / "records.jsonl").write_text(line * 150, encoding="utf-8")
+    (pytester.path / "many.extract.yaml").write_text(
+        "dataset: records.jsonl\ndefaults: {schema: {}}\n", encoding="utf-8"
+    )
+    result = pytester.runpytest(*args)
+    result.assert_outcomes(errors=1)
+    assert sum("unknown key 'extra'" in line for line in result.outlines) == shown
+    more = "... and 50 more (-vv shows all, and so does `pytest-extract check`)"
+    assert result.outlines.count(more) == (shown == 100)

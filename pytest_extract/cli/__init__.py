@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NoReturn
 
 USAGE_ERROR: Final = 2
 
@@ -57,8 +57,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         from pytest_extract.errors import nearest
 
         parser.error(f"no command {chosen!r}{nearest(chosen, COMMANDS)}")
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _refuse(commands.choices[str(chosen)], unknown)
     return _run(options, COMMANDS[str(chosen)][0])
+
+
+def _refuse(command: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+    """End with the command's own usage, and the option that was meant."""
+    from pytest_extract.errors import closest
+
+    names = [name for name in command.format_help().replace(",", " ").split() if name.startswith("--")]
+    advice = closest(unknown[0].partition("=")[0], names) if unknown[0].startswith("-") else ""
+    command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
 
 
 def _run(options: argparse.Namespace, module: str) -> int:

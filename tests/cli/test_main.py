@@ -47,6 +47,12 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
         pytest.param(["scor"], "no command 'scor'; did you mean 'score'?", id="nearest"),
         pytest.param([], "the following arguments are required: COMMAND", id="none"),
         pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
+        pytest.param(
+            ["score", "s", "g", "o", "--jugde=llm"],
+            "unrecognized arguments: --jugde=llm; did you mean '--judge'?",
+            id="option",
+        ),
+        pytest.param(["schema", "more"], "pytest-extract schema: error: unrecognized arguments: more", id="too-many"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

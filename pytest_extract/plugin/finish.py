@@ -46,7 +46,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     reports = _write_reports(session.config, gathered, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
-    if not end.green or any(span.style == "bad" for each in reports for span in each):
+    if not end.green or gathered.torn or any(span.style == "bad" for each in reports for span in each):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
         session.exitstatus = NOT_RUN_STATUS
@@ -143,6 +143,8 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if _REPORTS in config.stash:
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
+    if gathered.torn is not None:
+        write_lines(writer, [line(Span(gathered.torn, "bad"))])
 
 
 def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:

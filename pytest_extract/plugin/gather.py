@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -23,7 +24,7 @@ class Gathered:
 
     `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
     `golds`: under `--extract-update-gold`, what became of each case's gold.
-    `expected`: failures that an `xfail` mark had announced.
+    `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
     """
 
     settings: Settings
@@ -34,19 +35,28 @@ class Gathered:
     golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
     out: TextIO | None = None
+    torn: str | None = None
 
     def add(self, result: CaseResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
         self.results[result.nodeid] = result
         if self.out is not None:
-            self.out.write(f"{dump_result(result)}\n")
-            self.out.flush()
+            try:
+                self.out.write(f"{dump_result(result)}\n")
+                self.out.flush()
+            except OSError as error:  # the run goes on: what it gives is paid for
+                self._give_up_writing(error)
 
     def close(self) -> None:
         """Close the results file."""
-        if self.out is not None:
-            self.out.close()
-            self.out = None
+        out, self.out = self.out, None
+        if out is not None:
+            out.close()
+
+    def _give_up_writing(self, error: OSError) -> None:
+        self.torn = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
+        with suppress(OSError):  # it tries to write the rest once more
+            self.close()
 
 
 def open_results(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ The only reader of pytest's `Config`. All bad values of a command line are told 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -253,7 +254,7 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append(f"--extract-from: no such file: {source}")
     if source is not None and source == values["results"]:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
-    problems += _update_problems(config, values)
+    problems += _update_problems(config, values) + _recording_problems(values["record"], values["recordings"])
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
     if problems:
@@ -308,6 +309,17 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     if config.getoption("dist", "no") != "no":
         problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
     return problems
+
+
+def _recording_problems(mode: str, folder: Path) -> list[str]:
+    """Say what would keep outputs from being recorded, before they are paid for; makes no folder."""
+    if mode in {"off", "none"}:
+        return []
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if there.is_dir() and os.access(there, os.W_OK):
+        return []
+    why = "cannot be written to" if there.is_dir() else "is no folder"
+    return [f"--extract-record={mode} cannot write {folder}: {there} {why}"]
 
 
 def _doubles(name: str, values: tuple[object, ...]) -> list[str]:

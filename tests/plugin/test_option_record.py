@@ -131,3 +131,13 @@ def test_a_case_is_scored_anew_on_a_replayed_output(pytester: pytest.Pytester, w
     pytester.runpytest("--extract-record=once").assert_outcomes(failed=1)
     write_case("a", {**GOLD, "total": 7}, thresholds={"pass_rate": 0.5})
     pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("mode", ["once", "new", "all"])
+def test_what_cannot_be_recorded_is_not_paid_for(pytester: pytest.Pytester, write_case: Write, mode: str) -> None:
+    write_case("a")
+    (pytester.path / "taken").write_text("a file")
+    result = pytester.runpytest(f"--extract-record={mode}", "--extract-recordings=taken/kept")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--extract-record={mode} cannot write *taken/kept: *taken is no folder"])
+    assert calls(pytester) == 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -136,3 +137,14 @@ def test_a_killed_run_keeps_what_had_ended(pytester: pytest.Pytester, write_case
         process.send_signal(signal.SIGKILL)
     read = read_results(path)
     assert [(result.case_id, result.outcome) for result in read.results] == [("a", Outcome.PASSED)]
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_turns_the_run_red_but_does_not_end_it(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("a")
+    write_case("b")
+    result = pytester.runpytest("--extract-results=/dev/full")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["2 cases: 2 passed*", "--extract-results: /dev/full is not complete: *"])

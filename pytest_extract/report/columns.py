@@ -17,7 +17,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> li
 
     Where the window is too narrow for names of a readable length, each stands above its figures.
     """
-    wide = [max(len(head), *(len(row[index]) for row in rows)) for index, head in enumerate(heads)][1:]
+    wide = [max([len(head), *(len(row[index]) for row in rows)]) for index, head in enumerate(heads)][1:]
     names = [safe_prose(name) for name in (heads[0], *(row[0] for row in rows))]
     longest = max(len(name) for name in names)
     room = width - _INDENT - sum(each + 1 for each in wide)

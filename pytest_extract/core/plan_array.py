@@ -110,6 +110,7 @@ def _align(builder: Builder, said: Annotation | None, items: Plan, judging: Chec
         mode="judge",
         instructions="" if metric is None else metric.instructions,
         judge="" if metric is None else metric.judge,
+        options={} if metric is None else metric.options,
         metrics=dict(_metrics_of(items)),
     )
 

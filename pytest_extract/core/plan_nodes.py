@@ -179,6 +179,7 @@ class Align:
     custom: Callable[[list[Json], list[Json]], Any] | None = None
     instructions: str = ""
     judge: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -112,7 +112,8 @@ class Question:
 
     `kind` is "equal" (are these two values the same?) or "align" (which rows of these two lists belong together?).
     `metrics` describes, for "align", the metric of each field of an item: pattern -> metric name.
-    `judge` is the name of the field's own judge, empty for the one that answers everything else.
+    `judge` is the name of the field's own judge, empty for the one that answers everything else; `options` is what the
+    field asks of a judge that is a model: `model`, `temperature`, `max_tokens`.
     """
 
     kind: Literal["equal", "align"]
@@ -122,12 +123,13 @@ class Question:
     instructions: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         """Content digest (SHA-256, hex): equal pairs share it wherever they stand, so they never get two verdicts."""
         content = [self.kind, self.gold, self.extracted, self.instructions, dict(self.metrics)]
-        content += [self.judge] if self.judge else []
+        content += [self.judge, dict(self.options)] if self.judge or self.options else []
         return hashlib.sha256(canonical_json(content).encode("utf-8", "surrogatepass")).hexdigest()
 
 

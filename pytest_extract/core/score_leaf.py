@@ -202,6 +202,7 @@ def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Ou
         extracted=extracted,
         instructions=metric.instructions,
         judge=metric.judge,
+        options=metric.options,
     )
     try:
         key = question.key

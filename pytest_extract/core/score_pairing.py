@@ -146,6 +146,7 @@ def _by_judge(run: Run, array: Array, gold: list[Json], extracted: list[Json], p
         instructions=array.align.instructions,
         metrics=array.align.metrics,
         judge=array.align.judge,
+        options=array.align.options,
     )
     try:
         key = question.key

@@ -144,12 +144,13 @@ def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment)
         "extracted": question.extracted,
         "instructions": question.instructions,
         "metrics": dict(question.metrics),
+        **({"options": dict(question.options)} if question.options else {}),
     }
     what: dict[str, Json] = {"score": answer.score} if isinstance(answer, Verdict) else {"pairs": answer.pairs}
     clean = redact({"question": asked, "answer": {**what, "reason": answer.reason}})
     body = {
         "format": FORMAT,
-        "judge": judge,
+        "judge": question.options.get("model", judge),
         "prompt_version": PROMPT_VERSION,
         "key": key,
         "pair": pair_key(question.gold, question.extracted),

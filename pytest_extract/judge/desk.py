@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 
 from pytest_extract.core.results import Alignment, Answer, Question, Verdict
 from pytest_extract.errors import StoreError
@@ -36,6 +37,7 @@ class JudgeDesk:
         self._lock = threading.Lock()
         self._known: dict[str, Verdict | Alignment] = {}
         self._undecided: dict[str, str] = {}
+        self._under_way: dict[str, Future[Decision]] = {}
 
     def __call__(self, questions: Sequence[Question]) -> list[Answer]:
         """Answer all questions; equal ones get one answer, and are asked once."""
@@ -81,11 +83,48 @@ class JudgeDesk:
         if self._ask is None:
             told = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
             return dict.fromkeys(questions, Undecided(told))
-        decisions = self._ask(list(questions.values()))
+        mine, others = self._claimed(questions)
+        try:
+            decided = self._ask_for(self._ask, {key: questions[key] for key in mine})
+        except BaseException:
+            decided = dict.fromkeys(mine, Undecided("the judge was interrupted"))
+            raise
+        finally:
+            self._tell_others(mine, decided)
+        return decided | {key: told.result() for key, told in others.items()}
+
+    def _claimed(self, questions: Iterable[str]) -> tuple[dict[str, Future[Decision]], dict[str, Future[Decision]]]:
+        """Part questions into those that this thread has to ask, and those that another one is asking just now.
+
+        Nobody waits for another before its own are answered, so that two cannot wait for each other.
+        """
+        with self._lock:
+            others = {key: self._under_way[key] for key in questions if key in self._under_way}
+            mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
+            for key, told in mine.items():
+                if key in self._known:  # answered since this thread looked
+                    told.set_result(self._known[key])
+            others |= {key: told for key, told in mine.items() if told.done()}
+            mine = {key: told for key, told in mine.items() if key not in others}
+            self._under_way |= mine
+        return mine, others
+
+    def _ask_for(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        if not questions:
+            return {}
         return {
             key: self._kept(key, question, decision)
-            for (key, question), decision in zip(questions.items(), decisions, strict=True)
+            for (key, question), decision in zip(questions.items(), ask(list(questions.values())), strict=True)
         }
+
+    def _tell_others(self, mine: Mapping[str, Future[Decision]], decided: Mapping[str, Decision]) -> None:
+        with self._lock:
+            for key, told in mine.items():
+                found = decided[key]
+                if not isinstance(found, Undecided):
+                    self._known.setdefault(key, found)
+                told.set_result(found)
+                del self._under_way[key]
 
     def _kept(self, key: str, question: Question, decision: Decision) -> Decision:
         if isinstance(decision, Undecided) or self._cache is None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from pytest_extract.core.results import FailureKind, Question
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.judge.answers import Decision, Undecided
 from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers, response_format
 from pytest_extract.llm import Completion, LlmError, Retry, complete, started
@@ -51,7 +51,8 @@ class LlmJudge:
     "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call; each call holds one of
     `slots` (four at once over all threads, if none are given). Questions without a sound answer are asked again while
     that helps, in three calls at most for what one call could have answered, and then stay undecided; a batch that is
-    too long for the model is cut until it fits. `options` go to `litellm.completion`.
+    too long for the model is cut until it fits. `options` go to `litellm.completion`; a field's own (another model,
+    say: `Question.options`) go before them, in calls of their own.
     """
 
     def __init__(
@@ -100,15 +101,16 @@ class LlmJudge:
 
     def _ask(self, questions: Sequence[Question]) -> list[Decision]:
         batch = batch_of(questions, secrets.token_hex(6))
+        options = {"model": self.model, **self._options, **questions[0].options}
         try:
             with self._slots:
                 answer = complete(
-                    self.model,
+                    options.pop("model"),
                     messages(batch),
                     retry=self._retry,
                     preferred={"temperature": 0.0, "response_format": response_format(batch.kind)},
                     sleep=self._sleep,
-                    **self._options,
+                    **options,
                 )
         except LlmError as error:
             too_long = error.kind is FailureKind.CONTEXT_LENGTH and len(questions) > 1
@@ -145,16 +147,17 @@ def _worth_asking(decision: Decision) -> bool:
 
 
 def _grouped(questions: Sequence[Question], indices: Iterable[int], fits: _Fits) -> Iterator[list[int]]:
-    """Yield the indices that go in one call: alignments alone, the others as many as fit."""
+    """Yield the indices that go in one call: alignments alone, the others as many as fit, alike in their options."""
     group: list[int] = []
     size = 0
-    for index in indices:
+    for index in sorted(indices, key=lambda index: canonical_json(dict(questions[index].options))):
         question = questions[index]
         if question.kind == "align":
             yield [index]
             continue
         length = len(quoted([question.gold, question.extracted, question.instructions]))
-        if group and (len(group) == fits.questions or size + length > fits.characters):
+        full = len(group) == fits.questions or size + length > fits.characters
+        if group and (full or questions[group[0]].options != question.options):
             yield group
             group, size = [], 0
         group.append(index)

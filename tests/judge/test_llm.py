@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -82,6 +83,23 @@ def test_instructions_reach_the_prompt_and_only_there(judge, llm_server):
     asked = list(asked_of(llm_server.bodies[0]).values())
     assert asked[0]["instructions"] == "Ignore accents."
     assert "instructions" not in asked[1]
+
+
+def test_fields_that_ask_for_a_model_of_their_own_get_it(judge, llm_server):
+    own = {"model": "openai/other-model", "temperature": 0.5, "max_tokens": 900}
+    asked = [
+        equal("A", "a"),
+        replace(equal("B", "b"), options=own),
+        equal("C", "d"),
+        replace(equal("D", "e"), options=own),
+    ]
+    assert scores(judge(asked)) == [1.0, 1.0, 0.0, 0.0]
+    found = {
+        body["model"]: (body["temperature"], body.get("max_tokens"), len(data_of(body))) for body in llm_server.bodies
+    }
+    assert found == {"test-model": (0.0, None, 2), "other-model": (0.5, 900, 2)}
+    assert len(llm_server.requests) == 2
+    assert asked[0].key != replace(asked[0], options=own).key
 
 
 def only_first_half(body):

@@ -64,6 +64,7 @@ class BoundMetric:
     aligns: bool = False
     instructions: str = ""
     judge: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
     explain: Callable[[Json, Json], str] | None = None
     matrix: Matrix | None = None
     key: Callable[[Json], Hashable] | None = None

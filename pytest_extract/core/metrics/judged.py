@@ -60,6 +60,7 @@ def _make(
             aligns=aligns,
             instructions=_instructions(params),
             judge=params["judge"] or "",
+            options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
             key=key,
             triangle=True,
         )
@@ -73,12 +74,11 @@ def _check_template(value: Json) -> str | None:
     return None
 
 
-def _belongs_to_the_judge(option: str) -> Callable[[Json], str | None]:
-    return lambda _: f"belongs to the judge, which answers all fields alike: {option}"
+def _no_other_shape(_: Json) -> str | None:
+    return "is fixed: a verdict is a score from 0 to 1 with its reason; leave it out"
 
 
-_MODEL = "choose it with --extract-judge-model (or an `extract_judge` fixture) and leave it out here"
-_FIXTURE = "set it in an `extract_judge` fixture and leave it out here"
+_OPTIONS = ("model", "temperature", "max_tokens")
 _ADDITIONAL = Param(
     name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
 )
@@ -102,14 +102,10 @@ _EXTRACT_BENCH = (
         check=_check_template,
         doc="ExtractBench's own prompt, with its three places; its words reach the judge as instructions",
     ),
-    Param(name="model", check=_belongs_to_the_judge(_MODEL), doc="not here: --extract-judge-model"),
-    Param(name="temperature", check=_belongs_to_the_judge(_FIXTURE), doc="not here: `extract_judge` fixture"),
-    Param(name="max_tokens", check=_belongs_to_the_judge(_FIXTURE), doc="not here: `extract_judge` fixture"),
-    Param(
-        name="structured_output_schema",
-        check=_belongs_to_the_judge(_FIXTURE),
-        doc="not here: `extract_judge` fixture",
-    ),
+    Param(name="model", check=check.text, doc="model that judges this field in place of --extract-judge-model's"),
+    Param(name="temperature", check=check.number(0), doc="temperature that it is asked with; without it, 0"),
+    Param(name="max_tokens", check=check.integer(1), doc="longest answer, in tokens; it holds for a whole call"),
+    Param(name="structured_output_schema", check=_no_other_shape, doc="not taken: the shape of a verdict is fixed"),
 )
 _SAME = (
     Example("Acme  GmbH", "ACME GmbH", 1.0),

@@ -26,6 +26,7 @@ def start(profile: Path) -> Any:
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.chrome.service import Service
+    from urllib3.exceptions import HTTPError
 
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     driver = shutil.which("chromedriver")
@@ -38,8 +39,8 @@ def start(profile: Path) -> Any:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     try:
         return webdriver.Chrome(options=options, service=Service(executable_path=driver))
-    except WebDriverException as error:  # no rights, no memory, another version of the driver: not the page's fault
-        pytest.skip(f"chromium does not start here: {str(error.msg).splitlines()[0]}")
+    except (WebDriverException, HTTPError, OSError) as error:  # no rights, memory or time: not the page's fault
+        pytest.skip(f"chromium does not start here: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}")
 
 
 @pytest.fixture(scope="session")

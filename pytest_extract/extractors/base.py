@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
@@ -41,16 +42,27 @@ def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
     """Make an `Extraction` of whatever an extractor returned; a latency that it did not report is filled in.
 
     Pydantic models become plain JSON values (aliases as in their JSON Schema), so that a live and a replayed output
-    are alike.
-    Raises ConfigError on a `usage` that is none.
+    are alike. Raises ConfigError on a usage, cost or latency that is none: it would fail later, in every sum.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
     return dataclasses.replace(
         given,
         output=plain_output(given.output),
         usage=usage_of(given.usage),
-        latency_s=latency_s if given.latency_s is None else given.latency_s,
+        cost_usd=_amount("cost_usd", given.cost_usd),
+        latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
+        finish_reason=None if given.finish_reason is None else str(given.finish_reason),
     )
+
+
+def _amount(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(value, bool) and hasattr(value, "__float__"):  # a Decimal, too, and what numpy has
+        amount = float(value)
+        if math.isfinite(amount) and amount >= 0:
+            return amount
+    raise ConfigError(f"Extraction({name}=...) takes a number, 0 or more, not {value!r:.60}")
 
 
 def plain_output(output: Any) -> Any:
@@ -73,7 +85,13 @@ def usage_of(usage: Any) -> Usage | None:
         unknown = [name for name in usage if name not in names]
         if unknown:
             raise ConfigError(f"Extraction(usage=...) has no {unknown[0]!r}{nearest(unknown[0], names)}")
-        return Usage(**usage)
+        return Usage(**{name: _count(name, value) for name, value in usage.items()})
     if not any(hasattr(usage, name) for name in names):
         raise ConfigError(f"Extraction(usage=...) takes a mapping with {', '.join(names)}, not {type(usage).__name__}")
-    return Usage(**{name: getattr(usage, name, None) for name in names})
+    return Usage(**{name: _count(name, getattr(usage, name, None)) for name in names})
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    raise ConfigError(f"Extraction(usage=...): {name} must be a whole number, 0 or more, not {value!r:.60}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import threading
+from decimal import Decimal
 
 import pydantic
 import pytest
@@ -191,6 +193,25 @@ class ClientUsage:
 )
 def test_usage_in_every_form(usage, expected):
     assert as_extraction(Extraction("x", usage=usage)).usage == expected
+
+
+@pytest.mark.parametrize(("value", "amount"), [(0.5, 0.5), (2, 2.0), (Decimal("0.002"), 0.002), (None, None)])
+def test_what_a_call_took_is_a_number(value, amount):
+    made = as_extraction(Extraction("x", cost_usd=value, latency_s=value))
+    assert (made.cost_usd, made.latency_s) == (amount, amount)
+
+
+@pytest.mark.parametrize("name", ["cost_usd", "latency_s"])
+@pytest.mark.parametrize("value", ["0.5", -1, math.nan, math.inf, True, [1]])
+def test_a_cost_or_time_that_is_none_is_refused(name, value):
+    with pytest.raises(ConfigError, match=rf"Extraction\({name}=...\) takes a number, 0 or more"):
+        as_extraction(Extraction("x", **{name: value}))
+
+
+@pytest.mark.parametrize("count", ["5", -1, 1.5, True])
+def test_tokens_are_whole_numbers(count):
+    with pytest.raises(ConfigError, match="prompt_tokens must be a whole number"):
+        as_extraction(Extraction("x", usage={"prompt_tokens": count}))
 
 
 @pytest.mark.parametrize(("usage", "message"), [({"promt_tokens": 1}, "prompt_tokens"), (7, "not int")])

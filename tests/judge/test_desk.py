@@ -160,18 +160,44 @@ def test_an_undecided_question_is_asked_again_next_time(tmp_path):
 
 
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "in memory"])
-def test_two_threads_that_ask_at_once_get_one_answer(tmp_path, keeps):
-    together = threading.Barrier(2)
-    scores = iter([0.25, 0.75])
+def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, keeps):
+    asked = []
+    again = threading.Event()
 
     def judge(questions):
-        together.wait()
-        return [next(scores)]
+        asked.extend(questions)
+        if len(asked) > 3:
+            again.set()
+        again.wait(0.05)  # room for whoever asks the same beside it
+        return [float(question.gold == "a") for question in questions]
 
     desk = build_judge(user=judge, folder=tmp_path if keeps else None)
+    a, b, c = equal("a", "x"), equal("b", "x"), equal("c", "x")
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(desk, [[a, b], [b, a], [b, c], [c, a]]))
+    assert sorted(question.gold for question in asked) == ["a", "b", "c"]
+    assert [[answer.score for answer in row] for row in answers] == [[1, 0], [0, 1], [0, 0], [0, 1]]
+
+
+def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
+    entered, go_on = threading.Event(), threading.Event()
+
+    def judge(_questions):
+        entered.set()
+        go_on.wait()
+        raise KeyboardInterrupt
+
+    desk = build_judge(user=judge)
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(desk, [[equal("a", "b")]] * 2)
-    assert first == second == desk([equal("a", "b")])
+        interrupted = pool.submit(desk, [equal("a", "b")])
+        entered.wait()
+        waiting = pool.submit(desk, [equal("a", "b")])
+        while not waiting.running():
+            pass
+        go_on.set()
+        assert isinstance(interrupted.exception(), KeyboardInterrupt)
+        assert waiting.exception() is not None or waiting.result() == [None]
+    assert not desk._under_way
 
 
 def deep(levels):

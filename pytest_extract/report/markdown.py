@@ -24,9 +24,11 @@ MOST_CASES: Final = 50
 _WIDTH: Final = 100
 _LONGEST: Final = 200
 _MESSAGE: Final = 1_000
+_SENTENCE: Final = 300
+_MOST_REASONS: Final = 20
 _MOST_MISTAKES: Final = 10
-_SPARE: Final = 200
-"""Room kept for the sentence that says what was left out."""
+_SPARE: Final = 1_000
+"""Room kept for the sentences that say what was left out."""
 _MARKUP: Final = re.compile(r"(?<=www)\.|:(?=/)|[^\w ./:,;%()-]|_", re.IGNORECASE)
 _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
@@ -53,7 +55,10 @@ def _opening(run: RunReport) -> Iterator[str]:
     """Yield paragraphs, what matters most first."""
     head = headline(run)
     yield f"## {_ICONS[head.tone]} {head.word}\n"
-    yield "\n" + "".join(f"- {_said(text)}\n" for text in (head.text, *head.reasons) if text)
+    reasons = [text for text in (head.text, *head.reasons) if text]
+    told = [f"- {_said(shorten(text, _SENTENCE))}\n" for text in reasons[:_MOST_REASONS]]
+    left = len(reasons) - len(told)
+    yield "".join(["\n", *told, f"- and {left:,} more\n" if left else ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])
@@ -66,12 +71,11 @@ def _opening(run: RunReport) -> Iterator[str]:
 
 
 def _fitting(parts: Iterator[str], most: int) -> str:
-    """Put paragraphs together as long as they fit; a fence is never cut through."""
+    """Put paragraphs together, each whole or not at all: a fence must not be cut through."""
     text = ""
     for part in parts:
-        if _size(text) + _size(part) > most:
-            return f"{text}\nWhat follows is too long for a comment; the other reports have it.\n"
-        text += part
+        fits = _size(text) + _size(part) <= most
+        text += part if fits else "\nWhat stands here is too long for a comment; the other reports have it.\n"
     return text
 
 
@@ -111,7 +115,7 @@ def _fenced(lines: Sequence[Line]) -> str:
 
 def _said(text: str) -> str:
     """Write a sentence of ours; where a name in it could be read as markup, a link or a mention, as code."""
-    return text if _spelled(text) == text else _code(shorten(text, _MESSAGE))
+    return text if _spelled(text) == text else _code(text)
 
 
 def _code(text: str) -> str:

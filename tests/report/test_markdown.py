@@ -65,7 +65,8 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
     text = told(scored("a", wrong(total=1)), mistakes=["x" * 900 + "\n" + ("y" * 900 + "\n") * 200])
     assert len(text) <= LIMIT
     assert text.startswith("## ❌ Failed\n")
-    assert "What follows is too long for a comment" in text
+    assert "What stands here is too long for a comment" in text
+    assert "1 case: 1 failed" in text
     assert text.count("```") % 2 == 0
 
 

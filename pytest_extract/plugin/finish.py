@@ -94,7 +94,8 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         suite=suite_gate(gathered),
         mistakes=mistakes,
         expected=frozenset(gathered.expected),
-        lines=_beside_lines(config, gathered),
+        lines=[*gold_lines(gathered.golds), *_choice_lines(config, gathered), *_beside_lines(config, gathered)],
+        judge=gathered.judged,
         written=written_now(),
     )
     config.stash[_REPORTS] = lines = write_reports(settings, run)

@@ -66,7 +66,7 @@ def _opening(run: RunReport) -> Iterator[str]:
         yield _fenced(gate_lines(run.judged.comparison, run.judged.verdict, width=_WIDTH))
     yield _fields(worst_first(tallies(run.results)))
     repeated = any(len(result.attempts) > 1 for result in run.results)
-    lines = summary_lines(run.results, expected=len(run.expected), width=_WIDTH, fields=False)
+    lines = summary_lines(run.results, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False)
     yield _fenced([*lines, *(repeat_lines(run.results) if repeated else ()), *run.lines])
 
 

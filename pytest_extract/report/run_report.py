@@ -11,10 +11,12 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.gating.gate import Judged
 from pytest_extract.gating.verdict import Answer, Inconclusive, exit_status
 from pytest_extract.report.lines import Line, plural
+from pytest_extract.report.summary import JudgeSpending
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
 
+NO_JUDGE: Final = JudgeSpending()
 _WORDS: Final = {
     Answer.WORSE: "Worse than the baseline",
     Answer.NOT_WORSE: "Not worse than the baseline",
@@ -29,6 +31,7 @@ class RunReport:
     `judged`: the comparison with a baseline or between arms, and its verdict. `suite`: a line per bound of the suite
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
+    `judge`: what the judge's model has used.
     `written` says when and by what, for the reader of a file that has left its folder.
     """
 
@@ -40,6 +43,7 @@ class RunReport:
     mistakes: Sequence[str] = ()
     expected: frozenset[str] = frozenset()
     lines: Sequence[Line] = ()
+    judge: JudgeSpending = NO_JUDGE
     written: str = ""
 
 

@@ -170,6 +170,11 @@ class JudgeSpending:
             tokens=self.tokens + other.tokens,
         )
 
+    @property
+    def cost_text(self) -> str:
+        """The cost as text; `unknown` when not one call has a price."""
+        return "unknown" if self.unpriced == self.calls else f"${self.cost_usd:,.4f}"
+
     def __sub__(self, other: JudgeSpending) -> JudgeSpending:
         return JudgeSpending(
             calls=self.calls - other.calls,
@@ -182,8 +187,8 @@ class JudgeSpending:
 def _judge_lines(judge: JudgeSpending) -> list[Line]:
     if not judge.calls:
         return []
-    cost = "unknown" if judge.unpriced == judge.calls else f"${judge.cost_usd:,.4f}"
-    return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {cost}")]
+    told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
+    return [line(told)]
 
 
 def _money_lines(results: Sequence[CaseResult]) -> list[Line]:

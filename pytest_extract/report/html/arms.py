@@ -34,7 +34,7 @@ def overview(run: RunReport, fields: Sequence[Tally]) -> Markup:
     tiles += [(name, number(round(value, 4)), "") for name, value in means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
-    tiles += [(name, told, "") for name, told in _spent(run.results)]
+    tiles += [(name, told, "") for name, told in (*_spent(run.results), *_judged(run))]
     hindered = failure_lines(run.results)
     return element(
         "section",
@@ -64,6 +64,12 @@ def _spent(results: Sequence[CaseResult]) -> list[tuple[str, str]]:
         told.append(("recorded earlier", plural(spent.recorded, "output")))
     slowest = max((one.latency_s or 0.0 for result in results for one in result.attempts), default=0.0)
     return [*told, ("slowest", f"{slowest:.1f} s")] if slowest >= 0.1 else told
+
+
+def _judged(run: RunReport) -> list[tuple[str, str]]:
+    if not run.judge.calls:
+        return []
+    return [("judge", plural(run.judge.calls, "call")), ("cost of the judge", run.judge.cost_text)]
 
 
 def _bar(results: Sequence[CaseResult]) -> Markup | None:

@@ -17,6 +17,7 @@ from pytest_extract.report.html.markup import Markup, element, escaped, joined
 from pytest_extract.report.html.names import anchor
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.summary import JudgeSpending
 from tests.report.runs import GOLD, broken, case, scored, wrong
 
 
@@ -143,6 +144,12 @@ def test_an_output_that_cannot_be_scored_is_shown_around_the_place() -> None:
     text = shown(case("a", Outcome.FAILED, attempt))
     assert '<span class="head">trailing_comma at line 2, column 7: </span>' in text
     assert "unusable outputs" in text
+
+
+def test_the_judge_s_cost_is_told() -> None:
+    text = shown(scored("a", GOLD), judge=JudgeSpending(calls=3, cost_usd=0.5))
+    assert "<dt>judge</dt><dd>3 calls</dd>" in text
+    assert "<dt>cost of the judge</dt><dd>$0.5000</dd>" in text
 
 
 def test_a_run_without_results_has_a_page() -> None:

@@ -57,6 +57,23 @@ def as_place(steps: tuple[Step, ...]) -> FieldPath:
     return steps if type(steps) is FieldPath else FieldPath(steps)
 
 
+def copied(value: Json) -> Json:
+    """Return a JSON value that shares no list and no object with the given one."""
+    if isinstance(value, dict):
+        members = dict(value)
+        for name, item in value.items():
+            if isinstance(item, dict | list):
+                members[name] = copied(item)
+        return members
+    if isinstance(value, list):
+        items = list(value)
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list):
+                items[index] = copied(item)
+        return items
+    return value
+
+
 def path_text(steps: tuple[Step, ...]) -> str:
     """Text of a path: `a.b[0].c`; `$` for the root."""
     if not steps:

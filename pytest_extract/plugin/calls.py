@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_extract.core.values import canonical_json, copied
 from pytest_extract.digest import sha256
 from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.base import Extraction
@@ -146,7 +147,8 @@ class Calls:
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
-        case = item.case
+        # The extractor may prepare the schema for its model in place: cases share it, and are scored by it.
+        case = replace(item.case, schema=copied(item.case.schema), gold=copied(item.case.gold))
         with self.slots:
             if self._purse is not None:
                 self._purse.check()
@@ -242,7 +244,6 @@ def _past(path: Path | None) -> PastRun | None:
 
 
 def _digest(extractor: object, root: Path) -> str:
-    from pytest_extract.core.values import canonical_json
     from pytest_extract.gating.sources import extractor_sources, sources_digest
 
     params = getattr(extractor, "extract_params", {})

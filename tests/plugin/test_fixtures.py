@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.plugin.conftest import GOLD, SCHEMA
+
 Write = Callable[..., None]
 CONFTEST = """
 import pytest
@@ -213,3 +215,31 @@ def test_pytest_s_own_reports_on_fixtures(pytester: pytest.Pytester, write_case:
     result = pytester.runpytest(option, "--extract-model=m", "--extract-model=n")
     result.stdout.fnmatch_lines([line])
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_an_extractor_that_changes_what_it_is_given_changes_no_case(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import json
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def extractor():
+            def extract(document, schema, case):
+                assert schema["required"] == ["vendor", "total"]
+                schema["required"] = ["nothing"]
+                schema["properties"].clear()
+                case.gold.clear()
+                return json.loads(document.text)
+            return extract
+        """
+    )
+    good = json.dumps(GOLD)
+    bad = json.dumps({**GOLD, "total": 1})
+    case = {"schema": SCHEMA, "gold": GOLD}
+    (pytester.path / "both.extract.yaml").write_text(
+        json.dumps({"defaults": case, "cases": [{"id": "a", "text": good}, {"id": "b", "text": bad}]}), encoding="utf-8"
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["  pass_rate 0.667 is below 1, *"])

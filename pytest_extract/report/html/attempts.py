@@ -13,6 +13,7 @@ from pytest_extract.report.html.arms import word_of
 from pytest_extract.report.html.card import entry_card
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import line, plural, shorten
+from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.output import output_lines
 from pytest_extract.report.rows import fold_rows
 from pytest_extract.report.tallies import failure_kind
@@ -54,7 +55,8 @@ def _score(score: Mapping[str, Any], known: Sequence[str], worse: Mapping[str, F
     parts: list[Part] = [
         element("p", element("strong", f"{name} gate: "), shorten(why, _MESSAGE), class_="gate") for name, why in gates
     ]
-    parts.append(_fields(failing(fold_rows(fresh)), worse))
+    if failing(fresh):  # folding takes its time, and most outputs are right
+        parts.append(_fields(with_nearest(failing(fold_rows(fresh))), worse))
     parts.append(element("p", f"{counts_text(fresh, excused, score)}.", class_="dim"))
     parts.append(_known(excused))
     return joined(parts)
@@ -76,7 +78,7 @@ def _was_right(item: Entry, worse: Mapping[str, FieldChange]) -> bool:
     """Whether a field, or one of those that a whole row stands for, was right in the baseline."""
     if item.stands_for == 1:
         return item.path in worse
-    return any(path.startswith(f"{item.path}.") for path in worse)
+    return any(path.startswith((f"{item.path}.", f"{item.path}[")) for path in worse)
 
 
 def _known(excused: Sequence[Entry]) -> Markup | None:

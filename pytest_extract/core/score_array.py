@@ -14,7 +14,7 @@ from pytest_extract.core.score_leaf import rule_of, walk_leaf
 from pytest_extract.core.score_pairing import Undecided, pair_rows
 from pytest_extract.core.score_pairs import row_fit
 from pytest_extract.core.score_run import DEEPEST, MOST_KEPT, ArrayPairing, Path, Run, absence, alike, equal, there
-from pytest_extract.core.score_table import Pairs, Table, Walked, identity, keep_equal, keep_pairs, lay_out
+from pytest_extract.core.score_table import Pairs, Table, Walked, identity, keep_equal, keep_pairs, lay_out, odd_cells
 from pytest_extract.core.score_walk import accepted, lacking, wrong_kind
 from pytest_extract.core.values import MISSING, Json, Missing, as_place
 
@@ -192,11 +192,12 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
     key = _key(array, lists)
     if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
         return False
-    pairs = likely(table)
+    odd = odd_cells(table) if len(lists[0]) == len(lists[1]) else []
+    pairs = likely(table, odd)
     if not pairs:
         return False
     mark = run.mark()
-    walked = _walk_pairs(run, array, lists, table, pairs, path, at)
+    walked = keep_pairs(run, array, table, pairs, path, at, odd)
     if not proved(table, pairs, walked.lost):
         run.take_back(mark)
         return False

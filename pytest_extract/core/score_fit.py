@@ -18,15 +18,13 @@ from typing import Final
 
 from pytest_extract.core.metrics.base import Reach
 from pytest_extract.core.score_cells import is_plain, metric_of, rows_score, unlike
-from pytest_extract.core.score_table import Pairs, Row, Table, identity, odd_cells
+from pytest_extract.core.score_table import Pairs, Row, Table, identity
 from pytest_extract.core.values import MISSING, Json, Missing
 
 MOST_PAIRS: Final = 4_000
 """Pairs of rows that are looked at; longer lists are fitted at once."""
 MOST_SCORED: Final = 60
 """Pairs that are scored because a look at them does not tell."""
-FIRST_TRY: Final = 2
-"""Columns that are looked at before all of them are."""
 _ROUNDING: Final = 1e-9
 _NOTHING: Final = frozenset({type(None), Missing})
 _NUMBERS: Final = frozenset({int, float})
@@ -34,12 +32,15 @@ _ALIKE: Final = (frozenset({str}), _NUMBERS, frozenset({bool}))
 """Types of which equal values have equal keys."""
 
 
-def likely(table: Table) -> Pairs | None:
-    """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much."""
+def likely(table: Table, odd: Sequence[int]) -> Pairs | None:
+    """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much.
+
+    `odd`: the cells that differ where rows stand.
+    """
     width = table.width
     height = len(table.gold) // width
     if len(table.gold) == len(table.extracted):
-        unlike_rows = [row * width for row in {cell // width for cell in odd_cells(table)}]
+        unlike_rows = [row * width for row in {cell // width for cell in odd}]
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
             return identity(height)
@@ -91,14 +92,14 @@ def proved(table: Table, pairs: Pairs, lost: dict[int, float]) -> bool:
     """
     if not lost:
         return True
-    if len(table.gold) * len(lost) > MOST_PAIRS * table.width or not is_plain(table):
+    if len(table.gold) * len(lost) > MOST_PAIRS * table.width:
         return False
     sure: list[int] = []
+    enough = min(len(lost), 2)  # cells that differ: more than one row, or two, with one mistake each lose
     for place, values in _telling(table):
         if _is_sure(table, place, values):
             sure.append(place)
-            # two cells that differ are more than two rows with one mistake each lose
-            if len(sure) == FIRST_TRY and _Proof(table, pairs, lost, sure, 0).holds():
+            if len(sure) == enough and _Proof(table, pairs, lost, sure, 0).holds():
                 return True
     return bool(sure) and _Proof(table, pairs, lost, sure, MOST_SCORED).holds()
 
@@ -199,7 +200,7 @@ class _Proof:
         if known >= least - _ROUNDING:
             return known
         self.scored -= 1
-        if self.scored < 0:
+        if self.scored < 0 or not is_plain(self.table):
             return known
         width, (gold, extracted) = self.table.width, (self.table.gold, self.table.extracted)
         ours, theirs = gold[row * width : (row + 1) * width], extracted[other * width : (other + 1) * width]

@@ -146,12 +146,21 @@ def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> bool:
     return True
 
 
-def keep_pairs(run: Run, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None) -> Walked:
-    """Score pairs of rows: whatever matches at once, then each other cell in its place."""
+def keep_pairs(
+    run: Run,
+    array: Array,
+    table: Table,
+    pairs: Pairs,
+    path: Path,
+    at: Path | None,
+    odd: Sequence[int] | None = None,
+) -> Walked:
+    """Score pairs of rows: whatever matches at once, then each other cell in its place; `odd`: these, where known."""
     if not table.is_whole(pairs):
-        table = table.take(pairs)
+        table, odd = table.take(pairs), None
     where = _places(table.items, pairs, path, at)
-    return _Pairs(run, array, table, pairs, where).walk([*_matches(table, *where)], odd_cells(table))
+    matches = [*_matches(table, *where)]
+    return _Pairs(run, array, table, pairs, where).walk(matches, odd_cells(table) if odd is None else odd)
 
 
 def _quiet(run: Run, items: Object) -> bool:
@@ -227,7 +236,7 @@ class _Pairs:
         self.places, self.wheres = where
         self.quiet = _quiet(run, table.items)
 
-    def walk(self, matches: list[FieldResult], odd: list[int]) -> Walked:
+    def walk(self, matches: list[FieldResult], odd: Sequence[int]) -> Walked:
         """Keep the matches, and in their order the results of the odd cells."""
         run, items, width = self.run, self.table.items, self.table.width
         undone: set[tuple[int, int]] = set()

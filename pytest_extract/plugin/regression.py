@@ -138,11 +138,14 @@ def write_baseline(session: pytest.Session, gathered: Gathered) -> tuple[bool, s
         return False, f"baseline not written: {refused}"
     try:
         gone = _gone(settings.baseline, session.config.rootpath)
-        update_baseline(settings.baseline, results, **why, gone=gone)
+        stored = update_baseline(settings.baseline, results, **why, gone=gone)
     except StoreError as error:
         return False, str(error)
-    left_out = f", {plural(len(gone), 'case')} dropped that no longer exist" if gone else ""
-    return True, f"baseline written: {settings.baseline} ({plural(len(results), 'case')}{left_out})"
+    new = sum(not state.lost for state in snapshot(results).values())
+    kept, told = len(stored.cases) - new, plural(new, "case")
+    told += f", {kept:,} kept as they were" if kept else ""
+    told += f", {len(gone):,} dropped that no longer exist" if gone else ""
+    return True, f"baseline written: {settings.baseline} ({told})"
 
 
 def _gone(path: Path, root: Path) -> list[str]:

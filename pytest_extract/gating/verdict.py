@@ -177,7 +177,7 @@ def _needs(arm: ArmComparison, rows: Sequence[CaseRow], rules: Rules) -> Needs |
 def _significant(tests: Sequence[Evidence], rules: Rules) -> list[str]:
     return [
         f"{_where(test.arm, test.pattern or 'all fields')}: {test.broken} broken, {test.fixed} fixed, "
-        f"more than noise gives (p = {_p(test.p)}, corrected {_p(test.adjusted)} <= {rules.alpha:g})"
+        f"more than noise gives (p {_p(test.p)}, corrected {_p(test.adjusted)}, limit {rules.alpha:g})"
         for test in tests
         if test.adjusted <= rules.alpha
     ]
@@ -282,4 +282,4 @@ def _points(share: float) -> str:
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}" if value >= 0.0001 else "< 0.0001"
+    return f"= {value:.2g}" if value >= 0.0001 else "< 0.0001"

@@ -50,10 +50,10 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         for name in PROXIES:  # the driver is on this machine
             patch.delenv(name, raising=False)
         browser = start(tmp_path_factory.mktemp("profile"))
-        try:
-            yield browser
-        finally:
-            browser.quit()
+    try:
+        yield browser
+    finally:
+        browser.quit()
 
 
 @pytest.fixture

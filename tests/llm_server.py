@@ -123,6 +123,7 @@ class LlmServer:
         self._gathered = threading.Condition(self._lock)
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.socket.listen(128)  # 5 is the default: on a loaded machine a burst of calls overflows that
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> Self:

@@ -43,7 +43,8 @@ def likely(table: Table, odd: Sequence[int]) -> Pairs | None:
         unlike_rows = [row * width for row in {cell // width for cell in odd}]
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            return identity(height)
+            # what cannot be proved at a low cost is not worth scoring first
+            return identity(height) if len(unlike_rows) * height <= MOST_PAIRS else None
     return _moved(*table.rows())
 
 

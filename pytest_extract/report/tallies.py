@@ -89,6 +89,6 @@ def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
 
 
 def worst_first(found: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
-    """Return the patterns that failed anywhere, by what they lost, how often they failed, and name."""
+    """Return the patterns that failed anywhere: by what they lost, by the share that failed, by name."""
     bad = ((name, tally) for name, tally in found.items() if tally.wrong)
-    return sorted(bad, key=lambda item: (-item[1].lost, -item[1].wrong, item[0]))
+    return sorted(bad, key=lambda item: (-item[1].lost, -item[1].wrong / item[1].total, item[0]))

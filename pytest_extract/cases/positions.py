@@ -62,6 +62,8 @@ class Parsed:
 
 def number(text: str) -> Json:
     """Return the number that JSON reads in `text`, or None when it is none; ValueError when it is out of range."""
+    if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
+        return int(text)  # most numbers of a case file
     match = _NUMBER.fullmatch(text)
     if match is None:
         return None

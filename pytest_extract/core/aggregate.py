@@ -133,14 +133,6 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
     )
 
 
-def aggregate_by_arm(results: Iterable[CaseResult], *, samples: int = SAMPLES) -> dict[str, RunAggregate]:
-    """Aggregate a run arm by arm, by the arm's label (`""` for the only one), in order of appearance."""
-    arms: dict[str, list[CaseResult]] = {}
-    for result in results:
-        arms.setdefault(result.arm.label, []).append(result)
-    return {label: aggregate(members, samples=samples) for label, members in arms.items()}
-
-
 def estimate_dict(means: MeasureMeans) -> dict[str, Json]:
     """Return plain JSON of one measure's means."""
     plain = {"mean": means.plain.mean, "low": means.plain.low, "high": means.plain.high}

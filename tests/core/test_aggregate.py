@@ -8,7 +8,6 @@ from pytest_extract.core.aggregate import (
     MEASURES,
     CaseRow,
     aggregate,
-    aggregate_by_arm,
     by_depth,
     case_rows,
     estimate_dict,
@@ -104,11 +103,6 @@ def test_a_run_of_nothing():
     found = aggregate([])
     assert (found.cases, found.measures, found.sob, found.by_depth) == (0, {}, None, {})
     assert aggregate([result("c", outcome=Outcome.BROKEN)]).scored == 0
-
-
-def test_arms_stay_apart():
-    found = aggregate_by_arm([result("a", score(1.0), model="x"), result("a", score(0.0), model="y")], samples=10)
-    assert {label: one.measures["f1"].plain.mean for label, one in found.items()} == {"x": 1.0, "y": 0.0}
 
 
 def test_measures_that_not_every_row_has_are_left_out():

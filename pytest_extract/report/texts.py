@@ -69,8 +69,7 @@ def cut(gold: str, extracted: str) -> Cut | None:
     """Cut two texts where they differ; None for equal texts and for texts unlike throughout."""
     if gold == extracted:
         return None
-    start = first_difference(gold, extracted)
-    end = _common_end(gold[start:], extracted[start:])
+    start, end = _common(gold, extracted)
     if max(len(gold), len(extracted)) - start - end > _BY_LETTER:
         start -= _length(_LAST_WORD, gold[max(start - _BETWEEN, 0) : start])
         end -= _length(_FIRST_WORD, gold[len(gold) - end :][:_BETWEEN])
@@ -88,9 +87,11 @@ def _length(part: re.Pattern[str], text: str) -> int:
     return len(found[0]) if found else 0
 
 
-def _common_end(gold: str, extracted: str) -> int:
-    size = min(len(gold), len(extracted))
-    return first_difference(gold[len(gold) - size :][::-1], extracted[len(extracted) - size :][::-1])
+def _common(gold: str, extracted: str) -> tuple[int, int]:
+    """Return how many characters both texts begin and, apart from those, end with."""
+    start = first_difference(gold, extracted)
+    size = min(len(gold), len(extracted)) - start
+    return start, first_difference(gold[len(gold) - size :][::-1], extracted[len(extracted) - size :][::-1])
 
 
 def _runs(gold: str, extracted: str) -> list[Run]:
@@ -163,8 +164,7 @@ def _mark(run: Run, room: int) -> Span:
 
 def look_alike(gold: str, extracted: str) -> str:
     """Name the first characters that differ where they can hardly be told apart by eye; else nothing."""
-    start = first_difference(gold, extracted)
-    end = _common_end(gold[start:], extracted[start:])
+    start, end = _common(gold, extracted)
     one, other = gold[start : len(gold) - end], extracted[start : len(extracted) - end]
     run = next((run for run in _joined(_runs(one, other)) if not run.same), None)
     if run is None or not _look_alike(run.gold, run.extracted):

@@ -12,7 +12,7 @@ from pytest_extract.report.entries import Entry
 from pytest_extract.report.html.markup import Markup, Part, element, joined, styled
 from pytest_extract.report.lines import Line, Span, number, shorten
 from pytest_extract.report.objects import object_lines
-from pytest_extract.report.sides import sides
+from pytest_extract.report.sides import Sides, sides
 from pytest_extract.report.texts import look_alike
 from pytest_extract.report.values import difference, show
 
@@ -58,24 +58,24 @@ def entry_card(item: Entry, *, was_right: bool = False) -> Markup:
     chips.append(element("span", shorten(item.label, _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:
         chips.append(element("span", f"score {number(item.score)}", class_="metric"))
-    return card(item.path, chips, _values(item), _notes(item))
+    both = sides(item.gold, item.extracted, WIDTH)
+    return card(item.path, chips, _values(item, both), _notes(item, both))
 
 
-def _values(item: Entry) -> list[Value]:
+def _values(item: Entry, both: Sides) -> list[Value]:
     if item.metric == "order":
         return []
-    both = sides(item.gold, item.extracted, WIDTH)
     return [
         Value("gold", both.gold, "good", item.gold is MISSING),
         Value("extracted", both.extracted, "bad", item.extracted is MISSING),
     ]
 
 
-def _notes(item: Entry) -> list[Part]:
+def _notes(item: Entry, both: Sides) -> list[Part]:
     notes: list[Part] = [item.note or None]
     if item.status in {"mismatch", "judge_error"}:
         told = item.reason is not None and not item.reason.startswith((SEEN, "values differ"))
-        notes.append(shorten(item.reason or "", WIDTH) if told else _difference(item))
+        notes.append(shorten(item.reason or "", WIDTH) if told else _difference(item, both))
         if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
             notes.append(styled(object_lines(item.gold, item.extracted, WIDTH, limit=_CHANGES)))
     if item.matched and item.matched != item.path:
@@ -84,11 +84,11 @@ def _notes(item: Entry) -> list[Part]:
     return [note for note in notes if note]
 
 
-def _difference(item: Entry) -> Part:
+def _difference(item: Entry, both: Sides) -> Part:
     """Say what no mark in the two values shows: how far off a number is, that types or whole texts differ."""
     if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
         return styled(difference(item.gold, item.extracted, WIDTH))
-    if sides(item.gold, item.extracted, WIDTH).marked:
+    if both.marked:
         return look_alike(item.gold, item.extracted) or None
     return item.reason
 

@@ -56,26 +56,31 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _End:
-    """What the run comes to: comparisons, and what became of the baseline."""
+    """What the run comes to: its comparison; `beside`: the run against itself, and what became of the baseline."""
 
     judged: Judged | None = None
-    baseline: tuple[bool, str] | None = None
+    beside: tuple[Line, ...] = ()
     green: bool = True
 
 
 def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     settings = gathered.settings
-    wanted = settings.gate == "regression" or settings.baseline is not None
-    if not wanted and len({result.arm for result in gathered.results.values()}) < 2:
+    compared = settings.gate == "regression" or settings.baseline is not None
+    compared = compared or len({result.arm for result in gathered.results.values()}) > 1
+    if not (compared or settings.aa):
         return _End()
-    from pytest_extract.plugin.regression import failed, judgement, write_baseline
+    from pytest_extract.plugin.regression import against_itself, failed, judgement, write_baseline
 
-    if gathered.forecasts:
-        return _End()
+    beside = tuple(against_itself(gathered))
+    if gathered.forecasts or not compared:
+        return _End(beside=beside)
     judged = judgement(session.config, gathered)
     baseline = write_baseline(session, gathered)
+    if baseline is not None:
+        written, text = baseline
+        beside += (line(Span(text, "good" if written else "bad")),)
     green = not failed(judged, settings) and (baseline is None or baseline[0])
-    return _End(judged=judged, baseline=baseline, green=green)
+    return _End(judged=judged, beside=beside, green=green)
 
 
 def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence[str]) -> list[Line]:
@@ -86,15 +91,16 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
     from pytest_extract.report.files import written_now
     from pytest_extract.report.run_report import RunReport
 
+    end = config.stash.get(_END, _End())
     run = RunReport(
         results=list(gathered.results.values()),
         gate=settings.gate,
         inconclusive=settings.inconclusive,
-        judged=config.stash.get(_END, _End()).judged,
+        judged=end.judged,
         suite=suite_gate(gathered),
         mistakes=mistakes,
         expected=frozenset(gathered.expected),
-        lines=[*gold_lines(gathered.golds), *_choice_lines(config, gathered), *_beside_lines(config, gathered)],
+        lines=[*gold_lines(gathered.golds), *_choice_lines(config, gathered), *end.beside],
         judge=gathered.judged,
         written=written_now(),
     )
@@ -151,24 +157,11 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
 def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:
     end = config.stash.get(_END, _End())
     settings = gathered.settings
-    if not (end.judged or end.baseline or settings.gate == "regression" or settings.aa):
+    if not (end.judged or end.beside or settings.gate == "regression"):
         return []
     from pytest_extract.plugin.regression import lines_of
 
-    lines = lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity())
-    return lines + _beside_lines(config, gathered)
-
-
-def _beside_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:
-    """Tell what stands beside a comparison: the run against itself, and what became of the baseline."""
-    from pytest_extract.plugin.regression import against_itself
-
-    end = config.stash.get(_END, _End())
-    lines = against_itself(gathered)
-    if end.baseline is not None:
-        written, text = end.baseline
-        lines.append(line(Span(text, "good" if written else "bad")))
-    return lines
+    return [*lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity()), *end.beside]
 
 
 def _choice_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:

@@ -78,10 +78,6 @@ def run(args: argparse.Namespace) -> int:
         raise StoreError(f"already there: {', '.join(there)}; nothing was written")
     for name, text in FILES.items():
         path = args.folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path.parent}: cannot be made: {error.strerror}") from error
         write_atomic(path, text)
         print(f"wrote {path}")  # noqa: T201 - printing is the command
     print(f"now run: pytest {shlex.quote(str(args.folder / 'cases'))}")  # noqa: T201

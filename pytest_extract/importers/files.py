@@ -51,10 +51,6 @@ class Target:
     def write(self, name: str, text: str) -> None:
         """Write a file below the folder, whole or not at all; raises StoreError."""
         path = self.folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{path.parent} cannot be made: {error.strerror or error}") from error
         write_atomic(path, text)
         self.written.append(path)
 

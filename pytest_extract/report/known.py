@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.report.entries import FAILING, entries_of, stale_known
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.tallies import failure_kind
+from pytest_extract.report.tallies import read_scores
 
 _MOST: Final = 5
 
@@ -37,8 +37,7 @@ def known_lines(results: Sequence[CaseResult]) -> list[Line]:
 
 def _of(result: CaseResult) -> tuple[int, list[str]]:
     """Count the values of a case that fail as known; name what passes in all of its repeats."""
-    scores = [one.score for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
-    scores = [score for score in scores if failure_kind(score) in {None, "schema_violation"}]
+    scores = read_scores(result)
     if not result.known or not scores:
         return 0, []
     excused = [entries_of(score, result.known).excused for score in scores]

@@ -38,6 +38,12 @@ def failure_kind(score: Mapping[str, Any]) -> str | None:
     return None if failure is None else str(failure["kind"])
 
 
+def read_scores(result: CaseResult) -> list[Mapping[str, Any]]:
+    """Return the scores, in plain form, of the outputs that were scored field by field: those that could be read."""
+    scores = [attempt.score for attempt in scored_attempts(result) if attempt.score is not None]
+    return [score for score in scores if failure_kind(score) in {None, "schema_violation"}]
+
+
 @dataclass(slots=True)
 class Tally:
     """How one field pattern did over all cases: leaf results by status, all and by arm, and what they lost in score."""
@@ -72,10 +78,8 @@ def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
     """Tally the leaf results of all outputs that could be scored, by field pattern; known failures take no part."""
     patterns: dict[str, Tally] = defaultdict(Tally)
     for result in results:
-        for attempt in scored_attempts(result):
-            if attempt.score is None or failure_kind(attempt.score) not in {None, "schema_violation"}:
-                continue
-            for record in attempt.score["leaves"]:
+        for score in read_scores(result):
+            for record in score["leaves"]:
                 item = entry(record)
                 if is_known(item, result.known):
                     continue

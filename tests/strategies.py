@@ -20,8 +20,9 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def _nest(depth: int, *, objects: bool) -> Any:
-    value: Any = 1
+def nested(depth: int, core: Any = 1, *, objects: bool = False) -> Any:
+    """Return `core` below so many lists, or objects with one key."""
+    value = core
     for _ in range(depth):
         value = {"a": value} if objects else [value]
     return value
@@ -40,8 +41,8 @@ hostile: st.SearchStrategy[Any] = st.sampled_from(
         "nan",
         "1e999",
         "9" * 5000,
-        _nest(2_000, objects=False),
-        _nest(2_000, objects=True),
+        nested(2_000),
+        nested(2_000, objects=True),
         [float("nan"), 10**5000, "\udc00"],
     ]
 )

@@ -19,7 +19,7 @@ from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.litellm import LitellmExtractor
 from pytest_extract.recording_key import Part, RecordingKey, json_part, key_of, text_part
 from pytest_extract.recordings import NotRecorded, Recordings, read_recording, recording_files
-from tests.strategies import json_values
+from tests.strategies import json_values, nested
 
 PROMPT = "Read the invoice.\nTake the total.\nTake the date.\nAnswer in JSON.\n"
 KEY = RecordingKey(
@@ -207,18 +207,11 @@ def test_any_json_survives_the_file(tmp_path_factory, value):
     assert json.dumps(Recordings(folder, "none").obtain(KEY, Calls()).output) == json.dumps(value)
 
 
-def deep(levels):
-    value = []
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 UNRECORDABLE = {
     "a set": {"a": {1}},
     "a tuple": {"a": (1, 2)},
     "a key that is no text": {1: "a"},
-    "10,000 deep": deep(10_000),
+    "10,000 deep": nested(10_000, []),
     "too many digits": [10**5000],
 }
 

@@ -8,6 +8,7 @@ import pytest
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.errors import StoreError
 from pytest_extract.results_file import dump_result, load_result, read_results, write_results
+from tests.strategies import nested
 
 RESULT = CaseResult(
     nodeid="d/acme.extract.yaml::acme[m]",
@@ -47,13 +48,6 @@ def with_output(output: object) -> CaseResult:
     return CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.PASSED, attempts=(attempt,))
 
 
-def deep(levels: int) -> object:
-    value: object = 1
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 def test_round_trip() -> None:
     line = dump_result(RESULT)
     assert "\n" not in line
@@ -78,7 +72,7 @@ def test_what_json_cannot_hold_is_shown_as_text(output: object, expected: object
 
 
 def test_deep_nesting_is_cut_and_says_so() -> None:
-    line = dump_result(with_output(deep(10_000)))
+    line = dump_result(with_output(nested(10_000)))
     assert "nested deeper than" in line
     assert load_result(line).outcome is Outcome.PASSED
 

@@ -12,7 +12,7 @@ from pytest_extract.core.parse import parse_output
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
-from tests.strategies import any_json, json_values
+from tests.strategies import any_json, json_values, nested
 
 NINE = {f"k{index}": index for index in range(9)}
 ANY = Validator({})
@@ -29,18 +29,11 @@ def test_a_copy_passes_every_gate():
     assert [gate.factor for gate in (checked.parse, checked.root, checked.schema, checked.coverage)] == [1.0] * 4
 
 
-def deep(levels):
-    value = []
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 @pytest.mark.parametrize(
     ("extracted", "validator", "failing"),
     [
         (MISSING, ANY, {"parse", "root", "schema", "coverage"}),
-        (deep(10_000), ANY, {"parse", "root", "schema", "coverage"}),
+        (nested(10_000, []), ANY, {"parse", "root", "schema", "coverage"}),
         ("a bare text", ANY, {"root", "coverage"}),
         (NINE, Validator({"type": "array"}), {"schema"}),
         ({}, ANY, {"coverage"}),

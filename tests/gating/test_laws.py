@@ -22,6 +22,7 @@ from pytest_extract.gating.verdict import Answer, decide
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
 from tests.gating.make import INVENTED, broken, result
+from tests.strategies import nested
 
 RULES = Rules(resamples=100)
 PATHS = ("a", "b.c", "items[0].p", "items[1].p", "d")
@@ -132,16 +133,9 @@ def test_overlapping_shards_keep_what_was_run(drawn):
         assert not merged.conflicts
 
 
-def nested(depth):
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
 @pytest.mark.parametrize(
     "odd",
-    [nested(10_000), 10**5000, "\ud800", float("nan"), {"a": [None, True, 1e308]}],
+    [nested(10_000, []), 10**5000, "\ud800", float("nan"), {"a": [None, True, 1e308]}],
     ids=["deep", "huge", "surrogate", "nan", "mixed"],
 )
 def test_no_value_stops_the_gate(odd):

@@ -18,6 +18,7 @@ from pytest_extract.judge.keys import question_key
 from pytest_extract.judge.user import identity_of
 from pytest_extract.redact import redact
 from tests.judge.questions import align, equal
+from tests.strategies import nested
 
 
 class Rule:
@@ -200,15 +201,10 @@ def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
     assert not desk._under_way
 
 
-def deep(levels):
-    value = []
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
 @pytest.mark.parametrize(
-    ("value", "why"), [(deep(10_000), "nested too deeply"), (10**5000, "cannot be written down")], ids=["deep", "long"]
+    ("value", "why"),
+    [(nested(10_000, []), "nested too deeply"), (10**5000, "cannot be written down")],
+    ids=["deep", "long"],
 )
 def test_what_cannot_be_written_down_is_undecided(value, why):
     rule = Rule()

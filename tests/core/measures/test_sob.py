@@ -16,7 +16,7 @@ from pytest_extract.core.measures.words import token_f1, words
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
-from tests.strategies import json_values
+from tests.strategies import json_values, nested
 
 FLAT = {
     "type": "object",
@@ -177,13 +177,6 @@ def test_words_of_a_long_text_lose_articles_and_punctuation():
 )
 def test_perfect_compares_the_json_text(gold, extracted, perfect):
     assert measure(extracted, gold=gold, schema={})["perfect"] == perfect
-
-
-def nested(depth):
-    value: object = 1
-    for _ in range(depth):
-        value = [value]
-    return value
 
 
 def test_values_too_deep_to_walk_measure_nothing():

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.metrics import plain
-from tests.strategies import any_json, json_values
-
-
-def nested(depth, core):
-    for _ in range(depth):
-        core = [core]
-    return core
+from tests.strategies import any_json, json_values, nested
 
 
 @pytest.mark.parametrize(

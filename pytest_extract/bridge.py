@@ -10,7 +10,7 @@ from typing import Final
 from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
-from pytest_extract.core.score_result import Score
+from pytest_extract.core.score.result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, SchemaError, nearest

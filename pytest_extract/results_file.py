@@ -16,7 +16,7 @@ from typing import Any, Final
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.values import Json
 from pytest_extract.errors import StoreError
-from pytest_extract.redact import redact
+from pytest_extract.redact.text import redact
 
 FORMAT: Final = 1
 DEEPEST: Final = 150

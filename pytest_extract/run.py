@@ -16,14 +16,14 @@ from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Ou
 from pytest_extract.core.complexity import WEIGHTS, case_shape
 from pytest_extract.core.judges import NO_JUDGE as NOBODY
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
-from pytest_extract.core.stats_repeats import decided
+from pytest_extract.core.stats.repeats import decided
 from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.call import failure_of
 from pytest_extract.verdict import Bounds, breaches_of, case_breaches, known_patterns
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
-    from pytest_extract.core.score_result import Score
+    from pytest_extract.core.score.result import Score
     from pytest_extract.extractors.base import Extraction
 
 Extract = Callable[[int], "Extraction"]
@@ -222,7 +222,7 @@ class _Repeats:
 
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
     """Parse what the extractor returned and score it as the case says."""
-    from pytest_extract.core.parse import parse_output
+    from pytest_extract.core.parse.output import parse_output
     from pytest_extract.core.values import MISSING
 
     failure = extraction.failure

@@ -15,7 +15,7 @@ from pytest_extract.report.lines import text_of
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.extensions import Extensions
-    from pytest_extract.core.score_result import Score
+    from pytest_extract.core.score.result import Score
 
 _PLACES: Final = 3
 """Places told of where a gold breaks its schema."""
@@ -122,7 +122,7 @@ class Gold:
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
         from pytest_extract.cases.bundle import dangling
-        from pytest_extract.core.validate import Validator
+        from pytest_extract.core.validate.validator import Validator
 
         validator = Validator(schema)
         problems = [f"{problem.pointer}: {problem.message}" for problem in validator.problems]
@@ -153,7 +153,7 @@ class Gold:
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, output: object, finish_reason: str | None) -> Score:
-        from pytest_extract.core.parse import parse_output
+        from pytest_extract.core.parse.output import parse_output
 
         parsed = parse_output(output, finish_reason=finish_reason)
         if parsed.failure is not None and parsed.value is MISSING:

@@ -15,7 +15,7 @@ from pytest_extract.core.values import MISSING
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
-    from pytest_extract.core.score_result import Score
+    from pytest_extract.core.score.result import Score
 
 FAILING = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 

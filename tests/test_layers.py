@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,9 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "redact_patterns", "llm_errors", "llm"),
+    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm"),
     ("cases", "extractors", "judge"),
-    ("importers", "recording_key", "recording_use", "recordings", "results_file", "gating"),
+    ("importers", "recordings", "results_file", "gating"),
     ("api", "bridge", "docs", "run", "verdict"),
     ("report", "testing"),
     ("cli",),
@@ -39,11 +40,19 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(path: Path) -> set[str]:
+PATHS = {name_of(path): path for path in MODULES}
+
+
+def imports_of(path: Path, *, running: bool = False) -> set[str]:
+    """`running`: without those that only type checkers follow."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if running:
+        tree.body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node))]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
-            names.update({node.module}, (f"{node.module}.{alias.name}" for alias in node.names))
+            members = [f"{node.module}.{alias.name}" for alias in node.names]
+            names.update(member if member in PATHS else node.module for member in members)
         elif isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
     return names
@@ -69,6 +78,12 @@ def test_a_module_knows_only_the_rings_before_its_own(path):
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_no_module_outgrows_its_room(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_no_modules_below_the_plugin_import_each_other_in_a_circle():
+    below = {name for name in PATHS if not name.startswith("pytest_extract.plugin")}
+    sorter = TopologicalSorter({name: imports_of(PATHS[name], running=True) & below for name in below})
+    sorter.prepare()  # raises CycleError, which names the circle
 
 
 def test_the_core_knows_neither_pytest_nor_files_nor_models():

@@ -24,7 +24,7 @@ from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
-    from pytest_extract.core.validate import Validator
+    from pytest_extract.core.validate.validator import Validator
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.positions import Steps
-from pytest_extract.core.schema_source import Source, escape
+from pytest_extract.core.schema.source import Source, escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 from pytest_extract.schema_tools.subschemas import map_children

@@ -16,7 +16,7 @@ from pytest_extract.cases.patterns import declared, unknown_field, usual, withou
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, SchemaError
 

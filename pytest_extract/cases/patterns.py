@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from pytest_extract.core.pattern import normal_pattern
-from pytest_extract.core.plan_nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
+from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.values import Json, path_text
 from pytest_extract.errors import nearest
 

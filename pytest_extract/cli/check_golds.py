@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from pytest_extract.cli.files import read_records, read_schema
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import ConfigError
 from pytest_extract.schema_tools.golds import validate_golds
 

@@ -13,7 +13,7 @@ from pytest_extract.cases.bundle import bundle
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import Source, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.schema_source import escape
+from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 

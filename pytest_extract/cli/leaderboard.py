@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.results import put, read_all, width
-from pytest_extract.core.aggregate import aggregate
-from pytest_extract.core.aggregate_arms import standings
+from pytest_extract.core.aggregate.arms import standings
+from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.report.aggregate_json import standing_record
 from pytest_extract.report.leaderboard import leaderboard_lines
 

@@ -13,9 +13,9 @@ from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded, without_a_model
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
 from pytest_extract.core.metrics.judged import SPECS as JUDGED
-from pytest_extract.core.parse import parse_output
+from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Judge
-from pytest_extract.core.score_result import Score
+from pytest_extract.core.score.result import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError

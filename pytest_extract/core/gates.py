@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 from pytest_extract.errors import ConfigError, nearest
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.metrics.base import Param
-from pytest_extract.core.plan_nodes import Check, Leaf, Program
+from pytest_extract.core.plan.nodes import Check, Leaf, Program
 from pytest_extract.core.results import FieldResult, Status
-from pytest_extract.core.score_leaf import transformed
-from pytest_extract.core.score_run import SCORED, STRUCTURE
+from pytest_extract.core.score.leaf import transformed
+from pytest_extract.core.score.run import SCORED, STRUCTURE
 from pytest_extract.core.values import MISSING, Json, Missing
 
 Sides = tuple[Json | Missing, Json | Missing]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import normal_pattern
-from pytest_extract.core.plan import compile_plan
-from pytest_extract.core.plan_bind import JudgeMode
-from pytest_extract.core.plan_nodes import Program
+from pytest_extract.core.plan.bind import JudgeMode
+from pytest_extract.core.plan.compile import compile_plan
+from pytest_extract.core.plan.nodes import Program
 from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status
-from pytest_extract.core.score import Scored, score_values
-from pytest_extract.core.score_result import Score
-from pytest_extract.core.score_run import Known, NoAnswer, Rules
+from pytest_extract.core.score.document import Scored, score_values
+from pytest_extract.core.score.result import Score
+from pytest_extract.core.score.run import Known, NoAnswer, Rules
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 
@@ -90,7 +90,7 @@ class Scorer:
         self, gold: Json, text: object, *, repair: bool = False, finish_reason: str | None = None, **how: Json
     ) -> Score:
         """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`."""
-        from pytest_extract.core.parse import parse_output
+        from pytest_extract.core.parse.output import parse_output
 
         parsed = parse_output(text, repair=repair, finish_reason=finish_reason)
         if parsed.value is MISSING and parsed.failure is not None:
@@ -156,7 +156,7 @@ def compile_schema(
     Raises SchemaError for a mistake in the configuration; its `errors` holds all of them.
     """
     from pytest_extract.core.measures.document import DocumentMeasures
-    from pytest_extract.core.validate import Validator
+    from pytest_extract.core.validate.validator import Validator
 
     if judge_mode not in ("exact", "fuzzy", "llm"):
         raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, ('exact', 'fuzzy', 'llm'))}")

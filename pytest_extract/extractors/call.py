@@ -11,7 +11,7 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extractors.base import Extraction, as_extraction
 from pytest_extract.extractors.loop import BackgroundLoop
-from pytest_extract.llm_errors import failure_kind, summary
+from pytest_extract.llm.errors import failure_kind, summary
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
 """What an extractor may name in its signature (contract, section 3)."""

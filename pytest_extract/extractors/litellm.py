@@ -13,7 +13,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
-from pytest_extract.llm import Completion, LlmError, Retry, complete
+from pytest_extract.llm.client import Completion, LlmError, Retry, complete
 
 Mode: TypeAlias = Literal["prompt", "structured"]
 MODES: Final[tuple[Mode, ...]] = ("prompt", "structured")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_extract.core.stats import Difference, attainable, holm, mcnemar, sign_flip, tempered
+from pytest_extract.core.stats.exact import Difference, attainable, holm, mcnemar, sign_flip, tempered
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.gating.changes import ArmComparison, CaseRow, Comparison
 from pytest_extract.gating.rules import Rules

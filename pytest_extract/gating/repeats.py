@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.stats_repeats import pass_hat_k
+from pytest_extract.core.stats.repeats import pass_hat_k
 from pytest_extract.gating.snapshot import CaseKey, Snapshot, value_text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pytest_extract.core.stats_interval import RESAMPLES, SEED
+from pytest_extract.core.stats.interval import RESAMPLES, SEED
 from pytest_extract.errors import ConfigError
 
 

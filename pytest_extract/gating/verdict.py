@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pytest_extract.core.stats_interval import Bounds, bounds
-from pytest_extract.core.stats_power import Needs, Sample, needs
+from pytest_extract.core.stats.interval import Bounds, bounds
+from pytest_extract.core.stats.power import Needs, Sample, needs
 from pytest_extract.gating.changes import ArmComparison, CaseRow, Change, Comparison
 from pytest_extract.gating.family import Evidence, differences, run_tests
 from pytest_extract.gating.ratchet import Fallen, Ratchet

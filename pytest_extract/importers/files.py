@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.sources import parse_source, read_text
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.values import Json
     from pytest_extract.extractors.loop import BackgroundLoop
     from pytest_extract.judge.desk import JudgeDesk
-    from pytest_extract.llm import Retry
+    from pytest_extract.llm.client import Retry
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
 JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")

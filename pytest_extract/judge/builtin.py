@@ -6,8 +6,8 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from pytest_extract.core.align import best_fit, multiset
-from pytest_extract.core.columns import Column
+from pytest_extract.core.align.columns import Column
+from pytest_extract.core.align.pairing import best_fit, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Question, Verdict
 from pytest_extract.core.values import MISSING, Json

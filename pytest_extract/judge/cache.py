@@ -24,7 +24,7 @@ from pytest_extract.errors import StoreError
 from pytest_extract.judge.answers import Decision, Undecided, checked
 from pytest_extract.judge.keys import pair_key
 from pytest_extract.judge.prompt import PROMPT_VERSION
-from pytest_extract.redact import redact
+from pytest_extract.redact.text import redact
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0

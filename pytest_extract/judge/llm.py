@@ -15,7 +15,7 @@ from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.judge.answers import Decision, Undecided
 from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers, response_format
-from pytest_extract.llm import Completion, LlmError, Retry, complete, started
+from pytest_extract.llm.client import Completion, LlmError, Retry, complete, started
 
 _CALLS_FOR_ONE: Final = 3
 """Calls in which questions that fit one call are answered, or stay undecided."""

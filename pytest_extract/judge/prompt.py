@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.parse import parse_output
+from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Alignment, Question, Verdict
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.judge.answers import NO_SCORE, Decision, Undecided, checked

@@ -12,7 +12,7 @@ from pytest_extract.digest import sha256
 from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.judge.answers import Decision, Undecided, checked
-from pytest_extract.llm_errors import summary
+from pytest_extract.llm.errors import summary
 
 
 class UserJudge:

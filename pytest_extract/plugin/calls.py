@@ -19,8 +19,8 @@ from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
-from pytest_extract.recording_key import shown_path
-from pytest_extract.recordings import NotRecorded, Recordings, RecordMode
+from pytest_extract.recordings.key import shown_path
+from pytest_extract.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.report.summary import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_extract.gating.changed import Choice
     from pytest_extract.plugin.items import ExtractItem
     from pytest_extract.plugin.past import PastRun
-    from pytest_extract.recording_key import RecordingKey
+    from pytest_extract.recordings.key import RecordingKey
 
 _USUAL_FOLDER = "extract-recordings"
 
@@ -134,7 +134,7 @@ class Calls:
             return False
 
     def _key(self, item: ExtractItem, extractor: object, index: int) -> RecordingKey:
-        from pytest_extract.recording_key import key_of
+        from pytest_extract.recordings.key import key_of
 
         return key_of(
             item.case,
@@ -176,7 +176,7 @@ class Calls:
             return
         keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]
         if not keys or not all(self._is_recorded(item, key) for key in keys):
-            from pytest_extract.llm import load_litellm
+            from pytest_extract.llm.client import load_litellm
 
             with suppress(ConfigError):  # told by the call itself
                 load_litellm()

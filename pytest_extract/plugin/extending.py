@@ -12,7 +12,7 @@ import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.plan_bind import JudgeMode
+from pytest_extract.core.plan.bind import JudgeMode
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
 

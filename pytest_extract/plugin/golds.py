@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from pytest_extract.cases.gold import update_gold
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.parse import parse_output
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ExtractError
 from pytest_extract.report.lines import Line, Span, line, safe_prose

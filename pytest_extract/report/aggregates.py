@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pytest_extract.core.aggregate import DEEPJSON, RunAggregate
-from pytest_extract.core.aggregate_arms import Standing
-from pytest_extract.core.aggregate_bootstrap import Estimate
-from pytest_extract.core.aggregate_extractbench import Rates
-from pytest_extract.core.aggregate_fields import FieldCounts
+from pytest_extract.core.aggregate.arms import Standing
+from pytest_extract.core.aggregate.bootstrap import Estimate
+from pytest_extract.core.aggregate.extractbench import Rates
+from pytest_extract.core.aggregate.fields import FieldCounts
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.report.columns import table

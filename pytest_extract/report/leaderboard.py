@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_extract.core.aggregate import RunAggregate
-from pytest_extract.core.aggregate_arms import Standing
+from pytest_extract.core.aggregate.arms import Standing
+from pytest_extract.core.aggregate.run import RunAggregate
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.columns import table
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose

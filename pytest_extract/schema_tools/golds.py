@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pytest_extract.core.schema import Schema, SchemaNode
-from pytest_extract.core.schema_source import Key
+from pytest_extract.core.schema.source import Key
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type
 from pytest_extract.errors import SchemaErrors, nearest
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.schema_source import Source
+from pytest_extract.core.schema.source import Source
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.subschemas import map_children

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from pytest_extract.core.schema_source import escape
+from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 
 Change = Callable[[Json, str], Json]

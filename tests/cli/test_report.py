@@ -10,7 +10,7 @@ import pytest
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.results_file import dump_result, write_results
-from tests.core.test_aggregate import RUN, result, score
+from tests.core.aggregate.test_run import RUN, result, score
 from tests.report.runs import GOLD, scored, wrong
 
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}

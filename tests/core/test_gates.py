@@ -8,8 +8,8 @@ from hypothesis import given
 from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_gates
 from pytest_extract.core.measures.document import DocumentMeasures
-from pytest_extract.core.parse import parse_output
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.strategies import any_json, json_values, nested

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from pytest_extract.core.results import Verdict
-from pytest_extract.core.score_run import STRUCTURE
+from pytest_extract.core.score.run import STRUCTURE
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared

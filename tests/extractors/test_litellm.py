@@ -13,7 +13,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.call import call_extractor
 from pytest_extract.extractors.litellm import ExtractorError, LitellmExtractor
 from pytest_extract.extractors.prompt import is_strict, messages, schema_for_model
-from pytest_extract.llm import Retry
+from pytest_extract.llm.client import Retry
 from tests.llm_server import (
     MODEL,
     answer,

@@ -16,7 +16,7 @@ from pytest_extract.judge import build_judge
 from pytest_extract.judge.cache import AnswerCache, answer_files, kept_answers
 from pytest_extract.judge.keys import question_key
 from pytest_extract.judge.user import identity_of
-from pytest_extract.redact import redact
+from pytest_extract.redact.text import redact
 from tests.judge.questions import align, equal
 from tests.strategies import nested
 

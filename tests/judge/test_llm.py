@@ -13,7 +13,7 @@ from pytest_extract.judge import build_judge
 from pytest_extract.judge.answers import Undecided
 from pytest_extract.judge.llm import LlmJudge
 from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers
-from pytest_extract.llm import Retry
+from pytest_extract.llm.client import Retry
 from tests.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 from tests.llm_server import (
     MODEL,

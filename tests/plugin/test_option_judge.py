@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.llm import load_litellm
+from pytest_extract.llm.client import load_litellm
 from tests.judge.questions import by_rule
 from tests.llm_server import MODEL, LlmServer, llm_server, server_error
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.core.case_result import Arm
-from pytest_extract.core.stats_power import Needs
+from pytest_extract.core.stats.power import Needs
 from pytest_extract.gating.as_json import verdict_record
 from pytest_extract.gating.gate import judge
 from pytest_extract.gating.rules import Rules

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.measures.sides import Sides
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"

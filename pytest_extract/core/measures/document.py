@@ -9,7 +9,7 @@ from pytest_extract.core.measures import deepjson, sob
 from pytest_extract.core.measures.leaves import Declared, declare
 from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.results import Failure, FailureKind, Gates
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.parse_text import too_deep
+from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.values import Json, Step
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {

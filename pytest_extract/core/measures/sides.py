@@ -6,8 +6,8 @@ from functools import cached_property
 
 from pytest_extract.core.measures.leaves import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.measures.tally import Tally, TooDeep, tally
-from pytest_extract.core.validate import Validator
-from pytest_extract.core.validate_told import Violation
+from pytest_extract.core.validate.told import Violation
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 
 

@@ -6,7 +6,7 @@ import json
 
 from pytest_extract.core.measures.document import DocumentMeasures
 from pytest_extract.core.measures.leaves import leaf_map
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from tests.shared_data import jsonl, shared
 
 

@@ -16,7 +16,7 @@ from pytest_extract.core.measures.deepjson import (
     deepjson_text,
     key_match,
 )
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values

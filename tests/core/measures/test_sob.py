@@ -13,7 +13,7 @@ from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
 from pytest_extract.core.measures.tally import Tally, _by_path, tally
 from pytest_extract.core.measures.words import token_f1, words
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values, nested

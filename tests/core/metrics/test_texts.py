@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.measures.sob import sob_measures
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate.validator import Validator
 from tests.core.metrics.helpers import bound
 from tests.strategies import scalars
 

@@ -1,0 +1,142 @@
+"""A run's measures: plain and complexity-weighted means over cases, with 95 % bootstrap intervals, by arm.
+
+Cases that are broken or were not run have no measures: they are counted and take no part in any mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
+from pytest_extract.core.aggregate.extractbench import Rates, rates
+from pytest_extract.core.aggregate.fields import FieldCounts, field_table
+from pytest_extract.core.aggregate.sob import SobSummary, published_columns, summarize
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.complexity import WEIGHTS, depth_class
+from pytest_extract.core.values import Json
+
+MEASURES: Final = (
+    *("pass_rate", "mean_score", "precision", "recall", "f1"),
+    *("json_parse", "json_pass", "value_accuracy", "faithfulness", "path_recall", "structure_coverage"),
+    *("type_safety", "perfect", "required_key_recall", "syntax", "key_match", "strict"),
+)
+"""All measures of contract section 6, in the order of tables; the random stream runs through them in this order."""
+
+DEEPJSON: Final = ("syntax", "key_match", "strict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRow:
+    """One scored case: the mean of each measure over its repeats, and what it weighs.
+
+    weight: 1 easy, 2 medium, 3 hard, 0 where the complexity is unknown; depth: of nesting, None where unknown.
+    """
+
+    case: str
+    measures: Mapping[str, float]
+    weight: float = 0.0
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureMeans:
+    """One measure over a run; `weighted` is None where no case's complexity is known."""
+
+    plain: Estimate
+    weighted: Estimate | None
+
+
+def scored_attempts(result: CaseResult) -> list[Attempt]:
+    """Repeats of a case that have a score: those that broke have none that counts."""
+    return [a for a in result.attempts if a.score is not None and a.outcome is not Outcome.BROKEN]
+
+
+def case_rows(results: Iterable[CaseResult]) -> list[CaseRow]:
+    """Turn results into rows, in their order; cases without a scored repeat are left out."""
+    rows = []
+    for result in results:
+        measured = [attempt.score["measures"] for attempt in scored_attempts(result) if attempt.score is not None]
+        if measured:
+            names = [name for name in measured[0] if all(name in found for found in measured)]
+            means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
+            weight = WEIGHTS.get(result.complexity or "", 0.0)
+            rows.append(CaseRow(case=result.nodeid, measures=means, weight=weight, depth=result.shape.get("depth")))
+    return rows
+
+
+def measure_means(rows: Sequence[CaseRow], *, samples: int = SAMPLES) -> dict[str, MeasureMeans]:
+    """Estimate every measure that all rows have; empty without rows."""
+    names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
+    columns = {name: [row.measures[name] for row in rows] for name in names}
+    weights = [row.weight for row in rows]
+    plain = intervals(columns, samples=samples)
+    weighted = intervals(columns, weights, samples=samples) if any(weights) else {}
+    return {name: MeasureMeans(plain=plain[name], weighted=weighted.get(name)) for name in names}
+
+
+def by_depth(rows: Sequence[CaseRow]) -> dict[str, dict[str, float]]:
+    """DeepJSONEval's table: mean of its three criteria over cases of depth 3-4 (medium), 5 and more (hard), and all."""
+    groups: dict[str, list[CaseRow]] = {"medium": [], "hard": [], "all": []}
+    for row in rows:
+        level = depth_class(row.depth) if row.depth is not None else None
+        groups["all"].append(row)
+        if level is not None:
+            groups[level].append(row)
+    return {
+        level: {name: sum(row.measures.get(name, 0.0) for row in group) / len(group) for name in DEEPJSON}
+        for level, group in groups.items()
+        if group
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAggregate:
+    """Everything that the systems report of a run, for one arm.
+
+    cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
+    sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
+    by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
+    """
+
+    cases: int
+    scored: int
+    broken: int
+    not_run: int
+    measures: Mapping[str, MeasureMeans]
+    sob: SobSummary | None
+    sob_weighted: SobSummary | None
+    rates: Rates
+    by_depth: Mapping[str, Mapping[str, float]]
+    fields: Mapping[str, FieldCounts] = field(default_factory=dict)
+
+
+def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
+    """Aggregate the results of one arm."""
+    rows = case_rows(results)
+    scores = [(result, attempt.score) for result in results for attempt in scored_attempts(result)]
+    kept = [(result, score) for result, score in scores if score is not None]
+    columns = published_columns([row.measures for row in rows])
+    weights = [row.weight for row in rows]
+    return RunAggregate(
+        cases=len(results),
+        scored=len(rows),
+        broken=sum(result.outcome is Outcome.BROKEN for result in results),
+        not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
+        measures=measure_means(rows, samples=samples),
+        sob=summarize(columns, samples=samples) if rows else None,
+        sob_weighted=summarize(columns, weights, samples=samples) if any(weights) else None,
+        rates=rates(score for _, score in kept),
+        by_depth=by_depth(rows),
+        fields=field_table((result.nodeid, score["leaves"]) for result, score in kept),
+    )
+
+
+def estimate_dict(means: MeasureMeans) -> dict[str, Json]:
+    """Return plain JSON of one measure's means."""
+    plain = {"mean": means.plain.mean, "low": means.plain.low, "high": means.plain.high}
+    if means.weighted is None:
+        return {"plain": plain, "weighted": None}
+    weighted = {"mean": means.weighted.mean, "low": means.weighted.low, "high": means.weighted.high}
+    return {"plain": plain, "weighted": weighted}

@@ -1,0 +1,197 @@
+"""From what an extractor returned to a JSON value, or to the one failure kind that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Final
+
+from pytest_extract.core.parse.reader import Problem, Reader, line_column
+from pytest_extract.core.parse.text import Region, answer_start, decode, fenced_scalar, only_punctuation, regions
+from pytest_extract.core.parse.value import NotJson, plain_json
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import MISSING, Json, Missing, json_type
+
+_CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
+_FENCED: Final = "JSON taken from a fenced block"
+_REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """An output as JSON: `value` (MISSING without one), why not, what is worth telling, and the text it came from.
+
+    With the failure `not_structured` the value is there: JSON, but neither object nor array.
+    """
+
+    value: Json | Missing
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+    text: str = ""
+
+
+def parse_output(output: object, *, repair: bool = False, finish_reason: str | None = None) -> Parsed:
+    """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), JSON values, pydantic models.
+
+    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `notes`;
+    `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
+    """
+    reason = (finish_reason or "").lower()
+    if isinstance(output, bytes | bytearray):
+        output = bytes(output).decode("utf-8", "replace")
+    if isinstance(output, str):
+        return _parse_text(output, repair=repair, reason=reason)
+    if output is None:
+        return _failed(_empty(reason), "")
+    return _parse_value(output)
+
+
+def _parse_value(output: object) -> Parsed:
+    try:
+        value = plain_json(_dumped(output))
+    except NotJson as problem:
+        return _failed(Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path), "")
+    return _structured(Parsed(value=value))
+
+
+def _dumped(output: object) -> object:
+    """Return the plain form of a pydantic model or a dataclass; anything else as it is."""
+    dump = getattr(output, "model_dump", None)
+    if callable(dump) and not isinstance(output, type | Mapping):
+        try:
+            return dump(mode="json")
+        except (ValueError, TypeError, RecursionError) as error:
+            raise NotJson(f"the model {type(output).__name__} does not turn into JSON: {error}") from error
+    if is_dataclass(output) and not isinstance(output, type):
+        return {name: getattr(output, name) for name in output.__dataclass_fields__}
+    return output
+
+
+def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
+    start = answer_start(text)
+    whole = decode(text, start)
+    if whole is not None and not text[whole[1] :].strip():
+        parsed = Parsed(value=whole[0], notes=_lead_notes(text, start), text=text)
+        return _structured(parsed, repair=repair, place=start)
+    if start >= len(text):
+        return _failed(_empty(reason), text)
+    if (scalar := fenced_scalar(text, start)) is not None:
+        parsed = Parsed(value=scalar[0], notes=(*_lead_notes(text, start), _FENCED), text=text)
+        return _structured(parsed, repair=repair, place=scalar[1])
+    found = regions(text, start)
+    good = max((region for region in found if region.value is not MISSING), key=lambda r: r.rank, default=None)
+    broken = max((region for region in found if region.value is MISSING), key=_weight, default=None)
+    if good is not None and (broken is None or _weight(good) > _weight(broken)):
+        return _from_region(text, start, good, len(found))
+    if broken is None:
+        return _without_json(text, start, reason)
+    return _from_broken(text, broken, repair=repair, reason=reason)
+
+
+def _weight(region: Region) -> tuple[bool, int, int]:
+    return region.fenced, region.stop - region.start, region.start
+
+
+def _from_region(text: str, start: int, region: Region, count: int) -> Parsed:
+    if only_punctuation(text, start, region):
+        place = region.stop if text[region.stop :].strip() else start
+        message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
+        return _failed(_failure(text, Problem(FailureKind.MALFORMED_JSON, message, place)), text)
+    notes = list(_lead_notes(text, start))
+    notes.append(_FENCED if region.fenced else "JSON taken from the text around it")
+    if count > 1:
+        line, _ = line_column(text, region.start)
+        notes.append(f"{count} JSON values in the text; took the one at line {line}")
+    return Parsed(value=region.value, notes=tuple(notes), text=text)
+
+
+def _from_broken(text: str, region: Region, *, repair: bool, reason: str) -> Parsed:
+    """Read what `json` refused: mended if asked for, else with the exact problem.
+
+    The slow reader may still succeed: `json` also gives up where Python's own stack is nearly used up.
+    """
+    try:
+        return Parsed(value=Reader(text, region.start, region.stop).read(), text=text)
+    except Problem as problem:
+        mended = _mended(text, region) if repair else None
+        return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
+
+
+def _mended(text: str, region: Region) -> Parsed | None:
+    reader = Reader(text, region.start, region.stop, lenient=True)
+    try:
+        value = reader.read()
+    except Problem:
+        return None
+    return Parsed(value=value, notes=reader.notes(), text=text)
+
+
+def _blamed(problem: Problem, reason: str, *, at_end: bool) -> Problem:
+    """Give the provider's reason for stopping precedence over what it left behind."""
+    if reason in _REFUSED:
+        message = f"stopped by the provider (finish_reason={reason}): {problem.message}"
+        return Problem(FailureKind.REFUSAL, message, problem.position)
+    if reason not in _CUT:
+        return problem
+    if problem.kind is FailureKind.TRUNCATED_JSON or not at_end:
+        return Problem(problem.kind, f"{problem.message} (finish_reason={reason})", problem.position, problem.path)
+    message = f"cut at the token limit (finish_reason={reason}); before that, {problem.message}"
+    return Problem(FailureKind.TRUNCATED_JSON, message, problem.position)
+
+
+def _without_json(text: str, start: int, reason: str) -> Parsed:
+    if reason in _REFUSED:
+        message = f"stopped by the provider (finish_reason={reason}); it says {_excerpt(text, start)}"
+        return _failed(Failure(kind=FailureKind.REFUSAL, message=message), text)
+    cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in _CUT else ""
+    message = f"no JSON object or array in the text, which begins {_excerpt(text, start)}{cut}"
+    return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
+
+
+def _structured(parsed: Parsed, *, repair: bool = False, place: int = 0) -> Parsed:
+    """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
+    value = parsed.value
+    if isinstance(value, dict | list):
+        return parsed
+    message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
+    inner = decode(value, answer_start(value)) if isinstance(value, str) else None
+    if inner is not None and isinstance(inner[0], dict | list):
+        if repair:
+            notes = (*parsed.notes, "repaired: JSON encoded twice")
+            return Parsed(value=inner[0], notes=notes, text=parsed.text)
+        message += " (the text holds JSON: it was encoded twice)"
+    line, column = line_column(parsed.text, place)
+    failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)
+    return Parsed(value=value, failure=failure, notes=parsed.notes, text=parsed.text)
+
+
+def _empty(reason: str) -> Failure:
+    if reason in _REFUSED:
+        message = f"the output is empty; the provider stopped it (finish_reason={reason})"
+        return Failure(kind=FailureKind.REFUSAL, message=message)
+    cut = f": the token limit was used up before the answer began (finish_reason={reason})" if reason in _CUT else ""
+    return Failure(kind=FailureKind.EMPTY_RESPONSE, message=f"the output is empty{cut}")
+
+
+def _lead_notes(text: str, start: int) -> tuple[str, ...]:
+    lead = text[:start]
+    notes = []
+    if "</think>" in lead:
+        notes.append("reasoning before `</think>` left out")
+    if "\ufeff" in lead:
+        notes.append("byte order mark left out")
+    return tuple(notes)
+
+
+def _failure(text: str, problem: Problem) -> Failure:
+    line, column = line_column(text, problem.position)
+    return Failure(kind=problem.kind, message=problem.message, line=line, column=column, path=problem.path)
+
+
+def _failed(failure: Failure, text: str) -> Parsed:
+    return Parsed(value=MISSING, failure=failure, text=text)
+
+
+def _excerpt(text: str, start: int) -> str:
+    words = " ".join(text[start : start + 200].split())
+    return repr(words if len(words) <= 80 else f"{words[:79]}…")

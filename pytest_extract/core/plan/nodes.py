@@ -1,0 +1,268 @@
+"""The compiled plan: one small frozen node per place of a schema, with names resolved and defaults filled in.
+
+Scoring dispatches on the node's type and reads nothing else; whatever the semantics decide is decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.results import Judge
+from pytest_extract.core.schema.tree import SchemaNode
+from pytest_extract.core.semantics import Semantics
+from pytest_extract.core.values import FieldPath, Json, Step
+
+Transform: TypeAlias = Callable[[Json], Json]
+"""All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
+SCALARS: Final = frozenset({str, int, float, bool})
+NOTHING: Final[frozenset[type]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Check:
+    """One comparison of a field: metric, threshold, weight, and what is done to both values before.
+
+    `fast`: types whose equal values match without calling anything.
+    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge or may break.
+    """
+
+    metric: BoundMetric
+    threshold: float = 1.0
+    weight: float = 1.0
+    transform: Transform | None = None
+    fast: frozenset[type] = NOTHING
+    batch: BatchMetric | None = None
+    likeness: BoundMetric | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaf:
+    """A value that is compared as one.
+
+    field: its results are field results too (it stands outside arrays).
+    types: JSON types that the schema declares, where another type is a mismatch whatever the metric says.
+    by_type: checks by the gold value's JSON type, where the schema does not say one; then `checks` is for the rest.
+    structure: what stands below, for a container that is missing on one side (struct-extract-eval).
+    empty_absent: it is an array, of which `[]` counts as absent.
+    """
+
+    pattern: str
+    checks: tuple[Check, ...] = ()
+    field: bool = True
+    types: frozenset[str] | None = None
+    by_type: Mapping[str, tuple[Check, ...]] | None = None
+    structure: Plan | None = None
+    empty_absent: bool = False
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Skip:
+    """A place that is not scored. `always`: says so even where nothing stands; `never`: leaves no trace."""
+
+    pattern: str
+    field: bool = True
+    always: bool = False
+    never: bool = False
+    skipped: bool = True
+
+
+class Entry(NamedTuple):
+    """A declared property. The slots after `plan` are set where it is a leaf with one plain check, the usual case."""
+
+    name: str
+    plan: Plan
+    pattern: str
+    metric: str
+    params: Mapping[str, Json]
+    weight: float
+    fast: frozenset[type]
+
+
+class Bulk(NamedTuple):
+    """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
+
+    `values`: takes them out of an object in order. `odd`: places whose values are sure of fewer types than scalars.
+    """
+
+    values: Callable[[Any], tuple[Json, ...]]
+    patterns: tuple[str, ...]
+    metrics: tuple[str, ...]
+    params: tuple[Mapping[str, Json], ...]
+    weights: tuple[float, ...]
+    odd: tuple[tuple[int, frozenset[type]], ...]
+
+
+MOST_PLACES: Final = 16_384
+"""Paths that one plan node keeps, some two megabytes."""
+
+
+class Places:
+    """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
+
+    __slots__ = ("_kept", "_room", "_tables", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self._room = MOST_PLACES
+        self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
+        self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
+
+    def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
+        """Return the paths below `path`."""
+        found = self._kept.get(path)
+        if found is None:
+            found = tuple([FieldPath((*path, name)) for name in self.names])
+            self._keep(self._kept, path, found)
+        return found
+
+    def table(self, path: tuple[Step, ...], rows: int) -> tuple[FieldPath, ...]:
+        """Return the paths of all properties of an array's first rows, one row after the other."""
+        size = rows * len(self.names)
+        found = self._tables.get(path, ())
+        if len(found) < size:
+            found = tuple([FieldPath((*path, row, name)) for row in range(rows) for name in self.names])
+            self._keep(self._tables, path, found)
+        return found if len(found) == size else found[:size]
+
+    def _keep(
+        self,
+        table: dict[tuple[Step, ...], tuple[FieldPath, ...]],
+        path: tuple[Step, ...],
+        found: tuple[FieldPath, ...],
+    ) -> None:
+        if len(found) <= self._room:
+            self._room -= len(found)
+            table[path] = found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Object:
+    """An object scored property by property.
+
+    checks: metrics on the object itself; `descend`: its properties are scored as well.
+    extra: what keys that nothing declares are: compared with gold's, hallucinations, or ignored.
+    other: the plan for such keys where the schema or the semantics have one.
+    places, bulk: what makes the walk fast.
+    """
+
+    pattern: str
+    entries: tuple[Entry, ...]
+    names: frozenset[str]
+    places: Places
+    bulk: Bulk | None = None
+    patterns: tuple[tuple[re.Pattern[str], Plan], ...] = ()
+    other: Plan | None = None
+    extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
+    checks: tuple[Check, ...] = ()
+    descend: bool = True
+    groups: tuple[BatchMetric, ...] = ()
+    field: bool = True
+    skipped: bool = False
+
+
+AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Align:
+    """How the rows of an array are paired; `custom` is the function of a custom aligner, parameters bound."""
+
+    mode: AlignMode
+    key: tuple[str, ...] = ()
+    key_cutoff: float | None = None
+    custom: Callable[[list[Json], list[Json]], Any] | None = None
+    instructions: str = ""
+    judge: str = ""
+    options: Mapping[str, Json] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArrayResult:
+    """The one result that an array gives: which number, and from where on it passes."""
+
+    metric: str
+    params: Mapping[str, Json]
+    number: Literal["f1", "recall"]
+    threshold: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Array:
+    """An array whose rows are paired and then scored.
+
+    prefix: the plans of a tuple's places; `items`: of all rows after them.
+    result: the array's own result, None where its rows speak for themselves.
+    checks: further metrics that compare the two lists as one value.
+    empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
+    equal_first: whether lists that look equal are tried row by row before anything else.
+    """
+
+    pattern: str
+    items: Plan
+    align: Align
+    prefix: tuple[Plan, ...] = ()
+    result: ArrayResult | None = None
+    checks: tuple[Check, ...] = ()
+    field: bool = True
+    empty_absent: bool = True
+    wrap: bool = False
+    equal_first: bool = True
+    skipped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice:
+    """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""
+
+    pattern: str
+    branches: tuple[tuple[SchemaNode, Plan], ...]
+    field: bool = True
+    skipped: bool = False
+
+
+class Lazy:
+    """A place inside a recursive schema: compiled when a document reaches it, then kept."""
+
+    __slots__ = ("_make", "_plan", "field", "pattern", "skipped")
+
+    def __init__(self, make: Callable[[], Plan], pattern: str, *, field: bool) -> None:
+        self._make = make
+        self._plan: Plan | None = None
+        self.pattern = pattern
+        self.field = field
+        self.skipped = False
+
+    def plan(self) -> Plan:
+        """Return the compiled node."""
+        if self._plan is None:
+            self._plan = self._make()
+        return self._plan
+
+
+Plan: TypeAlias = Leaf | Skip | Object | Array | Choice | Lazy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Program:
+    """A compiled schema: its root, its semantics, and what every scoring with it needs.
+
+    patterns: the places that were compiled ahead of any document, in the schema's order.
+    judged: whether a judge may be needed. `judges`: the project's own that fields name, by name.
+    posts: post-processors with their parameters bound.
+    """
+
+    root: Plan
+    semantics: Semantics
+    patterns: Mapping[str, Plan]
+    judged: bool
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    posts: tuple[Callable[..., Any], ...] = ()
+    fits: Callable[[SchemaNode, Json], bool]

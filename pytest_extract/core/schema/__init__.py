@@ -1,0 +1,1 @@
+"""JSON Schema with either annotation dialect as a frozen tree, local references followed."""

@@ -1,0 +1,82 @@
+"""Whether a value fits a schema node, as far as telling the branches of an `anyOf` apart needs: no full validation."""
+
+from __future__ import annotations
+
+from pytest_extract.core.schema.source import Key
+from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.values import Json, json_type
+
+_DEEP = 24
+"""Levels that are looked at; what differs only below them is not told apart."""
+
+
+class Fit:
+    """Answers for one schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def __call__(self, node: SchemaNode, value: Json) -> bool:
+        """Whether the value has a type, a constant and keys that the node allows, and so all the way down."""
+        return self._fits(node, value, 0)
+
+    def _fits(self, node: SchemaNode, value: Json, depth: int) -> bool:
+        if value is None and node.nullable:
+            return True
+        if depth > _DEEP:
+            return True
+        if node.branches:
+            return any(self._fits(self._schema.node(branch), value, depth + 1) for branch in node.branches)
+        if not type_fits(node.types, value) or not _value_fits(node.values, value):
+            return False
+        if isinstance(value, dict):
+            return self._object_fits(node, value, depth + 1)
+        if isinstance(value, list):
+            return self._array_fits(node, value, depth + 1)
+        return True
+
+    def _object_fits(self, node: SchemaNode, value: dict[str, Json], depth: int) -> bool:
+        if not node.required <= value.keys():
+            return False
+        return all(self._key_fits(node, name, item, depth) for name, item in value.items())
+
+    def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int) -> bool:
+        keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]
+        if name in node.properties:
+            keys.append(node.properties[name])
+        if not keys and isinstance(node.additional, tuple):
+            keys.append(node.additional)
+        if not keys:
+            return node.additional is not False
+        return all(self._fits(self._schema.node(key), item, depth) for key in keys)
+
+    def _array_fits(self, node: SchemaNode, value: list[Json], depth: int) -> bool:
+        for index, item in enumerate(value):
+            key = node.prefix[index] if index < len(node.prefix) else node.items
+            if key is not None and not self._fits(self._schema.node(key), item, depth):
+                return False
+        return True
+
+
+def type_fits(types: tuple[str, ...] | frozenset[str], value: Json) -> bool:
+    """Whether a value is of one of these JSON types; an integer is a number, 3.0 is an integer; no types: any."""
+    if not types:
+        return True
+    own = json_type(value)
+    if own in types:
+        return True
+    if own == "integer":
+        return "number" in types
+    return own == "number" and "integer" in types and value.is_integer()
+
+
+def _value_fits(values: tuple[Json, ...] | None, value: Json) -> bool:
+    return (
+        values is None
+        or any(type(value) is type(one) and value == one for one in values if _is_scalar(one))
+        or any(not _is_scalar(one) and json_type(one) == json_type(value) for one in values)
+    )
+
+
+def _is_scalar(value: Json) -> bool:
+    return not isinstance(value, dict | list)

@@ -1,0 +1,302 @@
+"""JSON Schema -> frozen nodes: what may stand at a place, and how the schema's annotations want it scored.
+
+Any valid JSON Schema is read, of any draft; recursion is fine, because a node names its children by key and
+`Schema.node` makes them when asked. Which metrics exist is not known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pytest_extract.core.schema.config import Annotation, Dialect, parse_annotation
+from pytest_extract.core.schema.source import Key, Layer, Ref, Source, escape
+from pytest_extract.core.values import Json, json_type
+from pytest_extract.errors import SchemaError
+
+_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+_OBJECT_KEYWORDS: Final = ("properties", "patternProperties", "additionalProperties", "required")
+_ARRAY_KEYWORDS: Final = ("items", "prefixItems", "additionalItems")
+MOST_STEPS: Final = 256
+"""Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
+MOST_NODES: Final = 20_000
+"""Nodes that are looked at for mistakes ahead of scoring; compositions can make exponentially many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaNode:
+    """One place of a schema, seen through `$ref` and `allOf`.
+
+    types: JSON types that may stand here, null left out; empty: any.
+    nullable: null may stand here; `via_union`: said by a type list or by `anyOf`, as extract-bench tells apart.
+    properties, patterns, additional: children by name; `additional` is also True or False where the schema says so.
+    branches: the alternatives of an `anyOf` or `oneOf` that really differ (null is `nullable` instead).
+    values: what `const` or `enum` allow.
+    dangling: a `$ref` here that leads nowhere; nothing is known below.
+    said: False where the schema is just true or false.
+    bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
+    """
+
+    pointer: str
+    types: tuple[str, ...] = ()
+    nullable: bool = False
+    via_union: bool = False
+    properties: Mapping[str, Key] = field(default_factory=dict)
+    patterns: tuple[tuple[re.Pattern[str], Key], ...] = ()
+    additional: Key | bool | None = None
+    required: frozenset[str] = frozenset()
+    items: Key | None = None
+    prefix: tuple[Key, ...] = ()
+    branches: tuple[Key, ...] = ()
+    values: tuple[Json, ...] | None = None
+    annotation: Annotation | None = None
+    dangling: str | None = None
+    said: bool = True
+    bare_union: bool = False
+
+    def children(self) -> Iterator[Key]:
+        """Yield the keys of all children."""
+        yield from self.properties.values()
+        yield from (key for _, key in self.patterns)
+        if isinstance(self.additional, tuple):
+            yield self.additional
+        if self.items is not None:
+            yield self.items
+        yield from self.prefix
+        yield from self.branches
+
+
+class Schema:
+    """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
+
+    What is no schema at all says nothing of any place; that its schema gate then fails is the validator's to say.
+    """
+
+    root: Final[Key] = (Ref(""),)
+
+    def __init__(self, document: Json) -> None:
+        self._source = Source(document)
+        self._nodes: dict[Key, SchemaNode] = {}
+        self._annotations: dict[str, Annotation | None] = {}
+        self.problems: list[SchemaError] = []
+
+    def node(self, key: Key) -> SchemaNode:
+        """Return the node of a key, the same one every time."""
+        found = self._nodes.get(key)
+        if found is None:
+            found = self._nodes[key] = self._make(key) if self._bearable(key) else SchemaNode(pointer=key[0].pointer)
+        return found
+
+    def _bearable(self, key: Key) -> bool:
+        if all(ref.pointer.count("/") <= MOST_STEPS for ref in key):
+            return True
+        start = "/".join(key[0].pointer.split("/")[:6])
+        message = f"the schema is nested more than {MOST_STEPS} steps deep below here; use `$ref` for recursion"
+        self.problems.append(SchemaError(message, pointer=start))
+        return False
+
+    def walk(self) -> Iterator[tuple[Key, SchemaNode]]:
+        """Yield every reachable node once, parents first, up to `MOST_NODES`."""
+        seen = {self.root}
+        queue = [self.root]
+        for key in queue:
+            node = self.node(key)
+            yield key, node
+            for child in node.children():
+                if child not in seen and len(seen) < MOST_NODES:
+                    seen.add(child)
+                    queue.append(child)
+
+    def dialects(self) -> frozenset[Dialect]:
+        """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
+        known = [found for found in self._annotations.values() if found is not None]
+        nulls_only = (Annotation(dialect=found.dialect, nulls=found.nulls) for found in known)
+        return frozenset(found.dialect for found, only in zip(known, nulls_only, strict=True) if found != only)
+
+    def _make(self, key: Key) -> SchemaNode:
+        expanded = self._source.expand(key)
+        layers = expanded.layers
+        node = self._without_branches(key, layers, expanded.dangling)
+        branches, null_branch = self._branches(layers)
+        bare = node.annotation is None or not node.annotation.metrics
+        if not branches:
+            union = null_branch or node.via_union
+            return replace(node, nullable=node.nullable or null_branch, via_union=union, bare_union=union and bare)
+        if len(branches) > 1:
+            several = _with_branches(node, key, branches, layers)
+            return replace(several, nullable=null_branch or node.nullable, bare_union=bare)
+        # one branch besides null: what it says is said here
+        only = self.node((*_bare(layers), *branches[0]))
+        nullable = only.nullable or node.nullable or null_branch
+        return replace(only, nullable=nullable, via_union=True, bare_union=bare)
+
+    def _without_branches(self, key: Key, layers: tuple[Layer, ...], dangling: tuple[str, ...]) -> SchemaNode:
+        values = _values(layers)
+        types, null = _types(layers, values)
+        prefix, items = _items(layers)
+        return SchemaNode(
+            pointer=key[0].pointer,
+            types=types,
+            nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
+            via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
+            properties=_properties(layers),
+            patterns=_patterns(layers),
+            additional=_additional(layers),
+            required=_required(layers),
+            items=items,
+            prefix=prefix,
+            values=values,
+            annotation=self._annotation(layers),
+            dangling=dangling[0] if dangling and not types else None,
+            said=bool(layers),
+        )
+
+    def _annotation(self, layers: tuple[Layer, ...]) -> Annotation | None:
+        """Return the nearest layer's configuration, completed by the layers behind it."""
+        merged: Annotation | None = None
+        for layer in reversed(layers):
+            if layer.pointer not in self._annotations:
+                self._annotations[layer.pointer] = self._parse(layer)
+            own = self._annotations[layer.pointer]
+            merged = own.over(merged) if own is not None else merged
+        return merged
+
+    def _parse(self, layer: Layer) -> Annotation | None:
+        def report(message: str, path: str) -> None:
+            self.problems.append(SchemaError(message, pointer=layer.pointer + path))
+
+        found = parse_annotation(layer.schema, report)
+        return None if found is None else found.at(layer.pointer)
+
+    def _branches(self, layers: tuple[Layer, ...]) -> tuple[list[Key], bool]:
+        """Return the keys of the alternatives that are not null, and whether null is one."""
+        for layer in layers:
+            for keyword in () if layer.bare else ("anyOf", "oneOf"):
+                listed = layer.schema.get(keyword)
+                if isinstance(listed, list) and listed:
+                    keys = [(Ref(f"{layer.pointer}/{keyword}/{index}"),) for index in range(len(listed))]
+                    kept = [key for key in keys if not self._is_null(key)]
+                    return [key for key in kept if self._says_something(key)], len(kept) < len(keys)
+        return [], False
+
+    def _is_null(self, key: Key) -> bool:
+        layers = self._source.expand(key).layers
+        values = _values(layers)
+        types, null = _types(layers, values)
+        return null and not types
+
+    def _says_something(self, key: Key) -> bool:
+        """Whether a branch describes a value, and does not only demand keys of what is described beside it."""
+        silent = {"required", "title", "description", "not", "$comment", "minProperties", "maxProperties"}
+        layers = self._source.expand(key).layers
+        return not layers or any(set(layer.schema) - silent for layer in layers)
+
+
+def _bare(layers: tuple[Layer, ...]) -> Key:
+    return tuple(Ref(layer.pointer, bare=True) for layer in layers)
+
+
+def _with_branches(node: SchemaNode, key: Key, branches: list[Key], layers: tuple[Layer, ...]) -> SchemaNode:
+    """Return the node as a choice; what stands beside the choice belongs to each branch."""
+    beside = any(set(layer.schema) & {"type", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS} for layer in layers)
+    merged = [(*branch, *_bare(layers)) if beside else branch for branch in branches]
+    return replace(node, pointer=key[0].pointer, branches=tuple(merged), via_union=True)
+
+
+def _values(layers: tuple[Layer, ...]) -> tuple[Json, ...] | None:
+    for layer in layers:
+        if "const" in layer.schema:
+            return (layer.schema["const"],)
+        if isinstance(listed := layer.schema.get("enum"), list):
+            return tuple(listed)
+    return None
+
+
+def _types(layers: tuple[Layer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
+    """Return the JSON types besides null, and whether null is one of them."""
+    found: tuple[str, ...] | None = None
+    for layer in layers:
+        listed = layer.schema.get("type")
+        names = [listed] if isinstance(listed, str) else listed
+        if isinstance(names, list) and (own := tuple(name for name in names if name in _TYPES)):
+            common = own if found is None else tuple(name for name in found if name in own)
+            found = common or found
+    if found is None and values:
+        found = tuple(dict.fromkeys(json_type(value) for value in values))
+    if found is None:
+        found = _implied(layers)
+    return tuple(name for name in found if name != "null"), "null" in found
+
+
+def _implied(layers: tuple[Layer, ...]) -> tuple[str, ...]:
+    if any(keyword in layer.schema for layer in layers for keyword in _OBJECT_KEYWORDS[:3]):
+        return ("object",)
+    if any(keyword in layer.schema for layer in layers for keyword in _ARRAY_KEYWORDS):
+        return ("array",)
+    return ()
+
+
+def _properties(layers: tuple[Layer, ...]) -> dict[str, Key]:
+    found: dict[str, list[Ref]] = {}
+    for layer in layers:
+        if isinstance(listed := layer.schema.get("properties"), dict):
+            for name in filter(_is_text, listed):
+                found.setdefault(name, []).append(Ref(f"{layer.pointer}/properties/{escape(name)}"))
+    return {name: tuple(refs) for name, refs in found.items()}
+
+
+def _patterns(layers: tuple[Layer, ...]) -> tuple[tuple[re.Pattern[str], Key], ...]:
+    found: dict[str, list[Ref]] = {}
+    for layer in layers:
+        if isinstance(listed := layer.schema.get("patternProperties"), dict):
+            for text in filter(_is_text, listed):
+                found.setdefault(text, []).append(Ref(f"{layer.pointer}/patternProperties/{escape(text)}"))
+    return tuple((compiled, tuple(refs)) for text, refs in found.items() if (compiled := _regex(text)) is not None)
+
+
+def _is_text(name: object) -> bool:
+    return isinstance(name, str)
+
+
+def _regex(text: str) -> re.Pattern[str] | None:
+    """Compile an ECMA pattern as Python's; None for one that Python cannot read (its keys are then undeclared)."""
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _additional(layers: tuple[Layer, ...]) -> Key | bool | None:
+    for layer in layers:
+        for keyword in ("additionalProperties", "unevaluatedProperties"):
+            said = layer.schema.get(keyword)
+            if isinstance(said, bool):
+                return said
+            if isinstance(said, dict):
+                return (Ref(f"{layer.pointer}/{keyword}"),)
+    return None
+
+
+def _required(layers: tuple[Layer, ...]) -> frozenset[str]:
+    listed = (layer.schema.get("required") for layer in layers)
+    return frozenset(name for names in listed if isinstance(names, list) for name in names if isinstance(name, str))
+
+
+def _items(layers: tuple[Layer, ...]) -> tuple[tuple[Key, ...], Key | None]:
+    """Return the keys of the tuple's places, and of the items after them."""
+    items: list[Ref] = []
+    prefix: list[list[Ref]] = []
+    for layer in layers:
+        schema, rest = layer.schema, "items"
+        listed = "prefixItems" if isinstance(schema.get("prefixItems"), list) else None
+        if isinstance(schema.get("items"), list):
+            listed, rest = "items", "additionalItems"
+        for index in range(len(schema[listed]) if listed else 0):
+            if index == len(prefix):
+                prefix.append([])
+            prefix[index].append(Ref(f"{layer.pointer}/{listed}/{index}"))
+        if isinstance(schema.get(rest), dict | bool):
+            items.append(Ref(f"{layer.pointer}/{rest}"))
+    return tuple(tuple(refs) for refs in prefix), tuple(items) or None

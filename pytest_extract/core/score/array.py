@@ -1,0 +1,331 @@
+"""Scores arrays: pairs the rows, scores the pairs, and gives the array its one result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum
+from typing import Final, TypeAlias
+
+from pytest_extract.core.align.pairing import Pairing, paired
+from pytest_extract.core.plan.nodes import Array, ArrayResult, Leaf, Plan
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.score.fit import likely, proved
+from pytest_extract.core.score.leaf import rule_of, walk_leaf
+from pytest_extract.core.score.pairing import Undecided, pair_rows
+from pytest_extract.core.score.pairs import row_fit
+from pytest_extract.core.score.run import DEEPEST, MOST_KEPT, ArrayPairing, Path, Run, absence, alike, equal, there
+from pytest_extract.core.score.table import Pairs, Table, Walked, identity, keep_equal, keep_pairs, lay_out, odd_cells
+from pytest_extract.core.score.walk import accepted, lacking, wrong_kind
+from pytest_extract.core.values import MISSING, Json, Missing, as_place
+
+Lists: TypeAlias = tuple[list[Json], list[Json]]
+_new: Final = tuple.__new__
+
+
+def walk_array(
+    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score an array on both sides, whatever stands in its place."""
+    table = _table(run, array, gold, extracted, path)
+    if array.equal_first and _equal_rows(run, array, gold, extracted, table, path, at):
+        return
+    if run.accept:
+        gold, table = accepted(run, array, gold, extracted, path), None
+    if array.checks:
+        whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
+        walk_leaf(run, whole, gold, extracted, path, at)
+    if array.wrap and there(gold) and there(extracted):
+        _rows(run, array, (_listed(gold), _listed(extracted)), table, path, at)
+    elif _is_absent(array, gold) or _is_absent(array, extracted):
+        _one_side(run, array, gold, extracted, path, at)
+    elif type(gold) is not list or type(extracted) is not list:
+        _wrong(run, array, gold, extracted, path, at)
+    elif not gold and not extracted and run.free:
+        run.shape(array, Status.MATCH, (gold, extracted), path, at)
+    elif len(path) > DEEPEST:
+        same = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
+        _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
+    else:
+        _rows(run, array, (gold, extracted), table, path, at)
+
+
+def _table(run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Table | None:
+    if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
+        return None
+    return lay_out(run, array, gold, extracted)
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if type(value) is list else [value]
+
+
+def _is_absent(array: Array, value: Json | Missing) -> bool:
+    return value is MISSING or value is None or (array.empty_absent and type(value) is list and not value)
+
+
+def _one_side(
+    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score an array that at least one side does not have."""
+    no_gold, none = _is_absent(array, gold), _is_absent(array, extracted)
+    if no_gold and none:
+        _absent_on_both(run, array, gold, extracted, path, at)
+        return
+    value, status = (extracted, Status.HALLUCINATION) if no_gold else (gold, Status.OMISSION)
+    side, other = ("gold", gold) if no_gold else ("extracted", extracted)
+    if run.absent_rules and rule_of(run, array.pattern, path) == "either":
+        _array_result(run, array, Status.SKIPPED, 0.0, (gold, extracted), path, at, "the case lets it be empty or not")
+        return
+    _array_result(run, array, status, 0.0, (gold, extracted), path, at, f"{side} is {absence(other)}")
+    if run.free:
+        if type(value) is list:
+            lacking(run, array, value, status, path, at)
+        else:
+            run.shape(array, status, (gold, extracted), path, at, f"{side} is {absence(other)}")
+    elif type(value) is list and value:
+        _left_over(run, array, value, range(len(value)), status, path, at)
+    else:
+        run.shape(array, status, (gold, extracted), path, at, f"{side} is {absence(other)}", field=False)
+
+
+def _absent_on_both(
+    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    if run.free and not run.absent:
+        # a list against null is one field, null against null is none
+        if type(gold) is list or type(extracted) is list:
+            status = Status.OMISSION if type(gold) is list else Status.HALLUCINATION
+            run.shape(array, status, (gold, extracted), path, at)
+        return
+    run.vacuous += 1
+    if run.both_passed:
+        one, other = absence(gold), absence(extracted)
+        reason = f"both are {one}" if one == other else f"both are absent: gold {one}, extracted {other}"
+        _array_result(run, array, Status.MATCH, 1.0, (gold, extracted), path, at, reason)
+
+
+def _wrong(run: Run, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
+    same = equal(run, gold, extracted)
+    reason = "not an array, but equal to gold" if same else wrong_kind("an array", gold, extracted)
+    _both_results(run, array, Status.MATCH if same else Status.MISMATCH, (gold, extracted), path, at, reason)
+
+
+def _both_results(
+    run: Run,
+    array: Array,
+    status: Status,
+    values: tuple[Json, Json],
+    path: Path,
+    at: Path | None,
+    reason: str,
+) -> None:
+    """Keep the array's result and one leaf result for an array that is compared as one value."""
+    _array_result(run, array, status, 1.0 if status is Status.MATCH else 0.0, values, path, at, reason)
+    run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
+
+
+def _equal_rows(
+    run: Run,
+    array: Array,
+    gold: Json | Missing,
+    extracted: Json | Missing,
+    table: Table | None,
+    path: Path,
+    at: Path | None,
+) -> bool:
+    """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
+
+    The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
+    """
+    if type(gold) is not list or type(extracted) is not list or not gold or len(gold) != len(extracted):
+        return False
+    lists = gold, extracted
+    if table is not None:
+        if not keep_equal(run, table, path, at):
+            return False
+    else:
+        # a list that was tried before, inside a row that is walked again, is known to be unlike
+        if len(path) > DEEPEST or _key(array, lists) in run.pairings or not alike(*lists):
+            return False
+        mark = run.mark()
+        _walk_equal(run, array, lists, path, at)
+        if run.flaws > mark.flaws:
+            run.take_back(mark)
+            return False
+    if not run.depth:
+        run.arrays.append(_new(ArrayPairing, (as_place(path), identity(len(gold)), (), (), 1.0, 1.0, 1.0)))
+        _array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
+    return True
+
+
+def _walk_equal(run: Run, array: Array, lists: Lists, path: Path, at: Path | None) -> None:
+    """Score two lists that look equal, row by row."""
+    walkers = run.walkers
+    for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
+        plan = _row_plan(array, index)
+        walkers[type(plan)](run, plan, gold, extracted, (*path, index), None if at is None else (*at, index))
+
+
+def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
+    """Pair the rows and score them."""
+    if table is not None and _likely_rows(run, array, lists, table, path, at):
+        return
+    found = _pairing(run, array, lists, table, path)
+    if isinstance(found, Undecided):
+        _array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, found.reason)
+        run.shape(array, Status.JUDGE_ERROR, lists, path, at, found.reason, field=False)
+        return
+    walked = _walk_pairs(run, array, lists, table, found.pairs, path, at)
+    if walked.undone:
+        found = _without(found, walked.undone)
+    _finish(run, array, lists, found, walked.total, path, at)
+
+
+def _finish(run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None) -> None:
+    _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
+    _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
+    _conclude(run, array, lists, pairing, total, path, at)
+
+
+def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
+    """Score the pairs of rows that likely fit best, where they prove to do; False, with nothing kept, elsewhere."""
+    key = _key(array, lists)
+    if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
+        return False
+    odd = odd_cells(table) if len(lists[0]) == len(lists[1]) else []
+    pairs = likely(table, odd)
+    if not pairs:
+        return False
+    mark = run.mark()
+    walked = keep_pairs(run, array, table, pairs, path, at, odd)
+    if not proved(table, pairs, walked.lost):
+        run.take_back(mark)
+        return False
+    found = Pairing(tuple(pairs), (), ()) if table.is_whole(pairs) else paired(pairs, *map(len, lists))
+    found = _without(found, walked.undone) if walked.undone else found
+    _remember(run, key, found)
+    _finish(run, array, lists, found, walked.total, path, at)
+    return True
+
+
+def _pairing(run: Run, array: Array, lists: Lists, table: Table | None, path: Path) -> Pairing | Undecided:
+    """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
+    key = _key(array, lists)
+    known = run.pairings.get(key)
+    if known is None:
+        found = pair_rows(run, array, *lists, table, path)
+        if isinstance(found, Undecided):
+            return found
+        known = found
+        _remember(run, key, known)
+    return known
+
+
+def _key(array: Array, lists: Lists) -> tuple[int, int, int]:
+    return id(array), id(lists[0]), id(lists[1])
+
+
+def _remember(run: Run, key: tuple[int, int, int], pairing: Pairing) -> None:
+    if len(run.pairings) < MOST_KEPT:
+        run.pairings[key] = pairing
+
+
+def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:
+    kept = tuple(pair for pair in pairing.pairs if pair not in undone)
+    missing = tuple(sorted((*pairing.missing, *(i for i, _ in undone))))
+    return Pairing(kept, missing, tuple(sorted((*pairing.extra, *(j for _, j in undone)))))
+
+
+def _row_plan(array: Array, index: int) -> Plan:
+    return array.prefix[index] if index < len(array.prefix) else array.items
+
+
+def _walk_pairs(
+    run: Run, array: Array, lists: Lists, table: Table | None, pairs: Pairs, path: Path, at: Path | None
+) -> Walked:
+    """Score the pairs; those that turn out to have nothing in common are taken back."""
+    if table is not None and pairs:
+        return keep_pairs(run, array, table, pairs, path, at)
+    base = path if at is None else at
+    undone: set[tuple[int, int]] = set()
+    scores: list[float] = []
+    lost: dict[int, float] = {}
+    for i, j in pairs:
+        mark = run.mark()
+        where = None if i == j and at is None else (*base, j)
+        run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
+        if run.flaws == mark.flaws:
+            continue
+        fit = row_fit(run, array, run.leaves[mark.leaves :])
+        scores.append(fit.score)
+        lost[i] = fit.lost
+        if fit.apart:
+            run.take_back(mark)
+            undone.add((i, j))
+    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
+
+
+def _left_over(
+    run: Run, array: Array, rows: list[Json], indices: Sequence[int], status: Status, path: Path, at: Path | None
+) -> None:
+    """Score the rows without a partner; invented ones stand at -1, -2, ... in their order."""
+    base = path if at is None else at
+    for place, index in enumerate(indices):
+        if status is Status.OMISSION:
+            lacking(run, _row_plan(array, index), rows[index], status, (*path, index), None)
+        else:
+            lacking(run, _row_plan(array, index), rows[index], status, (*path, -place - 1), (*base, index))
+
+
+def _conclude(
+    run: Run,
+    array: Array,
+    lists: tuple[list[Json], list[Json]],
+    pairing: Pairing,
+    total: float,
+    path: Path,
+    at: Path | None,
+) -> None:
+    """Keep the pairing with its numbers, and the array's own result."""
+    if run.depth:
+        return
+    height, width = len(lists[0]), len(lists[1])
+    numbers = (total / width if width else 1.0, total / height if height else 1.0)
+    f1 = 2 * total / (height + width) if height + width else 1.0
+    run.arrays.append(_new(ArrayPairing, (as_place(path), *pairing, *numbers, f1)))
+    result = array.result
+    if result is None or not array.field:
+        return
+    score = f1
+    if result.number == "recall":
+        # the judge's word is that a pair matches; other aligners only say that it fits best
+        matched = float(len(pairing.pairs)) if array.align.mode == "judge" else total
+        score = matched / max(1, height)
+    status = Status.MATCH if score >= result.threshold else Status.MISMATCH
+    _array_result(run, array, status, score, lists, path, at, _summary(pairing, total) if score < 1.0 else None)
+
+
+def _summary(pairing: Pairing, total: float) -> str:
+    paired, left = len(pairing.pairs), f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
+    return f"{paired} rows paired (their scores add up to {total:.4g}), {left}"
+
+
+def _array_result(
+    run: Run,
+    array: Array,
+    status: Status,
+    score: float,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+    reason: str | None,
+) -> None:
+    """Keep the array's field result, where the semantics give one and the array stands outside others."""
+    result: ArrayResult | None = array.result
+    if result is None or not array.field:
+        return
+    kept = (
+        as_place(path), array.pattern, result.metric, result.params, status, score, status is Status.MATCH,
+        values[0], values[1], reason, result.weight, None if at is None else as_place(at),
+    )  # fmt: skip
+    run.fields.append(_new(FieldResult, kept))

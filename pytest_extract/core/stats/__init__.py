@@ -1,0 +1,1 @@
+"""Exact statistics of paired pass and fail, for the gate."""

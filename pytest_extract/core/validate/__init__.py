@@ -1,0 +1,1 @@
+"""Whether a value satisfies its schema, and the places where it does not."""

@@ -1,0 +1,1 @@
+"""Calls of models through litellm, and what their errors mean."""

@@ -1,0 +1,122 @@
+"""What an exception of a model's client means, read from its shape: litellm, openai and anthropic look alike here."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_extract.core.results import FailureKind
+from pytest_extract.redact.text import redact_text
+
+_CONTEXT: Final = re.compile(
+    r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens"
+    r"|exceeds? the maximum (?:number of|input) tokens|input token count .{0,40}exceeds|request too large for",
+    re.IGNORECASE,
+)
+_PAGES: Final = re.compile(
+    r"(?:maximum|limit|at most|up to|more than|exceed\w*|too many)\b.{0,60}\bpages?\b"
+    r"|\bpages?\b.{0,60}\b(?:limit|maximum|exceed\w*|too many)",
+    re.IGNORECASE,
+)
+_REFUSAL: Final = re.compile(
+    r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked", re.IGNORECASE
+)
+_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+_RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_BY_CLASS: Final[Mapping[str, FailureKind]] = {
+    "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,
+    "ContentPolicyViolationError": FailureKind.REFUSAL,
+}
+_BY_TEXT: Final = (
+    (_CONTEXT, FailureKind.CONTEXT_LENGTH),
+    (_PAGES, FailureKind.PAGE_LIMIT),
+    (_REFUSAL, FailureKind.REFUSAL),
+)
+
+
+def failure_kind(error: BaseException) -> FailureKind | None:
+    """Return context_length, page_limit or refusal where a provider declined the input for that; else None.
+
+    Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422),
+    the message. An exception that is none of these gives None, whatever its text says.
+    """
+    own = getattr(error, "kind", None)
+    if isinstance(own, FailureKind):
+        return None if own is FailureKind.EXTRACTOR_ERROR else own
+    for name in (cls.__name__ for cls in type(error).__mro__):
+        if name in _BY_CLASS:
+            return _BY_CLASS[name]
+    if status_of(error) not in {400, 413, 422}:
+        return None
+    return next((kind for pattern, kind in _BY_TEXT if pattern.search(str(error))), None)
+
+
+def status_of(error: BaseException) -> int | None:
+    """HTTP status that an exception carries, None without one."""
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def is_final(error: BaseException) -> bool:
+    """Whether trying again is pointless: everything but limits, time-outs and failures on the server's side."""
+    if failure_kind(error) is not None or _QUOTA.search(str(error)):
+        return True
+    status = status_of(error)
+    if status is not None:
+        return status not in _RETRIED_STATUS
+    return not any(name in {"APIConnectionError", "Timeout"} for name in (cls.__name__ for cls in type(error).__mro__))
+
+
+def retry_after(error: BaseException, now: float | None = None) -> float | None:
+    """Seconds that the server asks to wait: `Retry-After` as number or date, or `retry-after-ms`; None if not said."""
+    headers = _headers(error)
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    seconds = _number(said)
+    if seconds is not None or said is None:
+        return seconds
+    try:
+        when = email.utils.parsedate_to_datetime(said).timestamp()
+    except ValueError:
+        return None
+    return max(0.0, when - (time.time() if now is None else now))
+
+
+def summary(error: BaseException) -> str:
+    """One line for people: the exception's class and message, and what broke a connection; shortened, no secrets."""
+    text = redact_text(" ".join(str(error).split()))
+    name = type(error).__name__
+    shown = text if len(text) <= 500 else f"{text[:500]}... ({len(text):,} characters)"
+    said = shown if name in shown else f"{name}: {shown}"
+    cause = _cause_of_lost_connection(error)
+    return said if cause is None else f"{said} ({cause})"
+
+
+def _cause_of_lost_connection(error: BaseException) -> str | None:
+    """Name what lies below a client's bare "Connection error."; None for every other error."""
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
+        chain.append(below)
+    if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
+        return None
+    text = redact_text(" ".join(str(chain[-1]).split()))[:200]
+    return f"{type(chain[-1]).__name__}: {text}" if text else type(chain[-1]).__name__
+
+
+def _headers(error: BaseException) -> dict[str, str]:
+    response: Any = getattr(error, "response", None)
+    headers: Any = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", None) or {}
+    return {str(name).lower(): str(value) for name, value in dict(headers).items()}
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None

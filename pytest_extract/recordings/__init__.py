@@ -1,0 +1,1 @@
+"""Stored outputs that stand in for calls of the extractor."""

@@ -1,0 +1,1 @@
+"""Keeps what looks like a secret out of files and logs."""

@@ -1,0 +1,61 @@
+"""Tables by field pattern, and struct-extract-eval's run numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.core.aggregate.fields import field_table, struct_run
+from tests.shared_data import jsonl
+
+
+def test_published_runs():
+    """From the published leaf results of each record to the published numbers of the run."""
+    seen = 0
+    for vector in jsonl("vectors/xeval.jsonl"):
+        if "error" in vector:
+            continue
+        seen += 1
+        records = [
+            [{"path": path, "status": status, "score": score} for path, status, score, _ in record["fields"]]
+            for record in vector["expected"]["records"]
+        ]
+        run = struct_run(records)
+        expected = vector["expected"]["run"]
+        per_field = {
+            path: [counts.mean_score, counts.match, counts.mismatch, counts.omission, counts.hallucination]
+            for path, counts in run.per_field.items()
+        }
+        assert per_field.keys() == expected["per_field"].keys(), vector["id"]
+        for path, numbers in expected.pop("per_field").items():
+            assert per_field[path] == pytest.approx(numbers, abs=1e-9), vector["id"]
+        assert {name: getattr(run, name) for name in expected} == pytest.approx(expected, abs=1e-9), vector["id"]
+    assert seen > 200
+
+
+def leaf(pattern, status, score=0.0):
+    return {"path": pattern.replace("[]", "[0]"), "pattern": pattern, "status": status, "score": score}
+
+
+def test_the_table_counts_by_pattern():
+    table = field_table(
+        [
+            ("one", [leaf("rows[].a", "match", 1.0), leaf("rows[].a", "mismatch", 0.5), leaf("b", "skipped")]),
+            ("two", [leaf("rows[].a", "omission"), leaf("c", "judge_error")]),
+            ("three", [leaf("rows[].a", "hallucination")]),
+        ]
+    )
+    assert list(table) == ["rows[].a", "c"]
+    counts = table["rows[].a"]
+    assert (counts.match, counts.mismatch, counts.omission, counts.hallucination) == (1, 1, 1, 1)
+    assert counts.records == {"one", "two", "three"}
+    assert counts.mean_score == pytest.approx(1.5 / 4)
+    assert counts.precision == counts.recall == counts.f1 == pytest.approx(0.5)
+    assert (table["c"].total, table["c"].undecided) == (0, 1)
+
+
+def test_nothing_to_count():
+    run = struct_run([])
+    assert (run.mean_precision, run.mean_recall, run.mean_f1, run.total_records) == (1.0, 1.0, 1.0, 0)
+    assert field_table([]) == {}
+    only_errors = struct_run([[leaf("a", "batch_error")]])
+    assert (only_errors.mean_f1, only_errors.total_fields, only_errors.total_batch_errors) == (1.0, 0, 1)

@@ -1,0 +1,280 @@
+"""Outputs become JSON or one failure kind with its place; nothing crashes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.reader import MAX_DEPTH, Problem, Reader
+from pytest_extract.core.parse.text import decode
+from pytest_extract.core.results import FailureKind
+from pytest_extract.core.values import MISSING
+from tests.strategies import json_values
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "note"),
+    [
+        pytest.param(' {"a": [1, 2.5, null]} \n', {"a": [1, 2.5, None]}, None, id="strict"),
+        pytest.param("[]", [], None, id="empty array"),
+        pytest.param('\ufeff{"a": 1}', {"a": 1}, "byte order mark", id="byte order mark"),
+        pytest.param('```json\n{"a": 1}\n```', {"a": 1}, "fenced", id="tagged fence"),
+        pytest.param('So:\n```\n{"a": 1}\n```\nDone.', {"a": 1}, "fenced", id="plain fence in prose"),
+        pytest.param('```json\n{"a": 1}', {"a": 1}, "fenced", id="fence left open"),
+        pytest.param('```json\n{"s": "```"}\n```', {"s": "```"}, "fenced", id="fence marks in a string"),
+        pytest.param('```json\n{"a": 1}\n```\nNo:\n```json\n{"a": 2}\n```', {"a": 2}, "2 JSON values", id="last fence"),
+        pytest.param('Sure! {"a": {"b": 1}} Bye {x}', {"a": {"b": 1}}, "around", id="prose"),
+        pytest.param('As [1] says, [2, 3): {"a": 1}.', {"a": 1}, "around", id="prose with citations"),
+        pytest.param('Use {} here: {"a": 1}', {"a": 1}, "2 JSON values", id="longest wins"),
+        pytest.param('<think>{"a": 1}?</think>\n{"a": 2}', {"a": 2}, "reasoning", id="reasoning"),
+        pytest.param('{"a": "</think>"}', {"a": "</think>"}, None, id="no reasoning"),
+        pytest.param('{"a": "\\ud800"}', {"a": "\ud800"}, None, id="lone surrogate"),
+        pytest.param('{"a": 1' + "0" * 400 + "}", {"a": 10**400}, None, id="big integer"),
+    ],
+)
+def test_text_with_json(text, value, note):
+    parsed = parse_output(text)
+    assert (parsed.value, parsed.failure) == (value, None)
+    assert parsed.text == text
+    assert (note is None) == (parsed.notes == ())
+    assert note is None or note in parsed.notes[-1] or note in parsed.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "line", "column"),
+    [
+        ("", "empty_response", None, None),
+        (" \n\t", "empty_response", None, None),
+        ("I am sorry, I cannot help [1].", "no_json", None, None),
+        ("- one\n- two", "no_json", None, None),
+        ('{"a": 1,}', "trailing_comma", 1, 8),
+        ('{"a": [1,\n2\n,\n]}', "trailing_comma", 3, 1),
+        ('{"a": 1', "truncated_json", 1, 8),
+        ('{"a": [1,\n  2,', "truncated_json", 2, 5),
+        ('{"a": "x', "truncated_json", 1, 9),
+        ('{"a": "x\\', "truncated_json", 1, 10),
+        ('{"a": "\\u12', "truncated_json", 1, 12),
+        ('{"a": tru', "truncated_json", 1, 10),
+        ('{"a": 1.', "truncated_json", 1, 9),
+        ('{"a": -', "truncated_json", 1, 8),
+        ('{"a"', "truncated_json", 1, 5),
+        ('{"a": 1,', "truncated_json", 1, 9),
+        ("[", "truncated_json", 1, 2),
+        ('```json\n{"a": 1,\n```', "truncated_json", 3, 1),
+        ('{"a": 1, "b": {"c": 2}, "a": 3}', "duplicate_key", 1, 25),
+        ('{"a": NaN}', "malformed_json", 1, 7),
+        ('{"a": -Infinity}', "malformed_json", 1, 7),
+        ('{"a": 1e999}', "malformed_json", 1, 7),
+        ('{"a": 1' + "0" * 5000 + "}", "malformed_json", 1, 7),
+        ('{"a" 1}', "malformed_json", 1, 6),
+        ('{"a": 1 "b": 2}', "malformed_json", 1, 9),
+        ('{"a": 01}', "malformed_json", 1, 8),
+        ('{"a": "\\x"}', "malformed_json", 1, 8),
+        ('{"a": "b\nc"}', "malformed_json", 1, 9),
+        ("{'a': 1}", "malformed_json", 1, 2),
+        ("{\"a\": 'b'}", "malformed_json", 1, 7),
+        ('{"a": True}', "malformed_json", 1, 7),
+        ('{"a": 1 /* no */}', "malformed_json", 1, 9),
+        ('{"a": 1}}', "malformed_json", 1, 9),
+        ('{"a": ?, "b": {"c": 1}}', "malformed_json", 1, 7),
+        ("[" * 10_000, "malformed_json", 1, MAX_DEPTH + 1),
+        ('{"a":' * 10_000 + "1" + "}" * 10_000, "malformed_json", 1, 5 * MAX_DEPTH + 1),
+        ("42", "not_structured", 1, 1),
+        ('"text"', "not_structured", 1, 1),
+        ("null", "not_structured", 1, 1),
+        ("\n  42", "not_structured", 2, 3),
+        ("```json\n42\n```", "not_structured", 2, 1),
+        ("```\nnull", "not_structured", 2, 1),
+        ('```json\n"{\\"a\\": 1}"\n```\n', "not_structured", 2, 1),
+        ("```json\n42 or 43\n```", "no_json", None, None),
+    ],
+)
+def test_text_without_json_tells_kind_and_place(text, kind, line, column):
+    parsed = parse_output(text)
+    assert parsed.failure is not None
+    assert (parsed.failure.kind, parsed.failure.line, parsed.failure.column) == (kind, line, column)
+
+
+def test_a_broken_object_is_not_replaced_by_a_sound_part_of_it():
+    assert parse_output('Here: {"a": {"b": 1}, "c": [1, 2,]}').failure.kind == "trailing_comma"
+
+
+def test_a_bare_value_is_kept_beside_its_failure():
+    parsed = parse_output('"{\\"a\\": 1}"')
+    assert parsed.value == '{"a": 1}'
+    assert "encoded twice" in parsed.failure.message
+    assert parse_output('"{\\"a\\": 1}"', repair=True).value == {"a": 1}
+
+
+def test_a_bare_value_in_a_fenced_block_is_kept_too():
+    parsed = parse_output("```json\n42\n```")
+    assert (parsed.value, parsed.notes) == (42, ("JSON taken from a fenced block",))
+    assert parse_output('```json\n"{\\"a\\": 1}"\n```', repair=True).value == {"a": 1}
+
+
+def test_a_repeated_key_names_its_path():
+    failure = parse_output('{"rows": [{"x": 1}, {"x": 1, "x": 2}]}').failure
+    assert str(failure.path) == "rows[1].x"
+
+
+def test_a_syntax_error_outranks_a_repeated_key():
+    assert parse_output('{"a": 1, "a": 2, }').failure.kind == "trailing_comma"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "kind"),
+    [
+        ('{"a": 1', "length", "truncated_json"),
+        ('{"a": [1,], "b": "x', "length", "truncated_json"),
+        ('{"a": [1,], "b": "x"}', "stop", "trailing_comma"),
+        ('{"a": 1}', "length", None),
+        ("", "length", "empty_response"),
+        ("I will think about", "length", "no_json"),
+        ("I cannot help with that.", "stop", "no_json"),
+        ("I cannot help with that.", "content_filter", "refusal"),
+        ('{"a": "', "content_filter", "refusal"),
+        ("", "refusal", "refusal"),
+        ('{"a": 1}', "content_filter", None),
+    ],
+)
+def test_the_finish_reason_is_evidence(text, reason, kind):
+    failure = parse_output(text, finish_reason=reason).failure
+    assert (failure.kind if failure else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "note"),
+    [
+        ('{"a": [1, 2,],}', {"a": [1, 2]}, "2 x trailing comma, first at line 1, column 12"),
+        ('{"a": 1 // one\n, /* two */ "b": 2} # end', {"a": 1, "b": 2}, "2 x comment"),
+        ("{'a': 'it\\'s \"so\"', \"b\": None}", {"a": 'it\'s "so"', "b": None}, "2 x single-quoted"),
+        ("{a: 1, b: True}", {"a": 1, "b": True}, "2 x key without quotes"),
+        ('{"a": "b\nc"}', {"a": "b\nc"}, "line break"),
+        ('{"a": 1, "a": 2}', {"a": 2}, "repeated key"),
+        ('{"a": [{"b": 1}, {"b": 2', {"a": [{"b": 1}, {"b": 2}]}, "3 x unclosed bracket"),
+        ('{"a": 1, "b": "cut of', {"a": 1}, "1 x unclosed bracket"),
+    ],
+)
+def test_repair_mends_only_when_asked_and_tells(text, value, note):
+    assert parse_output(text).failure is not None
+    parsed = parse_output(text, repair=True)
+    assert (parsed.value, parsed.failure) == (value, None)
+    assert any(note in told for told in parsed.notes)
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": ?}', "{'a: 1}", '{"a" 1}'])
+def test_repair_leaves_what_it_would_have_to_guess(text):
+    assert parse_output(text, repair=True) == parse_output(text)
+
+
+class Model(pydantic.BaseModel):
+    total: float
+    tags: tuple[str, ...] = ()
+
+
+@dataclass
+class Record:
+    total: float
+
+
+@pytest.mark.parametrize(
+    ("output", "value"),
+    [
+        ({"a": [1, None]}, {"a": [1, None]}),
+        ((1, (2,)), [1, [2]]),
+        ({"a": (1,), "k": FailureKind.NO_JSON}, {"a": [1], "k": "no_json"}),
+        (Model(total=1.5, tags=("x",)), {"total": 1.5, "tags": ["x"]}),
+        (Record(total=2.0), {"total": 2.0}),
+        (b'{"a": 1}', {"a": 1}),
+    ],
+)
+def test_python_values_pass(output, value):
+    parsed = parse_output(output)
+    assert (parsed.value, parsed.failure) == (value, None)
+
+
+def cyclic():
+    rows: list = []
+    rows.append(rows)
+    return rows
+
+
+def nested(depth):
+    value: dict = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("output", "kind", "path"),
+    [
+        (None, "empty_response", None),
+        (3.5, "not_structured", None),
+        ({"a": [float("nan")]}, "malformed_json", "a[0]"),
+        ({"a": {1: 2}}, "malformed_json", "a"),
+        ({"a": {1, 2}}, "malformed_json", "a"),
+        (object(), "malformed_json", "$"),
+        pytest.param({"a": 10**5000}, "malformed_json", "a", id="5001 digits"),
+        (Model(total=float("inf")), "malformed_json", "total"),
+        (cyclic(), "malformed_json", "[0]"),
+    ],
+)
+def test_python_values_that_are_no_json(output, kind, path):
+    failure = parse_output(output).failure
+    assert failure.kind == kind
+    assert path is None or str(failure.path) == path
+
+
+def test_deep_python_values_give_a_kind():
+    assert parse_output(nested(10_000)).failure.kind == "malformed_json"
+    assert parse_output(nested(50)).failure is None
+
+
+@given(json_values)
+def test_every_json_text_is_read_as_json_reads_it(value):
+    text = json.dumps(value)
+    parsed = parse_output(text)
+    assert parsed.value == value
+    assert (parsed.failure is None) == isinstance(value, dict | list)
+
+
+@given(json_values)
+def test_the_slow_reader_agrees_with_the_fast_one(value):
+    text = json.dumps(value, ensure_ascii=False)
+    assert Reader(text, 0, len(text)).read() == value
+
+
+@given(st.sampled_from("{["), st.text(st.sampled_from("{}[]\",:\\ntruefalse0123.-eEu\n'/#* `"), max_size=40))
+def test_strict_readers_accept_the_same_texts(opening, rest):
+    text = opening + rest
+    fast = decode(text, 0)
+    reader = Reader(text, 0, len(text))
+    try:
+        slow = reader.read()
+    except Problem:
+        assert fast is None
+    else:
+        assert fast == (slow, reader.position)
+
+
+@given(
+    st.text(max_size=60) | st.text(st.sampled_from("{}[]\",:\\ntruefalse01.-\n'/#*`json "), max_size=60), st.booleans()
+)
+def test_no_text_crashes(text, repair):
+    parsed = parse_output(text, repair=repair)
+    assert (parsed.value is MISSING) <= (parsed.failure is not None)
+
+
+@given(json_values.filter(lambda value: isinstance(value, dict | list) and value), st.data())
+def test_a_cut_text_is_truncated(value, data):
+    text = json.dumps(value)
+    cut = text[: data.draw(st.integers(1, len(text) - 1))]
+    assert parse_output(cut).failure.kind == "truncated_json"
+    assert parse_output(cut, repair=True).failure is None

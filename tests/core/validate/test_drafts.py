@@ -1,0 +1,70 @@
+"""The drafts of JSON Schema: which keyword each knows, as jsonschema reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.validate.validator import Validator
+
+DRAFTS = {name: f"http://json-schema.org/draft-0{name}/schema#" for name in "467"} | {
+    name: f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")
+}
+LEAVES = st.sampled_from([{"type": "integer"}, {"const": 1}, {"minimum": 2}, {"required": ["b"]}, True, False])
+SCHEMAS = st.recursive(
+    LEAVES,
+    lambda inner: st.fixed_dictionaries(
+        {},
+        optional={
+            "dependencies": st.fixed_dictionaries({"a": inner | st.just(["b"])}),
+            "dependentRequired": st.just({"a": ["b"]}),
+            "dependentSchemas": st.fixed_dictionaries({"a": inner}),
+            "if": inner,
+            "then": inner,
+            "else": inner,
+            "contains": inner,
+            "minContains": st.integers(0, 2),
+            "items": inner | st.lists(inner, max_size=2),
+            "prefixItems": st.lists(inner, min_size=1, max_size=2),
+            "additionalItems": inner,
+            "properties": st.fixed_dictionaries({"a": inner}),
+            "oneOf": st.lists(inner, min_size=1, max_size=2),
+            "not": inner,
+        },
+    ),
+    max_leaves=4,
+)
+VALUES = st.sampled_from([{}, {"a": 1}, {"a": 1, "b": 2}, {"a": {"a": 3}}, [], [1], [1, 2, "x"], 1, "a"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "known_by"),
+    [
+        ({"dependencies": {"a": ["b"]}}, {"a": 1}, ["4", "6", "7"]),
+        ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, ["2019-09", "2020-12"]),
+        ({"dependentSchemas": {"a": False}}, {"a": 1}, ["2019-09", "2020-12"]),
+        ({"if": True, "then": False}, {}, ["7", "2019-09", "2020-12"]),
+        ({"const": 1}, 2, ["6", "7", "2019-09", "2020-12"]),
+        ({"prefixItems": [False]}, [1], ["2020-12"]),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) and len(value) else None,
+)
+def test_each_draft_knows_its_own_keywords(schema, value, known_by):
+    refused = [name for name, uri in DRAFTS.items() if not Validator({"$schema": uri, **schema}).is_valid(value)]
+    assert refused == known_by
+    by_draft_7 = [Validator({"$schema": uri, **schema}).is_valid_draft7(value) for uri in DRAFTS.values()]
+    assert by_draft_7 == ["7" not in known_by] * len(DRAFTS)
+
+
+def test_what_never_ends_is_invalid():
+    assert not Validator({"dependentSchemas": {"a": {"$ref": "#"}}}).is_valid({"a": 1})
+
+
+@given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)), st.sampled_from(sorted(DRAFTS.values())), VALUES)
+def test_jsonschema_rs_answers_only_where_it_cannot_differ(schema, uri, value):
+    pytest.importorskip("jsonschema_rs")
+    fast, slow = (Validator({"$schema": uri, **schema}) for _ in range(2))
+    slow._declared._rust = slow._draft7._rust = None
+    assert fast.is_valid(value) == slow.is_valid(value)
+    assert fast.is_valid_draft7(value) == slow.is_valid_draft7(value)

@@ -31,32 +31,36 @@ def walk_leaf(
 ) -> None:
     """Score a leaf with every check that it has."""
     checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
-    if len(checks) == 1 and not run.accept and _is_simple(leaf, checks[0], gold, extracted):
-        _compare(run, leaf, checks[0], (gold, extracted), (gold, extracted), path, at, None)
-        return
     for index, check in enumerate(checks):
-        ours, problem = gold, None
-        if run.accept:
-            ours = _reading(run, leaf, check, gold, extracted, path)
-        values = ours, extracted
-        if check.transform is not None:
-            values, problem = transformed(check, ours, extracted)
-        no_gold = values[0] is MISSING or (run.absent and values[0] is None)
-        none = values[1] is MISSING or (run.absent and values[1] is None)
-        if leaf.empty_absent:
-            no_gold, none = no_gold or values[0] == [], none or values[1] == []
-        if no_gold and none:
-            _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
-        elif no_gold or none:
-            status = Status.HALLUCINATION if no_gold else Status.OMISSION
-            one_sided(run, leaf, check, status, (gold, extracted), path, at)
+        result = checked(run, leaf, check, gold, extracted, path, at)
+        if result is not None:
+            run.emit(result, field=leaf.field)
         else:
-            _compare(run, leaf, check, (gold, extracted), values, path, at, problem)
+            _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
 
 
-def _is_simple(leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing) -> bool:
-    """Whether two values are there, and are compared as they are."""
-    return check.transform is None and there(gold) and there(extracted) and not leaf.empty_absent
+def checked(
+    run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> FieldResult | None:
+    """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
+    if check.transform is None and not run.accept and there(gold) and there(extracted) and not leaf.empty_absent:
+        return _compared(run, leaf, check, (gold, extracted), (gold, extracted), path, at, None)
+    ours, problem = gold, None
+    if run.accept:
+        ours = _reading(run, leaf, check, gold, extracted, path)
+    values = ours, extracted
+    if check.transform is not None:
+        values, problem = transformed(check, ours, extracted)
+    no_gold = values[0] is MISSING or (run.absent and values[0] is None)
+    none = values[1] is MISSING or (run.absent and values[1] is None)
+    if leaf.empty_absent:
+        no_gold, none = no_gold or values[0] == [], none or values[1] == []
+    if no_gold and none:
+        return None
+    if no_gold or none:
+        status = Status.HALLUCINATION if no_gold else Status.OMISSION
+        return _one_sided(run, leaf, check, status, (gold, extracted), path, at)
+    return _compared(run, leaf, check, (gold, extracted), values, path, at, problem)
 
 
 def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[Check, ...]:
@@ -118,11 +122,23 @@ def one_sided(
     at: Path | None,
 ) -> None:
     """Keep an omission or a hallucination, unless the case says that the field may stay empty."""
+    run.emit(_one_sided(run, leaf, check, status, values, path, at), field=leaf.field)
+
+
+def _one_sided(
+    run: Run,
+    leaf: Leaf,
+    check: Check,
+    status: Status,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+) -> FieldResult:
     side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
     reason = f"{side} is {absence(absent)}"
     if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":
         status, reason = Status.SKIPPED, f"{reason}; the case lets this field be empty or not"
-    _keep(run, leaf, check, status, 0.0, values, path, at, reason)
+    return _result(leaf, check, status, 0.0, values, path, at, reason)
 
 
 def _both_absent(
@@ -143,7 +159,7 @@ def _both_absent(
         run.fields.append(_result(leaf, check, Status.MATCH, 1.0, values, path, at, reason))
 
 
-def _compare(
+def _compared(
     run: Run,
     leaf: Leaf,
     check: Check,
@@ -152,27 +168,23 @@ def _compare(
     path: Path,
     at: Path | None,
     problem: str | None,
-) -> None:
+) -> FieldResult:
     if check.batch is not None:
-        _wait(run, leaf, check, raw, values, path, at)
-        return
+        return _waiting(run, leaf, check, raw, values, path, at)
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
         wrong = f"expected {' or '.join(sorted(leaf.types))}, got {plain.a_type(raw[1])}"
-        _keep(run, leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
-        return
-    outcome = _decide(run, check, values[0], values[1], path)
-    if run.accept and check.metric.judged and outcome.score is not None and outcome.score < check.threshold:
-        outcome = _judged_reading(run, leaf, check, values[1], path, outcome)
-    if outcome.score is None:
-        _keep(run, leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, outcome.reason)
-        return
-    right = outcome.score >= check.threshold
-    reason = outcome.reason
+        return _result(leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
+    score, reason = _decide(run, check, values[0], values[1], path)
+    if run.accept and check.metric.judged and score is not None and score < check.threshold:
+        score, reason = _judged_reading(run, leaf, check, values[1], path, _Outcome(score, reason))
+    if score is None:
+        return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, reason)
+    right = score >= check.threshold
     if reason is None and problem is not None and not right:
         reason = problem
-    elif reason is None and outcome.score < 1.0 and not run.depth and check.metric.explain is not None:
+    elif reason is None and score < 1.0 and not run.depth and check.metric.explain is not None:
         reason = check.metric.explain(values[0], values[1])
-    _keep(run, leaf, check, Status.MATCH if right else Status.MISMATCH, outcome.score, raw, path, at, reason)
+    return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
 
 
 def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Outcome:
@@ -258,7 +270,7 @@ def rule_of(run: Run, pattern: str, path: Path) -> str | None:
     return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
 
 
-def _wait(
+def _waiting(
     run: Run,
     leaf: Leaf,
     check: Check,
@@ -266,25 +278,11 @@ def _wait(
     values: tuple[Json, Json],
     path: Path,
     at: Path | None,
-) -> None:
-    """Put a batch metric's field in its place, to be decided when all fields are known."""
+) -> FieldResult:
+    """Return what stands in the place of a batch metric's field until all its fields are known."""
     field = len(run.fields) if leaf.field else None
     run.pending.append(Pending(check, len(run.leaves), field, values[0], values[1]))
-    _keep(run, leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
-
-
-def _keep(
-    run: Run,
-    leaf: Leaf,
-    check: Check,
-    status: Status,
-    score: float,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
-    reason: str | None,
-) -> None:
-    run.emit(_result(leaf, check, status, score, values, path, at, reason), field=leaf.field)
+    return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
 
 
 def _result(

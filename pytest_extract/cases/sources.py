@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import os
 from collections.abc import Iterable
@@ -121,7 +122,8 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL or a lone surrogate in it
         reason = getattr(error, "strerror", None) or error
         raise CaseFileError(f"cannot be read: {reason}", path=path) from None
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    data = data.removeprefix(codecs.BOM_UTF8)
+    encoding = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -5,6 +5,7 @@ In the table, `»` stands before the place that the error must name; it is taken
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Any
@@ -319,8 +320,9 @@ def test_a_gold_that_breaks_its_schema_is_taken_with_the_gate_off(folder):
     assert _told(folder, BASE + "gates: {schema: false}\n") == []
 
 
-def test_bytes_that_are_no_text_are_told_with_their_place(folder):
-    (folder / "acme.extract.yaml").write_bytes(b"id: a\ntags: {a: \xff}\n")
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+def test_bytes_that_are_no_text_are_told_with_their_place(folder, mark):
+    (folder / "acme.extract.yaml").write_bytes(mark + b"id: a\ntags: {a: \xff}\n")
     (error,) = load_cases(folder / "acme.extract.yaml", SchemaCache()).errors
     assert (error.line, error.column) == (2, 11)
     assert "0xff is not UTF-8" in error.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,8 @@ from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.layers import Settings
-from pytest_extract.cases.model import NOTHING, Case, Modality, Prompt, Thresholds
+from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
+from pytest_extract.cases.patterns import usual
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
@@ -76,7 +77,7 @@ class CaseBuilder:
         gold = self._gold()
         prompt = self._read("prompt", self._values["prompt"], self._cache.prompt) if "prompt" in self._values else None
         scorer = self._scorer(schema) if schema is not None else None
-        gates = GateConfig.from_json(self._values["gates"]) if "gates" in self._values else self._cache.gates
+        gates = self._shared(GateConfig.from_json, "gates", self._cache.gates)
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
         if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
@@ -89,7 +90,6 @@ class CaseBuilder:
 
     def _case(self, name: str, line: int, parts: _Parts) -> Case:
         values, schema, gold = self._values, parts.schema, parts.gold
-        known = values.get("known_failures", ())
         return Case(
             id=name,
             path=self._settings.own.source.path,
@@ -109,36 +109,21 @@ class CaseBuilder:
             nulls=values.get("nulls"),
             modality=values.get("modality") or modality_of(parts.document.media_type),
             marks=values.get("marks", ()),
-            tags=_frozen(values.get("tags")),
+            tags=self._shared(_frozen, "tags", NOTHING),
             repeat=values.get("repeat") or self._cache.repeat,
-            accept=self._by_field(values.get("accept")),
-            absent=self._by_field(values.get("absent")),
-            known_failures=tuple(replace(entry, path=self._cache.usual(entry.path)) for entry in known),
+            accept=self._shared(_by_field, "accept", NOTHING),
+            absent=self._shared(_by_field, "absent", NOTHING),
+            known_failures=self._shared(_known_failures, "known_failures", ()),
             gates=parts.gates,
-            thresholds=self._thresholds(),
-            overrides=_frozen(values.get("overrides")),
+            thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
+            overrides=self._shared(_frozen, "overrides", NOTHING),
             post_process=values.get("post_process"),
         )
 
-    def _thresholds(self) -> Thresholds:
-        """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
-        clean = self._values.get("thresholds")
-        if not clean:
-            return self._cache.thresholds
-        measures = {key: value for key, value in clean.items() if key not in ("fields", *LIMITS)}
-        fields = self._by_field(clean.get("fields"))
-        if not measures and not fields:
-            measures = {"pass_rate": 1.0}
-        return Thresholds(
-            measures=MappingProxyType(measures),
-            fields=fields,
-            max_cost_usd=clean.get("max_cost_usd"),
-            max_latency_s=clean.get("max_latency_s"),
-        )
-
-    def _by_field(self, value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        usual = self._cache.usual
-        return MappingProxyType({usual(field): said for field, said in value.items()}) if value else NOTHING
+    def _shared(self, make: Callable[[Any], T], key: str, otherwise: T) -> T:
+        """Return what `make` gives for the value of a key, the same object for all cases that have the same value."""
+        value = self._values.get(key)
+        return self._cache.once(make, value) if value else otherwise
 
     def _tell(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
         layer = self._settings.layer_of(key, *below)
@@ -338,5 +323,27 @@ def modality_of(media_type: str) -> Modality:
     return "audio" if media_type.startswith("audio/") else "text"
 
 
-def _frozen(value: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return MappingProxyType(dict(value)) if value else NOTHING
+def _frozen(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(value))
+
+
+def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType({usual(field): said for field, said in value.items()})
+
+
+def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:
+    return tuple(replace(entry, path=usual(entry.path)) for entry in value)
+
+
+def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
+    """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
+    measures = {key: value for key, value in clean.items() if key not in ("fields", *LIMITS)}
+    fields = clean.get("fields")
+    if not measures and not fields:
+        measures = {"pass_rate": 1.0}
+    return Thresholds(
+        measures=MappingProxyType(measures),
+        fields=_by_field(fields) if fields else NOTHING,
+        max_cost_usd=clean.get("max_cost_usd"),
+        max_latency_s=clean.get("max_latency_s"),
+    )

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_extract.cases.bundle import Dangling, bundle, dangling
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
-from pytest_extract.cases.patterns import declared, unknown_field, usual, without_score
+from pytest_extract.cases.patterns import declared, unknown_field, without_score
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.gates import GateConfig
@@ -23,6 +23,7 @@ from pytest_extract.errors import CaseFileError, SchemaError
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -68,7 +69,7 @@ class SchemaCache:
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
         self._dangling: dict[str, tuple[Dangling, ...]] = {}
-        self._spelled: dict[str, str] = {}
+        self._said: dict[tuple[Callable[[Any], object], str], object] = {}
         self._sound: set[tuple[int, str, bool]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
@@ -147,12 +148,17 @@ class SchemaCache:
             kept = self._dangling[schema.sha256] = tuple(dangling(schema.value))
         return kept
 
-    def usual(self, field: str) -> str:
-        """Return a field's path in the spelling of results (`patterns.usual`)."""
-        kept = self._spelled.get(field)
+    def once(self, make: Callable[[S], T], said: S) -> T:
+        """Return what `make` gives for a checked value: the same object for all cases that say the same.
+
+        Thousands of cases wait in a collection, most of them in the same words, and Python's garbage collector looks at
+        every object of each again and again.
+        """
+        key = (make, repr(said))
+        kept = self._said.get(key)
         if kept is None:
-            kept = self._spelled[field] = usual(field)
-        return kept
+            kept = self._said[key] = make(said)
+        return kept  # type: ignore[return-value]  # made by the `make` in the key
 
     def field_problem(self, field: str, scorer: Scorer, gold: Json, *, bounded: bool) -> str | None:
         """Say what is wrong with a field that a case names; `bounded`: its score is to be held against a threshold."""

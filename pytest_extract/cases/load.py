@@ -39,7 +39,8 @@ class LoadedFile:
 
 def case_name(path: Path) -> str:
     """Return the name of a case file without its suffix: the id of its one case, unless the case has its own."""
-    return next((path.name.removesuffix(suffix) for suffix in SUFFIXES if path.name.endswith(suffix)), path.stem)
+    name = path.name
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), None) or path.stem
 
 
 def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
@@ -53,7 +54,8 @@ def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
         source = parse_source(path, read_text(path), "yaml")
     except CaseFileError as error:
         return LoadedFile(path, (), (error,))
-    return LoadedFile(path, tuple(loader.load(source)), errors_of(loader.mistakes, path))
+    cases = tuple(loader.load(source))
+    return LoadedFile(path, cases, errors_of(loader.mistakes, path) if loader.mistakes else ())
 
 
 class _Loader:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -104,7 +105,6 @@ def _item(parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDeco
     item: ExtractItem = ExtractItem.from_parent(parent, name=name, case=case, arm=arm)
     for mark in marks:
         item.add_marker(mark)
-    item.find_fixtures()
     return item
 
 
@@ -122,19 +122,25 @@ class _NoFunction:
 
 
 class ExtractItem(pytest.Item):
-    """One case on one arm."""
+    """One case on one arm.
+
+    What only a run of the item needs is made when it runs: thousands are collected to be deselected, or to be run by
+    another worker, and every object that waits makes each of Python's garbage collections longer.
+    """
 
     obj = _NoFunction()
+    result: CaseResult | None = None
+    error: Exception | None = None
+    forecast: Forecast | None = None
+    judged = JudgeSpending()
+    gold: GoldChange | None = None
+    # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
+    _request: Any = None
 
     def __init__(self, *, case: Case, arm: Arm, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
         self.arm = arm
-        self.result: CaseResult | None = None
-        self.error: Exception | None = None
-        self.forecast: Forecast | None = None
-        self.judged = JudgeSpending()
-        self.gold: GoldChange | None = None
         self.funcargs: dict[str, object] = {}
 
     def getparent(self, cls: type[Any]) -> Any:
@@ -146,15 +152,17 @@ class ExtractItem(pytest.Item):
         """Give `pytest --fixtures-per-test` something to name the place of: it takes every item for a function."""
         return wanted
 
-    def find_fixtures(self) -> None:
+    @cached_property
+    def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        run = run_of(self.config)
-        self._fixtureinfo = run.fixture_info(self)
-        # What replays needs no extractor: it is then made only when a call turns out to be needed.
-        self.fixturenames = run.names_to_set_up(self)
-        self._initrequest()
+        return run_of(self.config).fixture_info(self)
 
-    def _initrequest(self) -> None:  # also called by pytest-rerunfailures before each rerun
+    @cached_property
+    def fixturenames(self) -> list[str]:
+        """Names of the fixtures that the set-up makes: what replays needs no extractor until a call is needed."""
+        return run_of(self.config).names_to_set_up(self)
+
+    def _initrequest(self) -> None:
         self.funcargs = {}
         self._request = TopRequest(self, _ispytest=True)  # type: ignore[arg-type]
 

@@ -136,6 +136,32 @@ def test_usefixtures_as_a_mark(pytester: pytest.Pytester, write_case: Write) -> 
     pytester.runpytest("-s").stdout.fnmatch_lines(["*noisy for acme*"])
 
 
+def test_a_hook_may_ask_for_a_fixture_before_the_case_runs(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def noisy(request):
+            print("noisy for", request.node.name)
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: document.text
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                assert "extractor" in item.fixturenames
+                item.fixturenames.append("noisy")
+        """
+    )
+    write_case("acme")
+    write_case("other")
+    result = pytester.runpytest("-s")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*noisy for acme*", "*noisy for other*"])
+
+
 def test_last_failed(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a", BAD)
     write_case("b")

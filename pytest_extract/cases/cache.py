@@ -69,7 +69,7 @@ class SchemaCache:
         self._digests: dict[int, tuple[Json, str]] = {}
         self._validators: dict[str, Validator] = {}
         self._dangling: dict[str, tuple[Dangling, ...]] = {}
-        self._said: dict[tuple[Callable[[Any], object], str], object] = {}
+        self._said: dict[Callable[[Any], object], dict[str, object]] = {}
         self._sound: set[tuple[int, str, bool]] = set()
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
@@ -152,13 +152,13 @@ class SchemaCache:
         """Return what `make` gives for a checked value: the same object for all cases that say the same.
 
         Thousands of cases wait in a collection, most of them in the same words, and Python's garbage collector looks at
-        every object of each again and again.
+        every object of each again and again. What checks let through is plain enough that its `repr` says all of it.
         """
-        key = (make, repr(said))
-        kept = self._said.get(key)
-        if kept is None:
-            kept = self._said[key] = make(said)
-        return kept  # type: ignore[return-value]  # made by the `make` in the key
+        known = self._said.setdefault(make, {})
+        words = repr(said)
+        if words not in known:
+            known[words] = make(said)
+        return known[words]  # type: ignore[return-value]  # `make` made it
 
     def field_problem(self, field: str, scorer: Scorer, gold: Json, *, bounded: bool) -> str | None:
         """Say what is wrong with a field that a case names; `bounded`: its score is to be held against a threshold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,7 +37,7 @@ class ProjectExtensions:
         self._config = config
         self._compile = partial(compile_schema, judge_mode=judge_mode)
         self._given: dict[int, tuple[object, Extensions]] = {}
-        self._folders: dict[Path, tuple[Extensions, tuple[int, ...]]] = {}
+        self._folders: dict[str, tuple[Extensions, tuple[int, ...]]] = {}
         self._caches: dict[tuple[int, ...], SchemaCache] = {(): SchemaCache(self._compile)}
 
     @property
@@ -46,18 +47,19 @@ class ProjectExtensions:
 
     def cache_for(self, path: Path) -> SchemaCache:
         """Return the cache that compiles the schemas of a case file; ConfigError for extensions that clash."""
-        extensions, key = self._known(path.parent)
+        extensions, key = self._known(path)
         if key not in self._caches:
             self._caches[key] = SchemaCache(partial(self._compile, extensions=extensions))
         return self._caches[key]
 
     def extensions_for(self, path: Path) -> Extensions:
         """Return what a file's cases and tests may name; ConfigError for extensions that clash."""
-        return self._known(path.parent)[0]
+        return self._known(path)[0]
 
-    def _known(self, folder: Path) -> tuple[Extensions, tuple[int, ...]]:
+    def _known(self, path: Path) -> tuple[Extensions, tuple[int, ...]]:
+        folder = os.path.dirname(path)  # noqa: PTH120 - once a case file, and pathlib takes five times as long
         if folder not in self._folders:
-            providers = sorted(self._providers(folder), key=lambda provider: provider.depth)
+            providers = sorted(self._providers(path.parent), key=lambda provider: provider.depth)
             _check_clashes([provider for provider in providers if provider.depth == ANYWHERE])
             extensions = Extensions()
             for provider in providers:

@@ -26,6 +26,8 @@ _DIGITS: Final = frozenset("-0123456789")
 _MEANS: Final = frozenset(("", "~", "n", "t", "f", *_DIGITS))
 """How a plain scalar begins that may be no text."""
 _TAG: Final = "tag:yaml.org,2002:"
+_TEXT_TAGS: Final = frozenset((None, "!", f"{_TAG}str"))
+_CONTAINER_TAGS: Final = frozenset((None, "!", f"{_TAG}map", f"{_TAG}seq"))
 
 
 def read_yaml(text: str) -> Parsed:
@@ -166,7 +168,7 @@ class _Builder:
             value = _WORDS.get(text, text)
             if value is text and text[0] in _DIGITS:
                 value = self._number(event)
-        elif event.tag is None or event.implicit[1] or event.tag in ("!", _TAG + "str"):
+        elif event.implicit[1] or event.tag in _TEXT_TAGS:
             value = text
         else:
             value = self._tagged(event)
@@ -219,7 +221,7 @@ class _Builder:
         here, depth = self._here, len(self._parents)
         if depth >= MAX_DEPTH:
             raise TextError(f"nested deeper than {MAX_DEPTH} levels", _place(event))
-        if event.tag not in (None, "!", _TAG + "map", _TAG + "seq"):
+        if event.tag not in _CONTAINER_TAGS:
             self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
         if event.anchor is not None:
             self._anchors[event.anchor] = container

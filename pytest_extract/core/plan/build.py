@@ -345,9 +345,12 @@ def bulk(entries: list[Entry]) -> Bulk | None:
     """Lay out an object's properties to be compared all at once; None unless they are plain leaves."""
     if len(entries) < 2 or not all(entry.fast for entry in entries):
         return None
-    names, _, patterns, metrics, params, weights, fast = zip(*entries, strict=True)
+    names, plans, patterns, metrics, params, weights, fast = zip(*entries, strict=True)
     odd = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
-    return Bulk(itemgetter(*names), patterns, metrics, params, weights, odd)
+    weight = sum(weights) if all(weights) else 0.0
+    checks = [plan.checks[0] for plan in plans]
+    likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
+    return Bulk(itemgetter(*names), patterns, metrics, params, weights, odd, plans, weight, likeness)
 
 
 def _batches(plan: Plan) -> tuple[Check, ...]:

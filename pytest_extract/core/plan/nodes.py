@@ -88,6 +88,8 @@ class Bulk(NamedTuple):
     """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
 
     `values`: takes them out of an object in order. `odd`: places whose values are sure of fewer types than scalars.
+    `leaves`: their plans. `weight`: of all of them, 0.0 where one has none.
+    `likeness`: what compares them where rows are paired; None where values are transformed before.
     """
 
     values: Callable[[Any], tuple[Json, ...]]
@@ -96,6 +98,9 @@ class Bulk(NamedTuple):
     params: tuple[Mapping[str, Json], ...]
     weights: tuple[float, ...]
     odd: tuple[tuple[int, frozenset[type]], ...]
+    leaves: tuple[Leaf, ...]
+    weight: float
+    likeness: tuple[BoundMetric | None, ...]
 
 
 MOST_PLACES: Final = 16_384

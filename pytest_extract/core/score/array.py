@@ -7,16 +7,19 @@ from math import fsum
 from typing import Final, TypeAlias
 
 from pytest_extract.core.align.pairing import Pairing, paired
-from pytest_extract.core.plan.nodes import Array, ArrayResult, Leaf, Plan
-from pytest_extract.core.results import FieldResult, Status
-from pytest_extract.core.score.fit import likely, proved
+from pytest_extract.core.plan.nodes import Array, Leaf, Plan
+from pytest_extract.core.results import Status
+from pytest_extract.core.score.fit import likely
 from pytest_extract.core.score.leaf import rule_of, walk_leaf
 from pytest_extract.core.score.pairing import Undecided, pair_rows
 from pytest_extract.core.score.pairs import row_fit
-from pytest_extract.core.score.run import DEEPEST, MOST_KEPT, ArrayPairing, Path, Run, absence, alike, equal, there
-from pytest_extract.core.score.table import Pairs, Table, Walked, identity, keep_equal, keep_pairs, lay_out, odd_cells
+from pytest_extract.core.score.proof import proved
+from pytest_extract.core.score.rows import Walked, keep_equal, keep_pairs
+from pytest_extract.core.score.run import DEEPEST, MOST_KEPT, Path, Run, absence, alike, equal, there
+from pytest_extract.core.score.table import Pairs, Table, lay_out
 from pytest_extract.core.score.walk import accepted, lacking, wrong_kind
-from pytest_extract.core.values import MISSING, Json, Missing, as_place
+from pytest_extract.core.score.whole import array_result, conclude, conclude_equal
+from pytest_extract.core.values import MISSING, Json, Missing
 
 Lists: TypeAlias = tuple[list[Json], list[Json]]
 _new: Final = tuple.__new__
@@ -26,9 +29,12 @@ def walk_array(
     run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
-    table = _table(run, array, gold, extracted, path)
-    if array.equal_first and _equal_rows(run, array, gold, extracted, table, path, at):
-        return
+    table = None
+    if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
+        table = lay_out(run, array, gold, extracted)
+        as_many = array.equal_first and len(gold) == len(extracted)
+        if as_many and _equal_rows(run, array, (gold, extracted), table, path, at):
+            return
     if run.accept:
         gold, table = accepted(run, array, gold, extracted, path), None
     if array.checks:
@@ -47,12 +53,6 @@ def walk_array(
         _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
     else:
         _rows(run, array, (gold, extracted), table, path, at)
-
-
-def _table(run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Table | None:
-    if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
-        return None
-    return lay_out(run, array, gold, extracted)
 
 
 def _listed(value: Json) -> list[Json]:
@@ -74,9 +74,9 @@ def _one_side(
     value, status = (extracted, Status.HALLUCINATION) if no_gold else (gold, Status.OMISSION)
     side, other = ("gold", gold) if no_gold else ("extracted", extracted)
     if run.absent_rules and rule_of(run, array.pattern, path) == "either":
-        _array_result(run, array, Status.SKIPPED, 0.0, (gold, extracted), path, at, "the case lets it be empty or not")
+        array_result(run, array, Status.SKIPPED, 0.0, (gold, extracted), path, at, "the case lets it be empty or not")
         return
-    _array_result(run, array, status, 0.0, (gold, extracted), path, at, f"{side} is {absence(other)}")
+    array_result(run, array, status, 0.0, (gold, extracted), path, at, f"{side} is {absence(other)}")
     if run.free:
         if type(value) is list:
             lacking(run, array, value, status, path, at)
@@ -101,7 +101,7 @@ def _absent_on_both(
     if run.both_passed:
         one, other = absence(gold), absence(extracted)
         reason = f"both are {one}" if one == other else f"both are absent: gold {one}, extracted {other}"
-        _array_result(run, array, Status.MATCH, 1.0, (gold, extracted), path, at, reason)
+        array_result(run, array, Status.MATCH, 1.0, (gold, extracted), path, at, reason)
 
 
 def _wrong(run: Run, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
@@ -120,41 +120,29 @@ def _both_results(
     reason: str,
 ) -> None:
     """Keep the array's result and one leaf result for an array that is compared as one value."""
-    _array_result(run, array, status, 1.0 if status is Status.MATCH else 0.0, values, path, at, reason)
+    array_result(run, array, status, 1.0 if status is Status.MATCH else 0.0, values, path, at, reason)
     run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
 
 
-def _equal_rows(
-    run: Run,
-    array: Array,
-    gold: Json | Missing,
-    extracted: Json | Missing,
-    table: Table | None,
-    path: Path,
-    at: Path | None,
-) -> bool:
+def _equal_rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> bool:
     """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
 
     The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
     """
-    if type(gold) is not list or type(extracted) is not list or not gold or len(gold) != len(extracted):
-        return False
-    lists = gold, extracted
     if table is not None:
-        if not keep_equal(run, table, path, at):
+        if table.glance.odd:
             return False
+        keep_equal(run, table, path, at)
     else:
         # a list that was tried before, inside a row that is walked again, is known to be unlike
-        if len(path) > DEEPEST or _key(array, lists) in run.pairings or not alike(*lists):
+        if _key(array, lists) in run.pairings or not alike(*lists):
             return False
         mark = run.mark()
         _walk_equal(run, array, lists, path, at)
         if run.flaws > mark.flaws:
             run.take_back(mark)
             return False
-    if not run.depth:
-        run.arrays.append(_new(ArrayPairing, (as_place(path), identity(len(gold)), (), (), 1.0, 1.0, 1.0)))
-        _array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
+    conclude_equal(run, array, lists, path, at)
     return True
 
 
@@ -172,7 +160,7 @@ def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path,
         return
     found = _pairing(run, array, lists, table, path)
     if isinstance(found, Undecided):
-        _array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, found.reason)
+        array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, found.reason)
         run.shape(array, Status.JUDGE_ERROR, lists, path, at, found.reason, field=False)
         return
     walked = _walk_pairs(run, array, lists, table, found.pairs, path, at)
@@ -184,7 +172,7 @@ def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path,
 def _finish(run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None) -> None:
     _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
     _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
-    _conclude(run, array, lists, pairing, total, path, at)
+    conclude(run, array, lists, pairing, total, path, at)
 
 
 def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
@@ -192,12 +180,11 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
     key = _key(array, lists)
     if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
         return False
-    odd = odd_cells(table) if len(lists[0]) == len(lists[1]) else []
-    pairs = likely(table, odd)
+    pairs = likely(table)
     if not pairs:
         return False
     mark = run.mark()
-    walked = keep_pairs(run, array, table, pairs, path, at, odd)
+    walked = keep_pairs(run, array, table, pairs, path, at)
     if not proved(table, pairs, walked.lost):
         run.take_back(mark)
         return False
@@ -275,57 +262,3 @@ def _left_over(
             lacking(run, _row_plan(array, index), rows[index], status, (*path, index), None)
         else:
             lacking(run, _row_plan(array, index), rows[index], status, (*path, -place - 1), (*base, index))
-
-
-def _conclude(
-    run: Run,
-    array: Array,
-    lists: tuple[list[Json], list[Json]],
-    pairing: Pairing,
-    total: float,
-    path: Path,
-    at: Path | None,
-) -> None:
-    """Keep the pairing with its numbers, and the array's own result."""
-    if run.depth:
-        return
-    height, width = len(lists[0]), len(lists[1])
-    numbers = (total / width if width else 1.0, total / height if height else 1.0)
-    f1 = 2 * total / (height + width) if height + width else 1.0
-    run.arrays.append(_new(ArrayPairing, (as_place(path), *pairing, *numbers, f1)))
-    result = array.result
-    if result is None or not array.field:
-        return
-    score = f1
-    if result.number == "recall":
-        # the judge's word is that a pair matches; other aligners only say that it fits best
-        matched = float(len(pairing.pairs)) if array.align.mode == "judge" else total
-        score = matched / max(1, height)
-    status = Status.MATCH if score >= result.threshold else Status.MISMATCH
-    _array_result(run, array, status, score, lists, path, at, _summary(pairing, total) if score < 1.0 else None)
-
-
-def _summary(pairing: Pairing, total: float) -> str:
-    paired, left = len(pairing.pairs), f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
-    return f"{paired} rows paired (their scores add up to {total:.4g}), {left}"
-
-
-def _array_result(
-    run: Run,
-    array: Array,
-    status: Status,
-    score: float,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
-    reason: str | None,
-) -> None:
-    """Keep the array's field result, where the semantics give one and the array stands outside others."""
-    result: ArrayResult | None = array.result
-    if result is None or not array.field:
-        return
-    kept = (
-        as_place(path), array.pattern, result.metric, result.params, status, score, status is Status.MATCH,
-        values[0], values[1], reason, result.weight, None if at is None else as_place(at),
-    )  # fmt: skip
-    run.fields.append(_new(FieldResult, kept))

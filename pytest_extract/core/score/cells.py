@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import compress
 from operator import ne
 
-from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.plan.nodes import Leaf, Plan
+from pytest_extract.core.plan.nodes import Bulk
 from pytest_extract.core.schema.fit import type_fits
 from pytest_extract.core.score.run import there
 from pytest_extract.core.score.table import Cells, Table
@@ -15,34 +14,27 @@ from pytest_extract.core.values import Json, Missing
 
 def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
     """Return the weighted mean score of two rows, as scoring them would give it (nulls being absent)."""
-    entries = table.items.entries
-    total, lost = sum(table.bulk.weights), 0.0
+    weights = table.bulk.weights
+    total, lost = sum(weights), 0.0
     unlike = {*compress(range(len(ours)), map(ne, ours, theirs))}
     if [*map(type, ours)] != [*map(type, theirs)]:
         unlike.update(place for place, one in enumerate(ours) if type(one) is not type(theirs[place]))
     for place in sorted(unlike):
-        lost += entries[place].weight * (1.0 - _cell_score(entries[place].plan, ours[place], theirs[place]))
+        lost += weights[place] * (1.0 - _cell_score(table.bulk, place, ours[place], theirs[place]))
     for place, one in enumerate(ours):
         if not there(one) and not there(theirs[place]):
-            total -= entries[place].weight
-            lost -= entries[place].weight if place in unlike else 0.0
+            total -= weights[place]
+            lost -= weights[place] if place in unlike else 0.0
     return (total - lost) / total if total > 0 else 1.0
 
 
-def _cell_score(plan: Plan, one: Json | Missing, other: Json | Missing) -> float:
-    metric = metric_of(plan)
+def _cell_score(bulk: Bulk, place: int, one: Json | Missing, other: Json | Missing) -> float:
+    metric, types = bulk.likeness[place], bulk.leaves[place].types
     if metric is None or not there(one) or not there(other):
         return 0.0
-    if isinstance(plan, Leaf) and plan.types is not None and type_fits(plan.types, one):
-        return metric.compare(one, other) if type_fits(plan.types, other) else 0.0
+    if types is not None and type_fits(types, one) and not type_fits(types, other):
+        return 0.0
     return metric.compare(one, other)
-
-
-def metric_of(plan: Plan) -> BoundMetric | None:
-    """Return what compares a cell where rows are paired; None where its values are transformed before."""
-    if not isinstance(plan, Leaf) or plan.checks[0].transform is not None:
-        return None
-    return plan.checks[0].likeness or plan.checks[0].metric
 
 
 def all_scores(table: Table) -> list[list[float]]:
@@ -58,4 +50,4 @@ def unlike(ours: Cells, theirs: Cells) -> int:
 
 def is_plain(table: Table) -> bool:
     """Whether no cell is transformed before it is compared."""
-    return all(metric_of(entry.plan) is not None for entry in table.items.entries)
+    return None not in table.bulk.likeness

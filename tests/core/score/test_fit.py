@@ -153,3 +153,33 @@ def test_further_metrics_of_an_array_see_equal_lists_too():
     scorer = compile_schema(schema, semantics="extract-bench", judge_mode="fuzzy")
     value = {"rows": [row("a"), row("b")]}
     assert {result.metric for result in scorer.score(value, value).fields} == {"array_llm", "string_exact"}
+
+
+def test_null_and_a_missing_number_are_no_difference_that_keeps_rows_apart():
+    gold = [{"name": "a", "price": None}, {"name": "a"}, {"name": "c", "price": 9}]
+    extracted = [{"name": "a"}, {"name": "b", "price": None}, {"name": "c", "price": 9}]
+    score = FITTED.score(gold, extracted)
+    assert score.arrays[0].recall * len(gold) == pytest.approx(best_total(gold, extracted))
+
+
+def many(count, names):
+    return [{"name": names[index % len(names)], "code": f"c{index % 3}", "price": index // 2} for index in range(count)]
+
+
+@given(
+    rows=st.integers(2, 7),
+    names=st.sampled_from(["ab", "abc", "aab", "a"]),
+    wrong=st.lists(st.tuples(st.integers(0, 6), st.sampled_from(list(cells)), st.data()), min_size=1, max_size=4),
+)
+def test_no_pairing_is_better_where_columns_repeat(rows, names, wrong):
+    gold = many(rows, names)
+    extracted = [dict(row) for row in gold]
+    for place, name, data in wrong:
+        extracted[place % rows][name] = data.draw(cells[name] | st.sampled_from([place // 2, place]))
+    array = FITTED.score(gold, extracted, gates={"schema": False}).arrays[0]
+    assert array.recall * len(gold) == pytest.approx(best_total(gold, extracted))
+
+
+def test_rows_that_neither_side_fills_lose_nothing():
+    array = FITTED.score([{"price": 1}, {}], [{"price": None}], gates={"schema": False}).arrays[0]
+    assert array.recall * 2 == 1.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pytest_extract.core.measures.leaves import BLANK, Declared, TypeNode, leaf_map, odd_name, typed_leaves
-from pytest_extract.core.measures.words import token_f1
+from pytest_extract.core.measures.words import token_f1, words, words_f1
 from pytest_extract.core.parse.reader import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -62,17 +62,22 @@ def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally
     return counts
 
 
+_NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 
 
 class _Walk(Tally):
-    """The walk; each method takes the depth it is called at. `plain`: names met so far that are not odd."""
+    """The walk; each method takes the depth it is called at.
 
-    __slots__ = ("plain",)
+    plain: names met so far that are not odd; spoken: the words of texts, many of which a document says again and again.
+    """
+
+    __slots__ = ("plain", "spoken")
 
     def __init__(self) -> None:
         super().__init__()
         self.plain: set[str] = set()
+        self.spoken: dict[str, list[str]] = {}
 
     def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> None:
         """Count a container of the gold and whatever stands in its place."""
@@ -135,7 +140,7 @@ class _Walk(Tally):
         """Count a gold leaf and what stands in its place."""
         self.expected += 1
         if other is MISSING or isinstance(other, dict | list):
-            self.tokens += token_f1(value, None)
+            self.tokens += words_f1(self._words(value), _NULL)
         else:
             self.shared += 1
             alike = value == other
@@ -144,8 +149,16 @@ class _Walk(Tally):
                 self.tokens += 1.0
                 self.same += not isinstance(value, float) or repr(value) == repr(other)  # 0.0 is not -0.0
             else:
-                self.tokens += token_f1(value, other)
+                self.tokens += words_f1(self._words(value), self._words(other))
         self._instead(other, types, depth)
+
+    def _words(self, value: Json) -> list[str]:
+        if type(value) is not str:
+            return words(value)
+        found = self.spoken.get(value)
+        if found is None:
+            found = self.spoken[value] = words(value)
+        return found
 
     def _instead(self, other: Json | Missing, types: TypeNode, depth: int) -> None:
         """Count what the extracted value has in a place where the gold has something of another shape."""

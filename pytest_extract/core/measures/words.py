@@ -15,7 +15,11 @@ _FEW: Final = 16
 
 def token_f1(gold: Json, value: Json) -> float:
     """F1 of the two multisets of words; 1 when neither has any, 0 when one has none."""
-    expected, found = words(gold), words(value)
+    return words_f1(words(gold), words(value))
+
+
+def words_f1(expected: list[str], found: list[str]) -> float:
+    """F1 of two multisets of words."""
     if not expected or not found:
         return 0.0 if expected or found else 1.0
     shared = _shared(expected, found)

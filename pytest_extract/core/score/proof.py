@@ -10,6 +10,7 @@ whole loss; then a row left over must lose, with any other, what the worst pair 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from math import inf, isfinite
 from operator import ne
 from typing import Final, NamedTuple, TypeAlias
@@ -148,6 +149,10 @@ class _Column(NamedTuple):
     compare: Compare | None
 
 
+_Own: TypeAlias = tuple[_Column, Json, Sequence[Json], Compare | None]
+"""A column, what the row has in it, what the others have, and how the row's is compared with theirs."""
+
+
 class _Losses:
     """What rows lose with others: at least what their cells lose, looked at column by column until that is enough.
 
@@ -159,7 +164,6 @@ class _Losses:
         width, weights = table.width, table.bulk.weights
         self.rows = len(table.gold) // width, len(table.extracted) // width
         self._compared = 0
-        self._weights = weights
         self._total = sum(weights)
         columns = [column for place in range(width) if weights[place] > 0 and (column := _column(table, place))]
         self._columns = sorted(columns, key=lambda column: column.compare is not None)
@@ -170,31 +174,55 @@ class _Losses:
             [*zip(*side, strict=True)] or [()] * rows for side, rows in zip(sides, self.rows, strict=True)
         )
         self.keys = gold, extracted
-        held = [[there(cell) for cell in side] for side in (table.gold, table.extracted)]
-        gaps = [[side[start : start + width] for start in range(0, len(side), width)] for side in held]
-        self._gaps = None if all(map(all, held)) else gaps
+        self._table = table
 
     def of_gold(self, row: int, needs: Needs) -> bool:
         """Whether a row of gold loses enough with each of some extracted ones."""
-        left = [(other, self._wanted(need, row, other)) for other, need in needs if need > _ROUNDING]
-        for column in self._columns if left else ():
-            left = self._less(left, column, column.gold[row], column.extracted, column.compare)
-        return not left
+        columns = [(column, column.gold[row], column.extracted, column.compare) for column in self._columns]
+        return self._loses(columns, needs, lambda other: self._weight(row, other))
 
     def of_extracted(self, row: int, needs: Needs) -> bool:
         """Whether an extracted row loses enough with each of some of gold."""
-        left = [(other, self._wanted(need, other, row)) for other, need in needs if need > _ROUNDING]
-        for column in self._columns if left else ():
-            compare = column.compare and _swapped(column.compare)
-            left = self._less(left, column, column.extracted[row], column.gold, compare)
-        return not left
+        columns = [
+            (column, column.extracted[row], column.gold, column.compare and _swapped(column.compare))
+            for column in self._columns
+        ]
+        return self._loses(columns, needs, lambda other: self._weight(other, row))
 
-    def _wanted(self, share: float, row: int, other: int) -> float:
-        """Return what a share of two rows' weight is; cells that neither has do not count, nothing can lose nothing."""
-        if self._gaps is None:
-            return share * self._total
-        held = zip(self._weights, self._gaps[0][row], self._gaps[1][other], strict=True)
-        return share * sum([weight for weight, one, two in held if one or two]) or inf
+    def _loses(self, columns: Sequence[_Own], needs: Needs, weight: Callable[[int], float]) -> bool:
+        """Look at all columns as if rows weighed all that they can; at what is left then, with what they do weigh."""
+        short = self._left(columns, [(other, need * self._total) for other, need in needs if need > _ROUNDING])
+        if not short:
+            return True
+        if all(map(all, self._gaps)):
+            return False
+        others = {other for other, _ in short}
+        # rows that neither have anything lose nothing
+        return not self._left(
+            columns, [(other, need * weight(other) or inf) for other, need in needs if other in others]
+        )
+
+    def _left(self, columns: Sequence[_Own], left: Needs) -> Needs:
+        """Return what is still to be lost."""
+        for column, own, others, compare in columns:
+            if not left:
+                break
+            left = self._less(left, column, own, others, compare)
+        return left
+
+    @cached_property
+    def _gaps(self) -> Sequence[Sequence[bool]]:
+        return tuple([there(cell) for cell in side] for side in (self._table.gold, self._table.extracted))
+
+    def _weight(self, row: int, other: int) -> float:
+        """Return what two rows weigh: cells that neither has do not count."""
+        width = self._table.width
+        ours, theirs = (
+            self._gaps[0][row * width : (row + 1) * width],
+            self._gaps[1][other * width : (other + 1) * width],
+        )
+        held = zip(self._table.bulk.weights, ours, theirs, strict=True)
+        return sum([weight for weight, one, two in held if one or two])
 
     def _less(
         self, left: Needs, column: _Column, own: Json, others: Sequence[Json], compare: Compare | None

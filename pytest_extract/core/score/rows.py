@@ -49,21 +49,24 @@ def keep_pairs(run: Run, array: Array, table: Table, pairs: Pairs, path: Path, a
         table = table.take(run, pairs)
     places, wheres = places_of(table.items, pairs, path, at)
     results: list[FieldResult | None] = [*matches(table.bulk, table.gold, table.extracted, places, wheres)]
-    flawed = _put_odd(run, table, places, wheres, results)
+    flawed, empty = _put_odd(run, table, places, wheres, results)
     width = table.width
     undone: set[tuple[int, int]] = set()
     lost: dict[int, float] = {}
     scores: list[float] = []
     for row, wrong in flawed.items():
-        fit = _row_fit(run, array, table, results[row * width : (row + 1) * width], wrong)
+        own = slice(row * width, (row + 1) * width)
+        fit = _quick_fit(run, table, wrong) if not empty else None
+        if fit is None:
+            fit = row_fit(run, array, _kept(results[own]))
         lost[pairs[row][0]] = fit.lost
         scores.append(fit.score)
         if fit.apart:
             undone.add(pairs[row])
-            results[row * width : (row + 1) * width] = [None] * width
+            results[own] = [None] * width
         else:
             run.flaws += len(wrong)
-    kept = [result for result in results if result is not None]
+    kept = _kept(results)
     run.vacuous += len(results) - len(kept) - len(undone) * width
     run.leaves += kept
     if table.items.field:
@@ -78,11 +81,12 @@ def _put_odd(
     places: Sequence[FieldPath],
     wheres: Sequence[FieldPath | None] | None,
     results: list[FieldResult | None],
-) -> Mapping[int, list[FieldResult]]:
-    """Put the results of odd cells in their places, none for void ones; return the flaws by row."""
+) -> tuple[Mapping[int, list[FieldResult]], bool]:
+    """Put odd cells' results in their places, none for void ones; return flaws by row, and whether some are void."""
     _, bulk, gold, extracted, (odd, void) = table
     leaves, width, where = bulk.leaves, len(bulk.leaves), None
     flawed: dict[int, list[FieldResult]] = {}
+    empty = bool(void)
     for cell in void:
         results[cell] = None
     for cell in odd:
@@ -91,21 +95,25 @@ def _put_odd(
             where = wheres[cell]
         result = checked(run, leaf, leaf.checks[0], gold[cell], extracted[cell], places[cell], where)
         results[cell] = result
-        if result is not None and (result.status is not Status.MATCH or result.score != 1.0):
+        if result is None:
+            empty = True
+        elif result.status is not Status.MATCH or result.score != 1.0:
             flawed.setdefault(cell // width, []).append(result)
-    return flawed
+    return flawed, empty
 
 
-def _row_fit(
-    run: Run, array: Array, table: Table, results: Sequence[FieldResult | None], wrong: Sequence[FieldResult]
-) -> RowFit:
-    """Return how well a pair of rows fits, from its flaws alone where a right cell is left and all cells count."""
+def _kept(results: Sequence[FieldResult | None]) -> list[FieldResult]:
+    return [result for result in results if result is not None]
+
+
+def _quick_fit(run: Run, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:
+    """Return how well a pair of full rows fits by its flaws alone; None where a right cell is not left for sure."""
     weight = table.bulk.weight
-    if run.f1 or not weight or len(wrong) == len(results) or None in results or not _all_count(wrong):
-        return row_fit(run, array, [result for result in results if result is not None])
-    lost = sum([result.weight * (1.0 - result.score) for result in wrong])
+    if run.f1 or not weight or len(wrong) == table.width:
+        return None
+    lost = 0.0
+    for result in wrong:
+        if result.status not in _WRONG:
+            return None
+        lost += result.weight * (1.0 - result.score)
     return RowFit((weight - lost) / weight, lost / weight, apart=False)
-
-
-def _all_count(wrong: Sequence[FieldResult]) -> bool:
-    return all(result.status in _WRONG for result in wrong)

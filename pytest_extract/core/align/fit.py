@@ -37,13 +37,13 @@ def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
     may_split = problem.objective == "mean" or len(rows) * len(columns) > PUBLISHED_LIMIT
     split = _split(problem, rows, columns) if may_split else None
     if split is None or not split.same:
-        return solve(problem, rows, columns, _score_of, exact=not may_split).pairs
+        return solve(problem, rows, columns, score_of, exact=not may_split).pairs
     if not split.rows or not split.columns:
         return split.same
     if _is_distance(problem):
-        return sorted(split.same + solve(problem, split.rows, split.columns, _score_of).pairs)
-    pairs = proved(problem, split.same, split.rows, split.columns, _score_of)
-    return solve(problem, rows, columns, _score_of).pairs if pairs is None else sorted(pairs)
+        return sorted(split.same + solve(problem, split.rows, split.columns, score_of).pairs)
+    pairs = proved(problem, split.same, split.rows, split.columns, score_of)
+    return solve(problem, rows, columns, score_of).pairs if pairs is None else sorted(pairs)
 
 
 def _is_distance(problem: Problem) -> bool:
@@ -74,7 +74,8 @@ def _split(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> _Sp
     return _Split(same=same, rows=left, columns=[other for other in columns if other not in taken])
 
 
-def _score_of(problem: Problem, row: int, other: int) -> float:
+def score_of(problem: Problem, row: int, other: int) -> float:
+    """Return what a pair of rows scores."""
     return objective_score(problem.objective, _pair_sums(problem, row, other))
 
 

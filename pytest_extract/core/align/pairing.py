@@ -11,7 +11,8 @@ from pytest_extract.core.align.assignment import best_assignment
 from pytest_extract.core.align.codes import encode_problem
 from pytest_extract.core.align.columns import Column, Items, Objective, strict_key
 from pytest_extract.core.align.equal import pair_all_equal
-from pytest_extract.core.align.fit import fit
+from pytest_extract.core.align.fit import fit, score_of
+from pytest_extract.core.align.ties import in_order
 from pytest_extract.core.values import Json
 
 
@@ -142,8 +143,9 @@ def best_fit(
 
     A pair's score is the weighted mean of its leaf scores ("mean") or its F1 ("f1"); 1.0 where nothing is scorable.
     Pairs of score 0 are undone. `omitted[i]` and `hallucinated[j]` are weights that a row adds to each of its pairs,
-    for leaves that no column holds. Equal assignments are decided as scipy does, after equal rows were paired in order
-    where the sum stays highest. There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
+    for leaves that no column holds. Equal rows are paired in order where the sum stays highest. Among equal
+    assignments the choice is scipy's under "f1", as in struct-extract-eval, and rows keep their order under "mean".
+    There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
     Lists inside rows (`Items`) are paired the same way, but only in pairs of rows that may be worth it.
     """
     if not height or not width:
@@ -153,4 +155,7 @@ def best_fit(
         if same is not None:
             return paired(same, height, width)
     problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
-    return paired(fit(problem, range(height), range(width)), height, width)
+    pairs = fit(problem, range(height), range(width))
+    if objective == "mean":
+        pairs = in_order(pairs, partial(score_of, problem))
+    return paired(pairs, height, width)

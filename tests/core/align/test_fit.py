@@ -211,7 +211,7 @@ def lists_in_rows(draw, kinds=tuple(ELEMENTS)):
 def test_rows_with_lists_are_paired_best_without_scoring_every_pair(objective, problem):
     columns, height, width = problem
     coded = encode_problem(columns, height, width, objective)
-    scores = [[fit._score_of(coded, i, j) for j in range(width)] for i in range(height)]
+    scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
     bounds = solve_pure.score_matrix(coded, range(height), range(width))
     assert all(bounds[i][j] >= scores[i][j] - 1e-12 for i in range(height) for j in range(width))
     found = best_fit(columns, height, width, objective=objective)
@@ -244,7 +244,7 @@ def test_a_list_in_a_row_is_scored_as_a_multiset_of_equal_elements(problem):
         extracted = Counter(texts.extracted[n] for n in theirs if texts.extracted[n] is not MISSING)
         common = (gold & extracted).total()
         total = gold.total() + extracted.total() - common
-        assert fit._score_of(coded, i, j) == (common / total if total else 1.0)
+        assert fit.score_of(coded, i, j) == (common / total if total else 1.0)
 
 
 def test_the_order_inside_a_list_does_not_matter():
@@ -282,7 +282,7 @@ def test_lists_inside_lists(objective):
         height, width = rng.randint(1, 5), rng.randint(1, 5)
         items = lists_of_lists(rng, height, width)
         coded = encode_problem([items], height, width, objective)
-        scores = [[fit._score_of(coded, i, j) for j in range(width)] for i in range(height)]
+        scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
         found = best_fit([items], height, width, objective=objective)
         assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
 

@@ -41,7 +41,7 @@ def random_problem(rng, objective, size=25):
 
 
 def total(problem, pairs):
-    return sum(fitting._score_of(problem, i, j) for i, j in pairs)
+    return sum(fitting.score_of(problem, i, j) for i, j in pairs)
 
 
 @pytest.mark.parametrize("objective", ["mean", "f1"])
@@ -59,7 +59,7 @@ def test_proved_pairs_are_as_good_as_solving_everything(objective, numpy, monkey
     rng = random.Random(11)
     for _ in range(60):
         problem = random_problem(rng, objective)
-        everything = solve.solve(problem, range(problem.height), range(problem.width), fitting._score_of)
+        everything = solve.solve(problem, range(problem.height), range(problem.width), fitting.score_of)
         found = fit(problem, range(problem.height), range(problem.width))
         assert total(problem, found) == pytest.approx(total(problem, everything.pairs), abs=1e-9)
     assert any(pairs is None for pairs in outcomes)
@@ -93,6 +93,6 @@ def test_a_pair_that_pays_to_tear_apart_is_given_back_alone(monkeypatch):
 def test_rows_left_over_count_as_nothing(gold, extracted):
     gold, extracted = gold + ["eeeeeeeee"] * 8, extracted + ["eeeeeeeee"] * 8
     problem = encode_problem([Column(gold=gold, extracted=extracted, metric=STEPS)], len(gold), len(extracted), "mean")
-    everything = solve.solve(problem, range(len(gold)), range(len(extracted)), fitting._score_of)
+    everything = solve.solve(problem, range(len(gold)), range(len(extracted)), fitting.score_of)
     found = fit(problem, range(len(gold)), range(len(extracted)))
     assert total(problem, found) == pytest.approx(total(problem, everything.pairs))

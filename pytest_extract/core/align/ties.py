@@ -1,0 +1,53 @@
+"""Of pairings that are equally good, the one in which rows keep their order, as far as exchanging partners leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import Final
+
+MOST_COMPARED: Final = 8
+"""Pairs up to which each is looked at with each other; in longer lists each with the next."""
+_ROUNDING: Final = 1e-12
+
+
+def in_order(pairs: Sequence[tuple[int, int]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
+    """Exchange the partners of two pairs that cross wherever the sum of scores stays the same, until none is left.
+
+    Those that score 1.0 stay, and none comes to score 0.0.
+    """
+    found = dict(pairs)
+    own = {i: score(i, j) for i, j in _crossing(pairs)}
+    rows = sorted(i for i, worth in own.items() if worth < 1.0 - _ROUNDING)
+    exchanged = True
+    while exchanged:
+        exchanged = False
+        for one, other in _neighbours(rows):
+            j, k = found[one], found[other]
+            if j < k:
+                continue
+            first, second = score(one, k), score(other, j)
+            if min(first, second) > 0.0 and first + second >= own[one] + own[other] - _ROUNDING:
+                found[one], found[other] = k, j
+                own[one], own[other] = first, second
+                exchanged = True
+    return sorted(found.items())
+
+
+def _crossing(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Give the pairs that cross another: those after which a lower, or before which a higher partner stands."""
+    ordered = sorted(pairs)
+    lowest_after: list[int] = []
+    lowest = ordered[-1][1] + 1 if ordered else 0
+    for _, j in reversed(ordered):
+        lowest_after.append(lowest)
+        lowest = min(lowest, j)
+    highest = -1
+    for (i, j), after in zip(ordered, reversed(lowest_after), strict=True):
+        if after < j or highest > j:
+            yield i, j
+        highest = max(highest, j)
+
+
+def _neighbours(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return iter(combinations(rows, 2) if len(rows) <= MOST_COMPARED else pairwise(rows))

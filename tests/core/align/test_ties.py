@@ -1,0 +1,48 @@
+"""Among equally good pairings rows keep their order."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract import compile_schema
+from pytest_extract.core.align.ties import MOST_COMPARED, in_order
+
+ROW = {"k": {"type": "string"}, "v": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+SCORER = compile_schema({"type": "array", "items": {"type": "object", "properties": ROW}}, semantics="ours")
+tables = st.integers(1, 6).flatmap(
+    lambda size: st.lists(
+        st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=size, max_size=size),
+        min_size=size,
+        max_size=size,
+    )
+)
+
+
+@given(scores=tables, order=st.randoms())
+def test_the_sum_never_falls_and_no_exchange_that_would_restore_the_order_is_left(scores, order):
+    partners = list(range(len(scores)))
+    order.shuffle(partners)
+    pairs = list(enumerate(partners))
+    found = in_order(pairs, lambda i, j: scores[i][j])
+    assert sorted(j for _, j in found) == sorted(partners)
+    assert sum(scores[i][j] for i, j in found) >= sum(scores[i][j] for i, j in pairs)
+    for i, j in found:
+        for k, m in found:
+            crosses = i < k and j > m and scores[i][j] < 1.0 and scores[k][m] < 1.0
+            same = scores[i][m] + scores[k][j] == scores[i][j] + scores[k][m]
+            assert not (crosses and same and min(scores[i][m], scores[k][j]) > 0.0)
+
+
+def test_long_lists_are_put_in_order_too():
+    size = MOST_COMPARED * 2
+    assert in_order([(i, size - 1 - i) for i in range(size)], lambda _i, _j: 0.5) == [(i, i) for i in range(size)]
+
+
+def test_rows_of_which_none_is_right_are_told_in_their_order():
+    def row(name, number):
+        return {"k": name, "v": {"a": number}}
+
+    gold = [row("x", 1), row("x", 2), row("y", 3), row("x", 4)]
+    extracted = [row("y", 9), row("x", 8), row("x", 7), row("x", 6)]
+    assert SCORER.score(gold, extracted).arrays[0].pairs == ((0, 1), (1, 2), (2, 0), (3, 3))

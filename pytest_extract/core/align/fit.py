@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pytest_extract.core.align.codes import ABSENT, CodedColumn, CodedItems, Pairs, Problem, perfect, row_keys
 from pytest_extract.core.align.columns import PairScore, objective_score
 from pytest_extract.core.align.proof import proved
 from pytest_extract.core.align.solve import solve
+from pytest_extract.core.align.ties import in_order
 
 PUBLISHED_LIMIT = 2_500
 """Cells up to which struct-extract-eval's program aligns, so that its choice among equals can be told."""
@@ -44,6 +46,15 @@ def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
         return sorted(split.same + solve(problem, split.rows, split.columns, score_of).pairs)
     pairs = proved(problem, split.same, split.rows, split.columns, score_of)
     return solve(problem, rows, columns, score_of).pairs if pairs is None else sorted(pairs)
+
+
+def ordered(problem: Problem, pairs: Pairs) -> Pairs:
+    """Return a pairing as good as this one, in which rows that are not equal keep their order as far as that goes."""
+    ours = row_keys(problem, range(problem.height), gold=True)
+    theirs = row_keys(problem, range(problem.width), gold=False)
+    unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
+    kept = {*pairs}.difference(unlike)
+    return sorted([*kept, *in_order(unlike, partial(score_of, problem))])
 
 
 def _is_distance(problem: Problem) -> bool:

@@ -11,8 +11,7 @@ from pytest_extract.core.align.assignment import best_assignment
 from pytest_extract.core.align.codes import encode_problem
 from pytest_extract.core.align.columns import Column, Items, Objective, strict_key
 from pytest_extract.core.align.equal import pair_all_equal
-from pytest_extract.core.align.fit import fit, score_of
-from pytest_extract.core.align.ties import in_order
+from pytest_extract.core.align.fit import fit, ordered
 from pytest_extract.core.values import Json
 
 
@@ -157,5 +156,5 @@ def best_fit(
     problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
     pairs = fit(problem, range(height), range(width))
     if objective == "mean":
-        pairs = in_order(pairs, partial(score_of, problem))
+        pairs = ordered(problem, pairs)
     return paired(pairs, height, width)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import product
 
+from pytest_extract.core.align.ties import in_order
 from pytest_extract.core.score.cells import unlike
 from pytest_extract.core.score.proof import MOST_PAIRS
 from pytest_extract.core.score.table import Pairs, Row, Table, identity
@@ -54,7 +55,7 @@ def _equal(
 def _most_alike(
     ours: Sequence[Row], theirs: Sequence[Row], rows: Sequence[int], columns: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Pair the most alike of all, then the most alike of the others, and so on."""
+    """Pair the most alike of all, then the most alike of the others, and so on; in order, where that is no worse."""
     pairs: list[tuple[int, int]] = []
     left, right = {*rows}, {*columns}
     for _, _, i, j in sorted((unlike(ours[i], theirs[j]), abs(i - j), i, j) for i, j in product(rows, columns)):
@@ -62,4 +63,4 @@ def _most_alike(
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)
-    return pairs
+    return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / len(ours[i]))

@@ -16,6 +16,8 @@ def in_order(pairs: Sequence[tuple[int, int]], score: Callable[[int, int], float
 
     Those that score 1.0 stay, and none comes to score 0.0.
     """
+    if len(pairs) < 2:
+        return [*pairs]
     found = dict(pairs)
     own = {i: score(i, j) for i, j in _crossing(pairs)}
     rows = sorted(i for i, worth in own.items() if worth < 1.0 - _ROUNDING)

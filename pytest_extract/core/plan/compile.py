@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ from pytest_extract.core.plan.build import Builder
 from pytest_extract.core.plan.nodes import Program
 from pytest_extract.core.schema.config import Annotation, NamedUse, parse_override, parse_post
 from pytest_extract.core.schema.fit import Fit
-from pytest_extract.core.schema.tree import Schema
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import Json
 from pytest_extract.errors import SchemaError, SchemaErrors, nearest
@@ -63,13 +63,9 @@ def compile_plan(
     problems = _Problems()
     schema = Schema(document)
     nodes = [node for _, node in schema.walk()]
-    for error in schema.problems:
-        problems.add(error)
     root = schema.node(schema.root).annotation
-    for node in nodes:
-        if node.pointer != schema.node(schema.root).pointer:
-            for message in _for_the_root(node.annotation):
-                problems.add(SchemaError(message, pointer=node.pointer))
+    for error in (*schema.problems, *_misplaced(schema, nodes)):
+        problems.add(error)
     chosen = _semantics(schema, semantics, problems)
     said = _overrides(overrides or {}, problems)
     over_root = said[ROOT].over(root) if ROOT in said else root
@@ -93,6 +89,14 @@ def compile_plan(
         posts=posts,
         fits=Fit(schema),
     )
+
+
+def _misplaced(schema: Schema, nodes: Sequence[SchemaNode]) -> Iterator[SchemaError]:
+    """Yield what only the root may say, and another place says."""
+    root = schema.node(schema.root).pointer
+    for node in nodes:
+        if node.pointer != root:
+            yield from (SchemaError(message, pointer=node.pointer) for message in _for_the_root(node.annotation))
 
 
 def _for_the_root(said: Annotation | None) -> Iterator[str]:

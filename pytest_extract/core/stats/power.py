@@ -63,27 +63,37 @@ def needs(
 ) -> Needs | None:
     """Plan what would decide; None without a case to learn from.
 
-    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`stats_interval.bounds`).
+    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`stats.interval.bounds`).
     Normal approximations: this is advice, not the verdict.
     """
     if not sample.changes:
         return None
     have = len(sample.changes)
     drop = -math.fsum(sample.changes) / have
-    spread = statistics.pvariance(sample.changes)
     worst = max([unseen_loss, *map(abs, sample.changes)])
-    noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
-    real = max(0.0, spread - noise / sample.repeats)
     ways: dict[Answer, _Decides] = {}
     if drop > 0:
         ways["worse"] = _worse(drop, alpha)
     if drop < margin:
         ways["not worse"] = _not_worse(drop, margin, confidence, worst)
+    spread = statistics.pvariance(sample.changes)
     totals = {answer: _fewest(decides, spread, have) for answer, decides in ways.items()}
     towards = min(totals, key=lambda answer: _count(totals[answer]))
-    decides, total = ways[towards], totals[towards]
-    runs = _least(lambda count: decides(have, real + noise / count), sample.repeats)
-    more = None if total is None else total - have
+    return _advice(sample, towards, totals[towards], _runs(sample, ways[towards]), cost_per_call)
+
+
+def _runs(sample: Sample, decides: _Decides) -> int | None:
+    """Return how many repeats of each case would decide: they take away the noise, not what differs between cases."""
+    spread = statistics.pvariance(sample.changes)
+    noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
+    real = max(0.0, spread - noise / sample.repeats)
+    return _least(lambda count: decides(len(sample.changes), real + noise / count), sample.repeats)
+
+
+def _advice(sample: Sample, towards: Answer, cases: int | None, runs: int | None, cost_per_call: float | None) -> Needs:
+    """Return what so many cases or repeats are more than now, with their calls and cost."""
+    have = len(sample.changes)
+    more = None if cases is None else cases - have
     extra = None if runs is None else runs - sample.repeats
     more_calls = None if more is None else 2 * more * sample.repeats
     extra_calls = None if extra is None else 2 * extra * have
@@ -119,7 +129,7 @@ def _worse(drop: float, alpha: float) -> _Decides:
 
 
 def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> _Decides:
-    """Whether the upper bound of the drop (`stats_interval.bounds`) would fall below the margin."""
+    """Whether the upper bound of the drop (`stats.interval.bounds`) would fall below the margin."""
     reach = statistics.NormalDist().inv_cdf(confidence)
 
     def decides(cases: int, spread: float) -> bool:

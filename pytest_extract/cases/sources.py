@@ -117,7 +117,7 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - see `Source.folder`
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - see `Source.folder`
             data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL or a lone surrogate in it
         reason = getattr(error, "strerror", None) or error

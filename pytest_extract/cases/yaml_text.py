@@ -142,7 +142,7 @@ class _Builder:
                 if here.__class__ is not dict or event.anchor is not None:
                     self._scalar(event)
                 elif self._key is None and word not in here and word != "<<":
-                    self._key = word
+                    self._key = sys.intern(word)  # thousands of files have the same keys
                 elif self._key is not None and event.implicit[0] and word[:1] not in _MEANS:
                     here[self._key] = word
                     self._key = None

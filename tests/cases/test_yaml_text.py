@@ -61,6 +61,12 @@ def test_keys_are_the_text_as_written():
     assert read_yaml("no: 1\n2024: 2\n1.50: 3\n~: 4\n").value == {"no": 1, "2024": 2, "1.50": 3, "~": 4}
 
 
+def test_files_share_their_keys():
+    (first,) = read_yaml("total: 1").value
+    (second,) = read_yaml("total: 2").value
+    assert first is second
+
+
 @pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n"])
 def test_an_empty_text_is_null(text):
     assert read_yaml(text).value is None

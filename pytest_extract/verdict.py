@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
+from pytest_extract.core.pattern import ROOT
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import MISSING
 
@@ -79,7 +80,7 @@ def covered(result: FieldResult, places: Iterable[str]) -> bool:
 
 
 def _at_or_below(path: str, place: str) -> bool:
-    return path == place or path.startswith((f"{place}.", f"{place}["))
+    return place in (path, ROOT) or path.startswith((f"{place}.", f"{place}["))
 
 
 def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,7 @@ def test_a_value_just_below_its_bound_never_reads_like_the_bound(new_case: NewCa
         pytest.param(["rows[].y"], {"rows": [{"x": 1, "y": "?"}, {"x": 9, "y": "q"}]}, Outcome.FAILED, id="not-all-inside"),
         pytest.param(["rows"], {"rows": []}, Outcome.PASSED, id="whole-array"),
         pytest.param(["rows[1].x"], {"rows": [{"x": 1, "y": "p"}, {"x": 9, "y": "q"}]}, Outcome.PASSED, id="concrete-path"),
+        pytest.param(["$"], {"a": "y", "rows": []}, Outcome.PASSED, id="everything"),
     ],
 )  # fmt: skip
 def test_known_failures_are_out_of_the_verdict(
@@ -200,6 +202,25 @@ def test_a_field_that_must_stay_empty(new_case: NewCase) -> None:
     assert [(breach.what, breach.message) for breach in result.breaches] == [
         ("absent.b", "b must stay empty, but was extracted")
     ]
+
+
+def test_a_root_that_must_stay_empty(new_case: NewCase) -> None:
+    case = new_case(gold={}, absent={"$": "must"}, thresholds={"pass_rate": 0.0})
+    assert run(case, {}).outcome is Outcome.PASSED
+    assert [breach.what for breach in run(case, {"a": "x"}).breaches] == ["absent.$"]
+
+
+def test_further_keys_are_named_by_a_star(new_case: NewCase) -> None:
+    schema = {"type": "object", "properties": {"meta": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    right, wrong = {"meta": {"k": "x"}}, {"meta": {"k": "y"}}
+    new = partial(new_case, schema=schema, gold=right)
+    bounded = new(thresholds={"fields": {"meta.*": 1.0}})
+    assert run(bounded, right).outcome is Outcome.PASSED
+    assert [breach.what for breach in run(bounded, wrong).breaches] == ["fields.meta.*"]
+    assert run(new(known_failures=[{"path": "meta.*"}]), wrong).outcome is Outcome.PASSED
+    assert run(new(accept={"meta.*": ["y"]}), wrong).outcome is Outcome.PASSED
+    empty = new(gold={"meta": {}}, absent={"meta.*": "must"}, thresholds={"pass_rate": 0.0})
+    assert [breach.what for breach in run(empty, wrong).breaches] == ["absent.meta.*"]
 
 
 def test_a_missing_judge_breaks_the_case_and_says_what_to_do(new_case: NewCase) -> None:

@@ -15,7 +15,7 @@ from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.layers import Settings
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
-from pytest_extract.cases.patterns import usual
+from pytest_extract.cases.patterns import has_value, is_skipped, usual
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
@@ -256,6 +256,20 @@ class CaseBuilder:
                 if problem is not None:
                     where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
                     self._mistakes.append(where)
+        if len(self._mistakes) == self._begin:
+            self._check_absent(scorer, gold)
+
+    def _check_absent(self, scorer: Scorer, gold: Json) -> None:
+        """Tell fields that must stay empty where that cannot be: nobody looks at them, or the gold has a value."""
+        for field, rule in self._values.get("absent", {}).items():
+            if rule != "must":
+                continue
+            if is_skipped(field, scorer.program):
+                self._tell(
+                    f"{field!r} is skipped: nobody would see whether it stays empty", "absent", field, on_key=True
+                )
+            elif has_value(gold, field):
+                self._tell(f"{field!r} must stay empty, but the gold has a value there", "absent", field, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Final, TypeAlias
 
-from pytest_extract.core.pattern import normal_pattern
+from pytest_extract.core.pattern import ROOT, any_property_pattern, normal_pattern
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
-from pytest_extract.core.values import Json, path_text
+from pytest_extract.core.values import Json, iter_leaves, path_text
 from pytest_extract.errors import nearest
 
-FieldStep: TypeAlias = str | int | None
-"""A key, an index, or None for "every row" (`[]`)."""
+
+class AnyKey(Enum):
+    """The step of `meta.*`: every key that the schema does not name itself."""
+
+    ANY_KEY = "*"
+
+
+ANY_KEY: Final = AnyKey.ANY_KEY
+FieldStep: TypeAlias = str | int | AnyKey | None
+"""A key (`["*"]` too), an index, None for "every row" (`[]`), or ANY_KEY for "every further key" (`*`)."""
 
 _STEP = re.compile(r'\.?([^.\[\]"]+)|\[(-?[0-9]{0,9})\]|\[("(?:[^"\\]|\\.)*")\]')
 _DEEPEST: Final = 200
@@ -22,7 +31,7 @@ _DEEPEST: Final = 200
 def parse_field(text: str) -> tuple[FieldStep, ...] | None:
     """Return the steps of a field's path, `()` for the root; None when the text is no path."""
     text = normal_pattern(text)
-    if text == "$":
+    if text == ROOT:
         return ()
     steps: list[FieldStep] = []
     at = 0
@@ -34,7 +43,7 @@ def parse_field(text: str) -> tuple[FieldStep, ...] | None:
         if (text[at] == ".") != (named and at > 0):
             return None
         if named:
-            steps.append(match.group(1))
+            steps.append(ANY_KEY if match.group(1) == "*" else match.group(1))
         elif match.group(3) is not None:
             try:
                 steps.append(json.loads(match.group(3)))
@@ -52,11 +61,13 @@ def field_text(steps: tuple[FieldStep, ...]) -> str:
     for step in steps:
         if step is None:
             text += "[]"
+        elif isinstance(step, AnyKey):
+            text = any_property_pattern(text or ROOT)
         elif isinstance(step, str) and text and not (part := path_text((step,))).startswith("["):
             text += f".{part}"
         else:
             text += path_text((step,))
-    return text or "$"
+    return text or ROOT
 
 
 def usual(text: str) -> str:
@@ -76,9 +87,38 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
     steps = parse_field(text)
     if steps is None:
         return f"{text!r} is no field; write it as `a.b`, `items[].price` or `items[3].price`"
-    if declared(text, program) or _in_gold(gold, steps):
+    if declared(text, program):
         return None
+    if any(True for _ in _at(gold, steps)):
+        return _within(text, steps, program)
     return f"the schema has no field {text!r}{nearest(field_text(steps), program.patterns)}"
+
+
+def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | None:
+    """Say which value a field that only the gold has is compared in; None where it is compared by itself."""
+    known = next(end for end in range(len(steps)) if not any(_plans(program.root, steps[: end + 1])))
+    around = list(_plans(program.root, steps[:known]))
+    if all(isinstance(plan, Skip) for plan in around):
+        return f"{text!r} is inside a field that is skipped"
+    by_key = any(isinstance(plan, Object) for plan in around)
+    if by_key and isinstance(steps[known], AnyKey):
+        return f"{text!r} is no field: the schema declares no further keys in {field_text(steps[:known])!r}"
+    whole = steps[: known + 1] if by_key else steps[:known]
+    if whole == steps:
+        return None
+    return f"{text!r} is not compared by itself: the schema declares nothing inside {field_text(whole)!r}; name that"
+
+
+def has_value(gold: Json, text: str) -> bool:
+    """Whether the gold has a value at a field: something other than null, empty text and what holds only those."""
+    found = _at(gold, parse_field(text) or ())
+    return any(leaf not in (None, "") for value in found for _, leaf in iter_leaves(value))
+
+
+def is_skipped(text: str, program: Program) -> bool:
+    """Whether nothing looks at a field that the schema declares."""
+    plans = list(_plans(program.root, parse_field(text) or ()))
+    return all(isinstance(plan, Skip) or (isinstance(plan, Leaf) and plan.skipped) for plan in plans)
 
 
 def without_score(text: str, program: Program) -> str | None:
@@ -93,7 +133,8 @@ def without_score(text: str, program: Program) -> str | None:
     if all(isinstance(plan, Skip) for plan in plans):
         return f"{text!r} is skipped: it has no score to bound"
     own = usual(text)
-    below = [name for name in program.patterns if name.startswith((f"{own}.", f"{own}[")) and _scored_at(name, program)]
+    inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
+    below = [name for name in program.patterns if name.startswith(inside) and _scored_at(name, program)]
     return f"{text!r} has no score of its own; bound what is in it: {', '.join(below[:3])}{', …' * (len(below) > 3)}"
 
 
@@ -129,25 +170,32 @@ def _plans(plan: Plan, steps: tuple[FieldStep, ...]) -> Iterator[Plan]:
 
 def _below(plan: Plan, step: FieldStep) -> Iterator[Plan]:
     match plan:
+        case Object() if isinstance(step, AnyKey):
+            yield from (child for _, child in plan.patterns)
+            if plan.other is not None:
+                yield plan.other
         case Object() if isinstance(step, str):
             yield from (entry.plan for entry in plan.entries if entry.name == step)
-            yield from (child for pattern, child in plan.patterns if step == "*" or pattern.search(step))
+            yield from (child for pattern, child in plan.patterns if pattern.search(step))
             if plan.other is not None and step not in plan.names:
                 yield plan.other
-        case Array() if not isinstance(step, str):
+        case Array() if not isinstance(step, str | AnyKey):
             yield from plan.prefix if step is None else plan.prefix[step : step + 1] if step >= 0 else ()
             yield plan.items
         case Leaf() if plan.structure is not None:
             yield from _below(plan.structure, step)
 
 
-def _in_gold(value: Json, steps: tuple[FieldStep, ...]) -> bool:
+def _at(value: Json, steps: tuple[FieldStep, ...]) -> Iterator[Json]:
+    """Yield every value that a field's path leads to."""
     if not steps:
-        return True
+        yield value
+        return
     step, rest = steps[0], steps[1:]
+    found: Iterable[Json] = ()
     if isinstance(value, dict):
-        return isinstance(step, str) and step in value and _in_gold(value[step], rest)
-    if isinstance(value, list) and not isinstance(step, str):
-        rows = value if step is None else value[step : step + 1] if step >= 0 else []
-        return any(_in_gold(row, rest) for row in rows)
-    return False
+        found = value.values() if isinstance(step, AnyKey) else [value[step]] if step in value else ()
+    elif isinstance(value, list) and not isinstance(step, str | AnyKey):
+        found = value if step is None else value[step : step + 1] if step >= 0 else ()
+    for inner in found:
+        yield from _at(inner, rest)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.patterns import declared, field_text, parse_field, unknown_field, usual, without_score
+from pytest_extract.cases.patterns import (
+    ANY_KEY,
+    declared,
+    field_text,
+    has_value,
+    is_skipped,
+    parse_field,
+    unknown_field,
+    usual,
+    without_score,
+)
 from pytest_extract.core.scorer import compile_schema
 
 SCHEMA = {
@@ -52,6 +62,10 @@ PROGRAM = compile_schema(SCHEMA, overrides={"left": "skip"}).program
         ('["plain"]', ("plain",), "plain"),
         ("odd key.c", ("odd key", "c"), '["odd key"].c'),
         ("größe", ("größe",), "größe"),
+        ("*", (ANY_KEY,), "*"),
+        ("meta.*.v", ("meta", ANY_KEY, "v"), "meta.*.v"),
+        ("$.meta.*[]", ("meta", ANY_KEY, None), "meta.*[]"),
+        ('meta["*"].v', ("meta", "*", "v"), 'meta["*"].v'),
         (r'["q\"q"]', ('q"q',), r'["q\"q"]'),
     ],
 )
@@ -70,12 +84,12 @@ def test_what_is_no_field(text):
     assert "is no field; write it as" in (unknown_field(text, PROGRAM, {}) or "")
 
 
-@given(st.lists(st.none() | st.integers(-99, 99) | st.text(max_size=6), max_size=6).map(tuple))
+@given(st.lists(st.none() | st.just(ANY_KEY) | st.integers(-99, 99) | st.text(max_size=6), max_size=6).map(tuple))
 def test_the_spelling_reads_back(steps):
     assert parse_field(field_text(steps)) == steps
 
 
-@given(st.text(st.sampled_from('ab.[]"\\$ -19é'), max_size=12))
+@given(st.text(st.sampled_from('ab.[]"\\$ -19é*'), max_size=12))
 def test_any_text_is_a_field_or_none(text):
     steps = parse_field(text)
     assert steps is None or parse_field(field_text(steps)) == steps
@@ -129,18 +143,66 @@ def test_a_field_is_one_of_the_schema_s(field, there):
 @pytest.mark.parametrize(
     ("field", "gold", "there"),
     [
-        ("free.x", {"free": {"x": 1}}, True),
-        ("free.x", {"free": {"y": 1}}, False),
-        ("free.rows[].x", {"free": {"rows": [{}, {"x": 1}]}}, True),
-        ("free.rows[1].x", {"free": {"rows": [{}, {"x": 1}]}}, True),
-        ("free.rows[0].x", {"free": {"rows": [{}, {"x": 1}]}}, False),
-        ("free.rows[-1].x", {"free": {"rows": [{}, {"x": 1}]}}, False),
-        ("free.x.y", {"free": {"x": 1}}, False),
-        ("free[0]", {"free": {"x": 1}}, False),
+        ("more", {"more": 1}, True),
+        ("plain.more", {"plain": {"more": [{}, {"x": 1}]}}, True),
+        ("plain.more", {"plain": {"x": 1}}, False),
+        ("rows[].more", {"rows": [{}, {"more": 1}]}, True),
+        ("rows[1].more", {"rows": [{}, {"more": 1}]}, True),
+        ("rows[0].more", {"rows": [{}, {"more": 1}]}, False),
+        ("rows[-1].more", {"rows": [{}, {"more": 1}]}, False),
+        ("plain.*", {"plain": {"more": 1}}, False),
+        ("rows.more", {"rows": [{"more": 1}]}, False),
     ],
 )
 def test_a_field_that_the_gold_has_is_known(field, gold, there):
     assert (unknown_field(field, PROGRAM, gold) is None) == there
+
+
+@pytest.mark.parametrize(
+    ("field", "whole"),
+    [
+        ("free.x", "free"),
+        ("free.rows[].x", "free"),
+        ("free.rows[1].x", "free"),
+        ("free.*", "free"),
+        ("more.x", "more"),
+        ("rows[].more[]", "rows[].more"),
+    ],
+)
+def test_a_field_inside_a_value_that_is_compared_as_one_is_told(field, whole):
+    gold = {"free": {"x": 1, "rows": [{}, {"x": 1}]}, "more": {"x": 1}, "rows": [{"more": [1]}]}
+    problem = f"{field!r} is not compared by itself: the schema declares nothing inside {whole!r}; name that"
+    assert unknown_field(field, PROGRAM, gold) == problem
+
+
+def test_a_field_that_only_the_gold_has_inside_a_skipped_one_is_told():
+    assert unknown_field("left.more", PROGRAM, {"left": {"more": 1}}) == "'left.more' is inside a field that is skipped"
+
+
+@pytest.mark.parametrize(
+    ("field", "there"),
+    [
+        ("plain.x", True),
+        ("plain", True),
+        ("rows[].n", True),
+        ("rows[0].n", True),
+        ("rows[1].n", False),
+        ("left", False),
+        ("named.*", True),
+        ("named.k.v", True),
+        ("dated.*", False),
+        ("$", True),
+    ],
+)
+def test_whether_the_gold_has_a_value_there(field, there):
+    gold = {
+        "plain": {"x": "a"},
+        "rows": [{"n": 1}, {"n": None}],
+        "left": {"z": ""},
+        "named": {"k": {"v": 0}},
+        "dated": {},
+    }
+    assert has_value(gold, field) == there
 
 
 def test_fields_below_a_leaf_with_structure_are_known_under_struct_extract_eval():
@@ -182,6 +244,17 @@ def test_fields_below_a_leaf_with_structure_are_known_under_struct_extract_eval(
 )
 def test_only_a_field_with_a_score_of_its_own_can_be_bounded(field, scored):
     assert (without_score(field, PROGRAM) is None) == scored
+
+
+def test_the_root_cannot_be_bounded_and_the_advice_names_fields():
+    problem = without_score("$", PROGRAM) or ""
+    assert problem.startswith("'$' has no score of its own; bound what is in it: ")
+    assert "plain.x" in problem
+
+
+@pytest.mark.parametrize(("field", "skipped"), [("left", True), ("left.z", True), ("plain", False), ("plain.x", False)])
+def test_whether_a_field_is_skipped(field, skipped):
+    assert is_skipped(field, PROGRAM) == skipped
 
 
 def test_an_array_without_a_result_cannot_be_bounded():

@@ -170,8 +170,10 @@ def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path,
 
 
 def _finish(run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None) -> None:
-    _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
-    _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
+    if pairing.missing:
+        _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
+    if pairing.extra:
+        _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
     conclude(run, array, lists, pairing, total, path, at)
 
 
@@ -184,11 +186,12 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
     if not pairs:
         return False
     mark = run.mark()
-    walked = keep_pairs(run, array, table, pairs, path, at)
-    if not proved(table, pairs, walked.lost):
+    placed = table.is_whole(pairs)
+    walked = keep_pairs(run, array, table, pairs, path, at, placed=placed)
+    if not proved(table, pairs, walked.lost, placed=placed):
         run.take_back(mark)
         return False
-    found = Pairing(tuple(pairs), (), ()) if table.is_whole(pairs) else paired(pairs, *map(len, lists))
+    found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
     found = _without(found, walked.undone) if walked.undone else found
     _remember(run, key, found)
     _finish(run, array, lists, found, walked.total, path, at)
@@ -232,7 +235,7 @@ def _walk_pairs(
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
-        return keep_pairs(run, array, table, pairs, path, at)
+        return keep_pairs(run, array, table, pairs, path, at, placed=table.is_whole(pairs))
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
     scores: list[float] = []

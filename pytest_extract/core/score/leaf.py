@@ -233,11 +233,13 @@ def _reading(
     run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path
 ) -> Json | Missing:
     """Return the accepted reading that the extracted value agrees with, where gold itself does not; else gold."""
-    for reading in (gold, *readings(run, leaf.pattern, path)):
-        (ours, theirs), _ = transformed(check, reading, extracted)
-        if _agrees(check, ours, theirs):
-            return reading
-    return gold
+    found = (gold, *readings(run, leaf.pattern, path))
+    return next((reading for reading in found if agree(check, reading, extracted)), gold)
+
+
+def agree(check: Check, reading: Json | Missing, extracted: Json | Missing) -> bool:
+    """Whether a check finds the extracted value right by this reading, without asking a judge."""
+    return _agrees(check, *transformed(check, reading, extracted)[0])
 
 
 def _agrees(check: Check, ours: Json | Missing, theirs: Json | Missing) -> bool:
@@ -259,7 +261,9 @@ def _judged_reading(run: Run, leaf: Leaf, check: Check, extracted: Json, path: P
 
 
 def readings(run: Run, pattern: str, path: Path) -> tuple[Json, ...]:
-    """Return the accepted readings of a place, by its pattern and by its path."""
+    """Return the accepted readings of a place, by its pattern and by its path; an invented row has none."""
+    if any(type(step) is int and step < 0 for step in path):
+        return ()
     found = tuple(run.accept.get(pattern, ()))
     text = path_text(path)
     return found if text == pattern else found + tuple(run.accept.get(text, ()))

@@ -11,10 +11,10 @@ from pytest_extract.core.align.columns import strict_key
 from pytest_extract.core.align.pairing import Pairing, best_fit, by_key, by_key_fuzzy, by_position, multiset, paired
 from pytest_extract.core.align.ties import in_order
 from pytest_extract.core.metrics import plain
-from pytest_extract.core.plan.nodes import Array, Leaf
+from pytest_extract.core.plan.nodes import Array, Leaf, Plan
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.core.score.cells import all_scores, is_plain
-from pytest_extract.core.score.leaf import transformed
+from pytest_extract.core.score.leaf import agree, readings, transformed
 from pytest_extract.core.score.pairs import leaf_column, rows_of, single_check
 from pytest_extract.core.score.run import NO_ANSWER, NoAnswer, Path, Run
 from pytest_extract.core.score.table import Table
@@ -41,7 +41,8 @@ def pair_rows(
         case "key":
             return _by_key(array, gold, extracted)
         case "multiset":
-            return _by_value(run, array, gold, extracted)
+            found = _by_value(run, array, gold, extracted)
+            return _by_reading(run, array.items, gold, extracted, found, path) if run.accept else found
         case "custom":
             return _custom(array, gold, extracted)
         case "judge" if not run.depth:
@@ -103,6 +104,20 @@ def _by_value(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -
         if metric.judged or metric.compare(sides[0][pair[0]], sides[1][pair[1]]) >= check.threshold:
             close.append(pair)
     return _with(same, close)
+
+
+def _by_reading(run: Run, items: Plan, gold: list[Json], extracted: list[Json], found: Pairing, path: Path) -> Pairing:
+    """Pair what is left with the places whose further right readings it agrees with, as many as can be."""
+    check = single_check(items) if isinstance(items, Leaf) else None
+    if check is None or not found.missing or not found.extra:
+        return found
+    allowed = [readings(run, items.pattern, (*path, i)) for i in found.missing]
+    fits = [
+        [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
+        for own in allowed
+    ]
+    pairs = best_assignment(fits).pairs
+    return _with(found, [(found.missing[i], found.extra[j]) for i, j in pairs if fits[i][j]])
 
 
 def _with(pairing: Pairing, more: list[tuple[int, int]]) -> Pairing:

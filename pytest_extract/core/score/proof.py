@@ -31,16 +31,16 @@ _NUMBERS: Final = frozenset({int, float})
 _ROUNDING: Final = 1e-9
 
 
-def proved(table: Table, pairs: Pairs, lost: Mapping[int, float]) -> bool:
+def proved(table: Table, pairs: Pairs, lost: Mapping[int, float], *, placed: bool) -> bool:
     """Whether no pairing is better than this one; `lost`: what gold's rows lose that are not wholly right.
 
-    False too where that is not proved at a low cost.
+    `placed`: whether the pairs are all rows as they stand. False too where that is not proved at a low cost.
     """
     if not lost:
         return True
     if len(table.gold) * len(lost) > MOST_PAIRS * table.width:
         return False
-    if table.is_whole(pairs) and _columns_tell(table, lost):
+    if placed and _columns_tell(table, lost):
         return True
     flawed = [pair for pair in pairs if pair[0] in lost]
     losses = _Losses(table)
@@ -55,7 +55,7 @@ def _columns_tell(table: Table, lost: Mapping[int, float]) -> bool:
     Rows stand in their places. Most lists with a mistake end here, so the quickest looks come first.
     """
     bulk, width = table.bulk, table.width
-    wanted = (sum(sorted(lost.values())[-2:]) / 2 - _ROUNDING) * sum(bulk.weights)
+    wanted = (sum(sorted(lost.values())[-2:]) / 2 - _ROUNDING) * (bulk.weight or sum(bulk.weights))
     for place, metric in enumerate(bulk.likeness):
         if metric is None or (metric.key is None and metric.reach is None):
             continue
@@ -115,7 +115,9 @@ def _balanced(losses: _Losses, flawed: Pairs, right: Pairs, lost: Mapping[int, f
             shares[i] = half  # one cell that differs is enough, and no right row is the same
             continue
         for share in (half, 0.0, lost[i]):
-            row, column = [(k, share) for _, k in right], [(n, lost[i] - share) for n, _ in right]
+            rest, enough = lost[i] - share, losses.unit
+            row = [(k, share) for _, k in right if share > enough or extracted[k] == gold[i]]
+            column = [(n, rest) for n, _ in right if rest > enough or gold[n] == extracted[j]]
             if losses.of_gold(i, row) and losses.of_extracted(j, column):
                 shares[i] = share
                 break
@@ -250,13 +252,15 @@ def _loss(compare: Compare, own: Json, other: Json) -> float:
 
 
 def _column(table: Table, place: int) -> _Column | None:
-    """Return a column; None where its values are transformed before they are compared."""
+    """Return a column; None where its values are all the same, or are transformed before they are compared."""
     metric, weight = table.bulk.likeness[place], table.bulk.weights[place]
     if metric is None:
         return None
-    # what is not there is the same, whether it is null or missing
     cells = table.gold[place :: table.width], table.extracted[place :: table.width]
-    sides = [[cell if there(cell) else MISSING for cell in side] for side in cells]
+    if len({*cells[0], *cells[1]}) < 2:
+        return None
+    # what is not there is the same, whether it is null or missing
+    sides = [[MISSING if cell is None else cell for cell in side] for side in cells]
     key = metric.key
     if key is not None:
         ours, theirs = ([cell if cell is MISSING else key(cell) for cell in side] for side in sides)

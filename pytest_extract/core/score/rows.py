@@ -43,11 +43,17 @@ def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> None:
         run.fields += results
 
 
-def keep_pairs(run: Run, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None) -> Walked:
-    """Score pairs of rows."""
-    if not table.is_whole(pairs):
+def keep_pairs(
+    run: Run, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None, *, placed: bool
+) -> Walked:
+    """Score pairs of rows; `placed`: whether these are all rows as they stand."""
+    if not placed:
         table = table.take(run, pairs)
-    places, wheres = places_of(table.items, pairs, path, at)
+    places, wheres = (
+        (table.items.places.table(path, len(pairs)), None)
+        if placed and at is None
+        else places_of(table.items, pairs, path, at)
+    )
     results: list[FieldResult | None] = [*matches(table.bulk, table.gold, table.extracted, places, wheres)]
     flawed, empty = _put_odd(run, table, places, wheres, results)
     width = table.width

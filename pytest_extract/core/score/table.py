@@ -131,22 +131,16 @@ def look(run: Run, ours: Cells, theirs: Cells) -> Glance | None:
     held, same = {*kinds}, kinds == others
     if not held <= _CELLS or not (same or _CELLS.issuperset(others)):
         return None
-    full = held.isdisjoint(ABSENT)
-    if same and ours == theirs:
-        if full:
-            return NOTHING_ODD
-        odd = set()
-    else:
-        odd = {*compress(count(), map(ne, ours, theirs))}
-        if not same:
-            odd.update(compress(count(), map(is_not, kinds, others)))
-    if full:
-        return Glance(sorted(odd), ())
+    odd = [] if same and ours == theirs else [*compress(count(), map(ne, ours, theirs))]
+    if not same:
+        odd = sorted({*odd, *compress(count(), map(is_not, kinds, others))})
+    if held.isdisjoint(ABSENT):
+        return Glance(odd, ()) if odd else NOTHING_ODD
     gaps = sorted(chain.from_iterable([_places(kind, kinds) for kind in ABSENT if kind in held]))
     if not run.absent:
-        return Glance(sorted(odd.union(gaps)), ())
+        return Glance(sorted({*odd, *gaps}), ())
     void = [cell for cell in gaps if others[cell] in ABSENT]
-    return Glance(sorted(odd.difference(void)), void)
+    return Glance(sorted({*odd}.difference(void)), void)
 
 
 def _places(kind: type, kinds: list[type]) -> Iterator[int]:
@@ -184,8 +178,6 @@ def places_of(
     items: Object, pairs: Pairs, path: Path, at: Path | None
 ) -> tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]:
     """Return where each cell of some pairs stands, and where the extracted one does if not there."""
-    if at is None and pairs == identity(len(pairs)):
-        return items.places.table(path, len(pairs)), None
     width, table = len(items.places.names), items.places.table(path, max(i for i, _ in pairs) + 1)
     others = items.places.table(path if at is None else at, max(j for _, j in pairs) + 1)
     nowhere = (None,) * width

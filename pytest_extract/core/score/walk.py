@@ -278,8 +278,15 @@ def walk_lazy(
 
 def accepted(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Json | Missing:
     """Return the accepted reading that a container equals, else gold."""
-    same = (reading for reading in readings(run, plan.pattern, path) if plain.same(reading, extracted))
-    return extracted if next(same, MISSING) is not MISSING else gold
+    right = any(_same(run, reading, extracted) for reading in readings(run, plan.pattern, path))
+    return extracted if right else gold
+
+
+def _same(run: Run, reading: Json, extracted: Json | Missing) -> bool:
+    """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
+    if plain.same(reading, extracted):
+        return True
+    return run.absent and reading in (None, []) and (extracted is MISSING or extracted in (None, []))
 
 
 def wrong_kind(wanted: str, gold: Json, extracted: Json) -> str:

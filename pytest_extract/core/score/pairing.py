@@ -42,7 +42,7 @@ def pair_rows(
             return _by_key(array, gold, extracted)
         case "multiset":
             found = _by_value(run, array, gold, extracted)
-            return _by_reading(run, array.items, gold, extracted, found, path) if run.accept else found
+            return _by_reading(run, array.items, extracted, found, path) if run.accept else found
         case "custom":
             return _custom(array, gold, extracted)
         case "judge" if not run.depth:
@@ -106,7 +106,7 @@ def _by_value(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -
     return _with(same, close)
 
 
-def _by_reading(run: Run, items: Plan, gold: list[Json], extracted: list[Json], found: Pairing, path: Path) -> Pairing:
+def _by_reading(run: Run, items: Plan, extracted: list[Json], found: Pairing, path: Path) -> Pairing:
     """Pair what is left with the places whose further right readings it agrees with, as many as can be."""
     check = single_check(items) if isinstance(items, Leaf) else None
     if check is None or not found.missing or not found.extra:

@@ -373,6 +373,30 @@ def test_an_accepted_reading_counts_where_gold_has_nothing():
     assert (score.leaves, score.vacuous) == ((), 1)
 
 
+@pytest.mark.parametrize(
+    ("gold", "extracted", "accept", "statuses"),
+    [
+        pytest.param(["a", "c"], ["a", "b"], {"l[]": ["b"]}, ["match", "match"], id="a-reading-of-any-row"),
+        pytest.param(["a", "c"], ["b", "a"], {"l[1]": ["b"]}, ["match", "match"], id="a-reading-of-one-row"),
+        pytest.param(["a", "c"], ["b", "a"], {"l[0]": ["b"]}, ["match", "omission", "hallucination"], id="of-another-row"),
+        pytest.param(["x", "y"], ["b", "d"], {"l[0]": ["b", "d"], "l[1]": ["b"]}, ["match", "match"], id="as-many-as-can-be"),
+        pytest.param(["a"], ["a", "b"], {"l[]": ["b"]}, ["match", "hallucination"], id="an-invented-row-has-no-reading"),
+        pytest.param([], ["b"], {"l[]": ["b"]}, ["hallucination"], id="nor-has-one-of-an-invented-list"),
+    ],
+)  # fmt: skip
+def test_values_of_a_list_are_paired_by_their_further_right_readings_too(gold, extracted, accept, statuses):
+    score = compile_schema(obj(l=array(TEXT))).score({"l": gold}, {"l": extracted}, accept=accept)
+    assert [result.status for result in score.leaves] == statuses
+
+
+@pytest.mark.parametrize("extracted", [{}, {"l": None}, {"l": []}])
+@pytest.mark.parametrize("reading", [None, []])
+def test_a_list_that_may_be_absent_may_be_so_in_every_way(reading, extracted):
+    scorer = compile_schema(obj(l=array(TEXT)))
+    assert scorer.score({"l": ["x"]}, extracted, accept={"l": [reading]}).leaves == ()
+    assert len(scorer.score({"l": ["x"]}, extracted, accept={"l": [["y"]]}).leaves) == 1
+
+
 def test_a_field_that_may_stay_empty_is_skipped_when_one_side_is():
     scorer = compile_schema(obj(a=TEXT, l=array(TEXT)))
     for gold, extracted in (({"a": "x", "l": ["y"]}, {}), ({}, {"a": "x", "l": ["y"]})):

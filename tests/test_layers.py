@@ -22,7 +22,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm"),
+    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm", "sharing"),
     ("cases", "extractors", "judge"),
     ("importers", "recordings", "results_file", "gating"),
     ("api", "bridge", "docs", "run", "verdict"),

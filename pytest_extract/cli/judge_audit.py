@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_extract.judge.audit import EQUAL_FROM, audit
 from pytest_extract.judge.cache import kept_answers
 from pytest_extract.judge.overrides import load_overrides
-from pytest_extract.recordings.store import JUDGE_FOLDER
+from pytest_extract.recordings.folder import JUDGE_FOLDER
 
 if TYPE_CHECKING:
     from pytest_extract.judge.audit import Agreement, Comparison

@@ -42,6 +42,7 @@ def build_judge(
     from pytest_extract.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.judge.cache import AnswerCache
     from pytest_extract.judge.desk import JudgeDesk
+    from pytest_extract.judge.kept import KeptAnswers
     from pytest_extract.judge.llm import LlmJudge
     from pytest_extract.judge.overrides import Overrides, load_overrides
     from pytest_extract.judge.user import UserJudge
@@ -57,8 +58,10 @@ def build_judge(
         ask = UserJudge(user, loop, slots)
     else:
         ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
-    cache = AnswerCache(folder, ask.identity) if folder is not None and ask.identity is not None else None
-    return JudgeDesk(None if replay_only else ask, cache=cache, overrides=people, refresh=refresh)
+    kept = None
+    if folder is not None and ask.identity is not None:
+        kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh)
+    return JudgeDesk(None if replay_only else ask, kept=kept, overrides=people)
 
 
 def _check(mode: str, model: str | None, user: object) -> None:

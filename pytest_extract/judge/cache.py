@@ -25,6 +25,8 @@ from pytest_extract.judge.answers import Decision, Undecided, checked
 from pytest_extract.judge.keys import pair_key
 from pytest_extract.judge.prompt import PROMPT_VERSION
 from pytest_extract.redact.text import redact
+from pytest_extract.sharing.claims import Claims
+from pytest_extract.sharing.news import News
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0
@@ -44,12 +46,20 @@ class KeptAnswer:
 
 
 class AnswerCache:
-    """The answers of one judge in `folder`; safe to share between threads and processes."""
+    """The answers of one judge in `folder`; safe to share between threads and processes.
+
+    `claims`: who is asking what just now.
+    """
 
     def __init__(self, folder: Path, judge: str) -> None:
         self.folder = folder
         self.judge = judge
         self._suffix = sha256(f"{judge}\n{PROMPT_VERSION}")[:8]
+        self.claims = Claims(folder / self._suffix)
+
+    def renewed(self) -> News:
+        """Return the news of which answers (by key) those that ask anew have renewed; for them alone."""
+        return News(self.folder / self._suffix)
 
     def get(self, question: Question, key: str) -> Decision | None:
         """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""

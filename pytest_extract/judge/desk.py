@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 
 from pytest_extract.core.results import Alignment, Answer, Question, Verdict
-from pytest_extract.errors import StoreError
 from pytest_extract.judge.answers import Ask, Decision, Undecided
-from pytest_extract.judge.cache import AnswerCache
+from pytest_extract.judge.kept import KeptAnswers
 from pytest_extract.judge.keys import question_key
 from pytest_extract.judge.llm import Spent
 from pytest_extract.judge.overrides import Overrides
@@ -18,22 +17,19 @@ from pytest_extract.judge.overrides import Overrides
 class JudgeDesk:
     """A `Judge` (`core.results`): `desk(questions) -> answers`, None where nobody could decide; `why` says why not.
 
-    ask: the judge itself, None to replay only. cache: None keeps answers in memory only. refresh: ask once again in
-    this run what is kept already, and keep the new answer.
+    ask: the judge itself, None to replay only. kept: None keeps answers in memory only.
     """
 
     def __init__(
         self,
         ask: Ask | None,
         *,
-        cache: AnswerCache | None = None,
+        kept: KeptAnswers | None = None,
         overrides: Overrides | None = None,
-        refresh: bool = False,
     ) -> None:
         self._ask = ask
-        self._cache = cache
+        self._kept = kept
         self._overrides = overrides or Overrides()
-        self._refresh = refresh
         self._lock = threading.Lock()
         self._known: dict[str, Verdict | Alignment] = {}
         self._undecided: dict[str, str] = {}
@@ -74,7 +70,7 @@ class JudgeDesk:
             known = self._known.get(key)
         if known is not None:
             return known
-        kept = None if self._cache is None or self._refresh else self._cache.get(question, key)
+        kept = None if self._kept is None else self._kept.find(key, question)
         return _ToAsk("not asked yet") if kept is None else kept
 
     def _asked(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
@@ -112,10 +108,9 @@ class JudgeDesk:
     def _ask_for(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
         if not questions:
             return {}
-        return {
-            key: self._kept(key, question, decision)
-            for (key, question), decision in zip(questions.items(), ask(list(questions.values())), strict=True)
-        }
+        if self._kept is not None:
+            return self._kept.asked(ask, questions)
+        return dict(zip(questions, ask(list(questions.values())), strict=True))
 
     def _tell_others(self, mine: Mapping[str, Future[Decision]], decided: Mapping[str, Decision]) -> None:
         with self._lock:
@@ -125,14 +120,6 @@ class JudgeDesk:
                     self._known.setdefault(key, found)
                 told.set_result(found)
                 del self._under_way[key]
-
-    def _kept(self, key: str, question: Question, decision: Decision) -> Decision:
-        if isinstance(decision, Undecided) or self._cache is None:
-            return decision
-        try:
-            return self._cache.put(question, key, decision, replace=self._refresh)
-        except (StoreError, RecursionError) as error:
-            return Undecided(f"the answer could not be kept: {error}")
 
     def _settle(self, key: str, found: Decision) -> Answer:
         """Remember a decision; the first one of this process counts, also when two threads asked at once."""

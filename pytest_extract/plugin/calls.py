@@ -94,17 +94,17 @@ class Calls:
 
     def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
         """Look for a recording first: it may stand in also for an extractor that cannot be made here (no key in CI)."""
-        key = self._key(item, extractor, index)
+
+        def called() -> Extraction:
+            if error is not None:
+                raise error
+            return replace(self._call(item, extractor), extractor=self._digest_of(extractor))
+
         try:
-            found = self._recordings_for(item).lookup(key)
+            found = self._recordings_for(item).obtain(self._key(item, extractor, index), called)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
-        if found is not None:
-            return self._replayed(item, found)
-        if error is not None:
-            raise error
-        made = replace(self._call(item, extractor), extractor=self._digest_of(extractor))
-        return self._recordings_for(item).store(key, made)
+        return self._replayed(item, found) if found.recorded else found
 
     def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
         self._made_by.setdefault(item.nodeid, set()).add(found.extractor)

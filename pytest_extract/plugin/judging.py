@@ -16,7 +16,7 @@ from pytest_extract.digest import sha256
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.plugin.options import Settings
-from pytest_extract.recordings.store import JUDGE_FOLDER
+from pytest_extract.recordings.folder import JUDGE_FOLDER
 from pytest_extract.report.summary import JudgeSpending
 
 if TYPE_CHECKING:

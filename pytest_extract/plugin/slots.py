@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -12,6 +11,8 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+from pytest_extract.sharing.locks import try_lock, unlock
 
 _POLL_S = 0.01
 
@@ -105,34 +106,15 @@ def _held(paths: list[Path]) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(file)  # and with it the lock
+        unlock(file)
+        os.close(file)
 
 
 def _wait_for_one(paths: list[Path]) -> int:
     while True:
         for path in paths:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            if _lock(file):
+            if try_lock(file):
                 return file
             os.close(file)
         time.sleep(_POLL_S)
-
-
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _lock(file: int) -> bool:
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def _lock(file: int) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True

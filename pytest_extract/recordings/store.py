@@ -19,13 +19,14 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import StoreError, nearest
 from pytest_extract.extractors.base import Extraction, usage_of
+from pytest_extract.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.recordings.key import RecordingKey, differences, part_json
 from pytest_extract.redact.text import Redacted, redact, redact_text
+from pytest_extract.sharing.claims import Claims
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
 RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
 FORMAT: Final = 1
-JUDGE_FOLDER: Final = "judge"
 
 
 class NotRecorded(StoreError):
@@ -81,10 +82,27 @@ class Recordings:
         self.folder = folder
         self.mode = mode
         self._options = tuple(options)
-        self._elsewhere: dict[str, Path] | None = None
+        self._claims = Claims(folder)
+        self._index = Index(folder)
 
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction]) -> Extraction:
-        """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded."""
+        """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
+
+        Where outputs are replayed, of all that want the same one at once, in any process, one calls and the others wait
+        for what it records; they call themselves when it failed.
+        """
+        found = self.lookup(key)
+        if found is not None:
+            return found
+        if self.mode not in {"once", "new"}:
+            return self.store(key, call())
+        with self._claims.claim([key.digest]) as claim:
+            if claim.mine:
+                return self._found_or_called(key, call)
+        claim.wait()
+        return self._found_or_called(key, call)
+
+    def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction]) -> Extraction:
         found = self.lookup(key)
         return found if found is not None else self.store(key, call())
 
@@ -111,8 +129,7 @@ class Recordings:
             return _noted(extraction, told)
         path = self._path(key)
         write_atomic(path, text)
-        if self._elsewhere is not None:
-            self._elsewhere[path.name] = path
+        self._index.add(path)
         if self.mode == "new":
             self._remove_replaced(key)
         return _noted(extraction, *_notes(encoded))
@@ -136,9 +153,7 @@ class Recordings:
         path = self._path(key)
         if path.exists():
             return path
-        if self._elsewhere is None:
-            self._elsewhere = {found.name: found for found in recording_files(self.folder)}
-        return self._elsewhere.get(path.name)
+        return self._index.find(path.name)
 
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
         found = map(read_recording, sorted((self.folder / _slug(key.case)).glob("*.json")))
@@ -153,11 +168,6 @@ class Recordings:
 def _quoted(word: str) -> str:
     """Return a word as every shell, that of Windows too, takes it for one."""
     return word if re.fullmatch(r"[\w@%+=:,./-]+", word) and "::" not in word else f'"{word}"'
-
-
-def recording_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of all recordings below `folder`, sorted, without the judge's."""
-    return (path for path in sorted(folder.glob("*/*.json")) if path.parent.name != JUDGE_FOLDER)
 
 
 def read_recording(path: Path) -> Recording:

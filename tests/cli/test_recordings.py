@@ -17,8 +17,9 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.litellm import LitellmExtractor
 from pytest_extract.judge.cache import AnswerCache, answer_files
+from pytest_extract.recordings.folder import recording_files
 from pytest_extract.recordings.key import key_of, text_part
-from pytest_extract.recordings.store import Recordings, recording_files
+from pytest_extract.recordings.store import Recordings
 from tests.judge.questions import equal
 
 CASES = """

@@ -26,6 +26,22 @@ GOLD = {"a": "Gold value", "b": "car"}
 SAME_LETTERS = {"a": "GOLD  value", "b": "Car"}
 OTHER = {"a": "gold value!", "b": "automobile"}
 
+PROJECT_JUDGE = """
+import pytest
+
+@pytest.fixture
+def extractor():
+    return lambda document: document.text
+
+@pytest.fixture(scope="session")
+def extract_judge():
+    def judge(questions):
+        with open("asked", "a") as log:
+            log.writelines(f"{question.path}\\n" for question in questions)
+        return [1.0 if question.extracted == "automobile" else 0.0 for question in questions]
+    return judge
+"""
+
 
 @pytest.fixture
 def judged(write_case: Write) -> Callable[..., None]:
@@ -70,28 +86,26 @@ def test_deciding_without_a_model(
 
 
 def test_the_project_s_own_judge(pytester: pytest.Pytester, judged: Write) -> None:
-    pytester.makeconftest(
-        """
-        import pytest
-
-        @pytest.fixture
-        def extractor():
-            return lambda document: document.text
-
-        @pytest.fixture(scope="session")
-        def extract_judge():
-            def judge(questions):
-                with open("asked", "a") as log:
-                    log.writelines(f"{question.path}\\n" for question in questions)
-                return [1.0 if question.extracted == "automobile" else 0.0 for question in questions]
-            return judge
-        """
-    )
+    pytester.makeconftest(PROJECT_JUDGE)
     judged(OTHER)
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*1 of 2 fields passed", "  a *string_semantic* mismatch *"])
     assert sorted((pytester.path / "asked").read_text(encoding="utf-8").split()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("record", ["off", "once", "all"])
+def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(
+    pytester: pytest.Pytester, write_case: Write, record: str
+) -> None:
+    pytester.makeconftest(PROJECT_JUDGE)
+    for number in range(6):
+        write_case(f"c{number}", OTHER, schema=SCHEMA, gold=GOLD, question=f"{number}?")
+    for runs in (1, 2):
+        result = pytester.runpytest("-n2", f"--extract-record={record}")
+        result.assert_outcomes(failed=6)
+        asked = (pytester.path / "asked").read_text(encoding="utf-8").split()
+        assert sorted(asked) == sorted(["a", "b"] * (runs if record == "all" else 1))
 
 
 def test_a_model_judges_once_and_its_answers_are_kept(

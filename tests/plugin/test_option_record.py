@@ -60,6 +60,15 @@ def test_once_calls_once_and_then_replays(pytester: pytest.Pytester, write_case:
     result.stdout.fnmatch_lines(["*2 outputs recorded earlier, nothing spent on them now"])
 
 
+@pytest.mark.parametrize("args", [["--extract-concurrency=4"], ["-n2"]], ids=["threads", "workers"])
+def test_cases_with_equal_inputs_are_called_once(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    for number in range(6):
+        write_case(f"c{number}")
+    pytester.runpytest("--extract-record=once", *args).assert_outcomes(passed=6)
+    assert calls(pytester) == 1
+    assert len(recordings(pytester)) == 1
+
+
 def test_none_replays_also_where_no_extractor_can_be_made(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a")
     pytester.runpytest("--extract-record=once")

@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,8 +19,10 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import StoreError
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.extractors.litellm import LitellmExtractor
+from pytest_extract.recordings.folder import recording_files
 from pytest_extract.recordings.key import Part, RecordingKey, json_part, key_of, text_part
-from pytest_extract.recordings.store import NotRecorded, Recordings, read_recording, recording_files
+from pytest_extract.recordings.store import NotRecorded, Recordings, read_recording
+from pytest_extract.sharing import claims
 from tests.strategies import json_values, nested
 
 PROMPT = "Read the invoice.\nTake the total.\nTake the date.\nAnswer in JSON.\n"
@@ -317,3 +321,63 @@ def test_the_key_of_a_case(tmp_path):
     assert key(plain, extractor).params["extractor"] == "litellm"
     assert key(plain, extractor).digest == key(annotated, extractor).digest
     assert key(plain, len).digest != key(annotated, len).digest
+
+
+class Waited:
+    """An extractor's boundary whose call does not end before somebody waits for what it records."""
+
+    def __init__(self, monkeypatch, ends):
+        self.entered, self._waited, self._ends = threading.Event(), threading.Event(), ends
+        monkeypatch.setattr(claims.time, "sleep", lambda _seconds: self._waited.set())
+
+    def __call__(self):
+        self.entered.set()
+        self._waited.wait()
+        return self._ends()
+
+
+def at_once(folder, slow, key, other):
+    """Obtain one output in two processes, the second while the first is at it."""
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(Recordings(folder, "once").obtain, KEY, slow)
+        slow.entered.wait()
+        second = Recordings(folder, "once").obtain(key, other)
+    return first, second
+
+
+@pytest.mark.parametrize("case", [KEY.case, "b.extract.yaml::same-inputs"], ids=["one case", "two cases"])
+def test_of_all_that_want_one_output_at_once_one_calls(tmp_path, monkeypatch, case):
+    other = Calls()
+    first, second = at_once(tmp_path, Waited(monkeypatch, Calls()), changed(case=case), other)
+    assert first.result() == OUTPUT
+    assert second == dataclasses.replace(OUTPUT, recorded=True)
+    assert other.count == 0
+
+
+def fails():
+    raise ConnectionError("no route")
+
+
+def test_who_waited_for_a_call_that_failed_calls(tmp_path, monkeypatch):
+    other = Calls()
+    first, second = at_once(tmp_path, Waited(monkeypatch, fails), KEY, other)
+    assert isinstance(first.exception(), ConnectionError)
+    assert second == OUTPUT
+    assert other.count == 1
+
+
+def test_what_another_has_recorded_since_for_another_case_is_found(tmp_path):
+    one, two = Recordings(tmp_path, "once"), Recordings(tmp_path, "once")
+    assert two.lookup(KEY) is None  # looked through the folder, which is empty
+    one.obtain(KEY, Calls())
+    later = Calls()
+    assert two.obtain(changed(case="b.extract.yaml::same-inputs"), later).recorded
+    assert later.count == 0
+
+
+def test_what_was_removed_since_is_not_found(tmp_path):
+    recordings = Recordings(tmp_path, "once")
+    recordings.obtain(KEY, Calls())
+    for path in recording_files(tmp_path):
+        path.unlink()
+    assert recordings.lookup(changed(case="b.extract.yaml::same-inputs")) is None

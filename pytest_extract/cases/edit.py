@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.positions import Steps, TextError
 from pytest_extract.cases.sources import Source, parse_source
@@ -60,10 +60,22 @@ def _check(source: Source, text: str, steps: Steps, value: Json) -> None:
     try:
         read = parse_source(source.path, text, source.language, source.first_line)
         right = canonical_json(reached(read.value, steps)) == canonical_json(value) and not read.parsed.problems
+        alone = right and canonical_json(_emptied(source.value, steps)) == canonical_json(_emptied(read.value, steps))
     except (CaseFileError, TextError, LookupError, TypeError):
-        right = False
-    if not right:
-        raise StoreError(f"{source.path}: the value cannot be written in the file's style; write it by hand")
+        alone = False
+    if not alone:
+        aliased = source.language == "yaml" and "&" in source.text
+        advice = "another part of the file is its YAML alias; write one of them out" if aliased else "write it by hand"
+        raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
+
+
+def _emptied(whole: Json, steps: Steps) -> Json:
+    """Return a copy of `whole` with null in the place of what stands at `steps`."""
+    if not steps:
+        return None
+    copy: Any = dict(whole) if isinstance(whole, dict) else list(whole)
+    copy[steps[0]] = _emptied(whole[steps[0]], steps[1:])
+    return copy
 
 
 def _differences(steps: Steps, old: Json, new: Json, spans: dict[Steps, Span]) -> Iterator[tuple[Steps, Json, Json]]:

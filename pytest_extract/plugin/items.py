@@ -18,7 +18,7 @@ from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import visible, wanted
-from pytest_extract.plugin.golds import GoldChange, write_gold
+from pytest_extract.plugin.golds import GoldChange
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -186,7 +186,7 @@ class ExtractItem(pytest.Item):
         if result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {result.why}")
         if run.settings.update_gold:
-            self.gold = write_gold(self.case, result)
+            self.gold = run.golds.write(self.case, result)
             if self.gold.kind != "kept":
                 return
         if self.error is not None and result.outcome is Outcome.BROKEN:

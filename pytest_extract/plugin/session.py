@@ -17,6 +17,7 @@ from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, MODEL, PROMPT, ArmFixtu
 from pytest_extract.plugin.budget import Purse, new_purse_file
 from pytest_extract.plugin.calls import Calls
 from pytest_extract.plugin.extending import ProjectExtensions
+from pytest_extract.plugin.golds import Golds
 from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.slots import slot_folder, slots_of
@@ -109,11 +110,14 @@ class Run:
             self.arms = tuple(
                 each for arm in self.arms for each in (replace(arm, revision=self.settings.base_ref), arm)
             )
-        self._judges = Judges(config, self.settings, self.calls.loop, self.calls.slots)
+        self._judges = Judges(
+            config, self.settings, loop=self.calls.loop, slots=self.calls.slots, unkept=self.calls.unkept
+        )
         self._judged = JudgeSpending()
         self._fixtures = ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
+        self.golds = Golds()
 
     # fixtures
 

@@ -210,8 +210,16 @@ def test_a_line_that_is_gone_is_told(tmp_path):
 
 def test_a_value_that_would_not_read_back_is_refused():
     text = "gold: &a {b: 1}\nother: *a\n"  # the anchor would go
-    with pytest.raises(StoreError, match="cannot be written in the file's style; write it by hand"):
+    with pytest.raises(
+        StoreError, match="cannot be written without touching more; another part of the file is its YAML"
+    ):
         _edited(text, [1], "yaml", ("gold",))
+
+
+def test_a_value_that_an_alias_repeats_elsewhere_is_not_changed_there_unseen():
+    text = "gold: &a {b: 1}\nother: *a\n"
+    with pytest.raises(StoreError, match="another part of the file is its YAML alias; write one of them out"):
+        _edited(text, {"b": 2}, "yaml", ("gold",))
 
 
 def test_a_utf_16_gold_is_refused(tmp_path):

@@ -66,6 +66,19 @@ def test_what_cannot_be_gold_leaves_it_and_fails(
     assert (pytester.path / "acme.extract.yaml").read_text(encoding="utf-8") == before
 
 
+def test_cases_that_share_a_gold_do_not_overwrite_each_other(pytester: pytest.Pytester, write_case: Write) -> None:
+    gold = pytester.path / "acme.gold.json"
+    gold.write_text(json.dumps(GOLD), encoding="utf-8")
+    for name, output in (("a", NEW), ("b", NEW), ("c", GOLD)):
+        write_case(name, output, gold="acme.gold.json")
+    result = pytester.runpytest("--extract-update-gold", "-p", "no:randomly")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        ["golds: 1 updated, 1 unchanged, 1 kept", "  *c: its gold is that of *a too, which gave another value; *"]
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == NEW
+
+
 def test_without_the_option_nothing_is_written(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("acme", NEW)
     pytester.runpytest().assert_outcomes(failed=1)

@@ -59,7 +59,7 @@ def checked(
         return None
     if no_gold or none:
         status = Status.HALLUCINATION if no_gold else Status.OMISSION
-        return _one_sided(run, leaf, check, status, (gold, extracted), path, at)
+        return one_sided(run, leaf, check, status, (gold, extracted), path, at)
     return _compared(run, leaf, check, (gold, extracted), values, path, at, problem)
 
 
@@ -120,20 +120,8 @@ def one_sided(
     values: tuple[Json | Missing, Json | Missing],
     path: Path,
     at: Path | None,
-) -> None:
-    """Keep an omission or a hallucination, unless the case says that the field may stay empty."""
-    run.emit(_one_sided(run, leaf, check, status, values, path, at), field=leaf.field)
-
-
-def _one_sided(
-    run: Run,
-    leaf: Leaf,
-    check: Check,
-    status: Status,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
 ) -> FieldResult:
+    """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
     side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
     reason = f"{side} is {absence(absent)}"
     if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":

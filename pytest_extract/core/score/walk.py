@@ -221,7 +221,7 @@ def _lacking_published(run: Run, plan: Plan, value: Json, status: Status, path: 
             _lacking_published(run, plan.structure, value, status, path, at)
             return
         for check in plan.checks:
-            one_sided(run, plan, check, status, values, path, at)
+            run.emit(one_sided(run, plan, check, status, values, path, at), field=plan.field)
     elif isinstance(plan, Object):
         if type(value) is dict:
             for entry in plan.entries:

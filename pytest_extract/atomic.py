@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_extract.errors import StoreError
+from pytest_extract.errors import NotWritten
 
 
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, replacing what is there; a reader sees the old or the new file, never a part.
 
     A link stays one: what it points to is replaced. Into what is neither file nor folder (/dev/stdout, a pipe), text is
-    written as it comes. Raises StoreError when it cannot be written.
+    written as it comes. Raises NotWritten when it cannot be written.
     """
     if path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir())):
         _pour(path, text)
@@ -30,13 +30,13 @@ def _pour(path: Path, text: str) -> None:
         with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             file.write(text)
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise NotWritten(path, error) from error
 
 
 def write_once(path: Path, text: str) -> bool:
     """Write `text` (UTF-8) to `path` unless it exists; whether this call wrote it. The first of many writers wins.
 
-    Raises StoreError when it cannot be written.
+    Raises NotWritten when it cannot be written.
     """
     with _scratch(path, text) as scratch:
         try:
@@ -59,7 +59,7 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
             file.write(text)
         yield scratch
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise NotWritten(path, error) from error
     finally:
         if scratch is not None:
             scratch.unlink(missing_ok=True)

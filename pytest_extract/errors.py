@@ -62,6 +62,15 @@ class StoreError(ExtractError):
     """A results, baseline or recording file that cannot be read or written."""
 
 
+class NotWritten(StoreError):
+    """A file that cannot be written (`path`), and what the system says to that (`reason`)."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        self.path = path
+        self.reason = error.strerror or str(error)
+        super().__init__(f"{path}: cannot be written: {self.reason}")
+
+
 class CaseFileError(ExtractError):
     """One mistake in a case file, or in a schema or gold that it names.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pytest_extract.core.values import Json
+    from pytest_extract.errors import NotWritten
     from pytest_extract.extractors.loop import BackgroundLoop
     from pytest_extract.judge.desk import JudgeDesk
     from pytest_extract.llm.client import Retry
@@ -28,6 +29,7 @@ def build_judge(
     slots: AbstractContextManager[object] | None = None,
     replay_only: bool = False,
     refresh: bool = False,
+    on_unkept: Callable[[NotWritten], None] | None = None,
     retry: Retry | None = None,
     options: Mapping[str, Json] | None = None,
     loop: BackgroundLoop | None = None,
@@ -36,8 +38,8 @@ def build_judge(
 
     mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
     folder: where answers are kept; None: nowhere. overrides: `verdicts.yaml`. replay_only: kept answers or none.
-    refresh: ask again what is kept. slots: what each call holds one of. Raises ConfigError where nobody is there to
-    ask, CaseFileErrors for bad overrides.
+    refresh: ask again what is kept. on_unkept: told of answers that cannot be written. slots: what each
+    call holds one of. Raises ConfigError where nobody is there to ask, CaseFileErrors for bad overrides.
     """
     from pytest_extract.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.judge.cache import AnswerCache
@@ -60,7 +62,7 @@ def build_judge(
         ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
     kept = None
     if folder is not None and ask.identity is not None:
-        kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh)
+        kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh, on_unkept=on_unkept)
     return JudgeDesk(None if replay_only else ask, kept=kept, overrides=people)
 
 

@@ -69,7 +69,7 @@ class AnswerCache:
             answer = body["answer"]
             found = Alignment(_pairs(answer), reason=answer["reason"]) if question.kind == "align" else _verdict(answer)
             _mark_used(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             return Undecided(
@@ -78,7 +78,7 @@ class AnswerCache:
         return checked(question, found)
 
     def put(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool = False) -> Decision:
-        """Keep an answer; return the one that counts: another process may have been first. Raises StoreError.
+        """Keep an answer; return the one that counts: another process may have been first. Raises NotWritten.
 
         An extracted value with a secret in it comes back without from a recording: the answer holds for that too.
         """

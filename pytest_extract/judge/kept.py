@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pytest_extract.core.results import Question
-from pytest_extract.errors import StoreError
+from pytest_extract.errors import NotWritten
 from pytest_extract.judge.answers import Ask, Decision, Undecided
 from pytest_extract.judge.cache import AnswerCache
 
@@ -13,11 +13,15 @@ from pytest_extract.judge.cache import AnswerCache
 class KeptAnswers:
     """The answers in a cache, and the way to new ones. `refresh`: what is kept counts only if this run has asked it.
 
-    A run is here whoever asks anew in the same folder at the same time: the workers of xdist.
+    A run is here whoever asks anew in the same folder at the same time: the workers of xdist. `on_unkept` is told of
+    each answer that cannot be written: it counts all the same, for it was paid for.
     """
 
-    def __init__(self, cache: AnswerCache, *, refresh: bool = False) -> None:
+    def __init__(
+        self, cache: AnswerCache, *, refresh: bool = False, on_unkept: Callable[[NotWritten], None] | None = None
+    ) -> None:
         self._cache = cache
+        self._on_unkept = on_unkept
         self._news = cache.renewed() if refresh else None
         self._renewed: set[str] = set()
 
@@ -54,7 +58,11 @@ class KeptAnswers:
             return decision
         try:
             counts = self._cache.put(question, key, decision, replace=self._news is not None)
-        except (StoreError, RecursionError) as error:
+        except NotWritten as error:
+            if self._on_unkept is not None:
+                self._on_unkept(error)
+            return decision
+        except RecursionError as error:
             return Undecided(f"the answer could not be kept: {error}")
         if self._news is not None:
             self._news.tell(key)

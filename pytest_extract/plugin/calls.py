@@ -19,6 +19,7 @@ from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Purse
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.unkept import Unkept
 from pytest_extract.recordings.key import shown_path
 from pytest_extract.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -48,6 +49,7 @@ class Calls:
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
         self._made_by: dict[str, set[str | None]] = {}
+        self.unkept = Unkept()
         self.past = _past(settings.from_results)
         self.choices: dict[str, Choice] = {}
 
@@ -74,7 +76,8 @@ class Calls:
     def _recordings_for(self, item: ExtractItem) -> Recordings:
         mode = self._mode(item)
         if mode not in self._recordings:
-            self._recordings[mode] = Recordings(self._settings.recordings, mode, _renewal(self._settings, self._root))
+            renewal = _renewal(self._settings, self._root)
+            self._recordings[mode] = Recordings(self._settings.recordings, mode, renewal, self.unkept.output)
         return self._recordings[mode]
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:

@@ -22,6 +22,7 @@ GOLD = "extract_gold"
 JUDGED = "extract_judged"
 FORECAST = "extract_forecast"
 CHOICE = "extract_choice"
+UNKEPT = "extract_unkept"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -44,6 +45,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     if item.gold is not None:
         setattr(report, GOLD, list(item.gold))
     setattr(report, JUDGED, asdict(item.judged))
+    setattr(report, UNKEPT, run_of(item.config).calls.unkept.taken())
     choice = run_of(item.config).calls.choices.get(item.nodeid)
     if choice is not None:
         setattr(report, CHOICE, list(choice.reasons))

@@ -14,6 +14,7 @@ from pytest_extract.plugin.golds import gold_lines
 from pytest_extract.plugin.session import started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
+from pytest_extract.plugin.unkept import unkept_lines
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.summary import forecast_lines, summary_lines
@@ -46,7 +47,12 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     reports = _write_reports(session.config, gathered, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
-    if not end.green or gathered.torn or any(span.style == "bad" for each in reports for span in each):
+    if (
+        not end.green
+        or gathered.torn
+        or gathered.unkept
+        or any(span.style == "bad" for each in reports for span in each)
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
         session.exitstatus = NOT_RUN_STATUS
@@ -100,7 +106,12 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         suite=suite_gate(gathered),
         mistakes=mistakes,
         expected=frozenset(gathered.expected),
-        lines=[*gold_lines(gathered.golds), *_choice_lines(config, gathered), *end.beside],
+        lines=[
+            *unkept_lines(gathered.unkept),
+            *gold_lines(gathered.golds),
+            *_choice_lines(config, gathered),
+            *end.beside,
+        ],
         judge=gathered.judged,
         written=written_now(),
     )
@@ -150,6 +161,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if _REPORTS in config.stash:
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
+    write_lines(writer, unkept_lines(gathered.unkept))
     if gathered.torn is not None:
         write_lines(writer, [line(Span(gathered.torn, "bad"))])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -25,6 +26,7 @@ class Gathered:
     `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
     `golds`: under `--extract-update-gold`, what became of each case's gold.
     `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
+    `unkept`: what could not be recorded and why, counted.
     """
 
     settings: Settings
@@ -34,6 +36,7 @@ class Gathered:
     choices: dict[str, list[str]] = field(default_factory=dict)
     golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
+    unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
     out: TextIO | None = None
     torn: str | None = None
 
@@ -96,6 +99,7 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     reasons = getattr(report, "extract_choice", None)
     if reasons is not None:
         gathered_of(config).choices[result.nodeid] = reasons
+    gathered_of(config).unkept.update(map(tuple, getattr(report, "extract_unkept", ())))
     gathered_of(config).judged += JudgeSpending(**getattr(report, "extract_judged", {}))
     _dress(report, result, config)
 

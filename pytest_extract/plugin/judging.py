@@ -16,6 +16,7 @@ from pytest_extract.digest import sha256
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.unkept import Unkept
 from pytest_extract.recordings.folder import JUDGE_FOLDER
 from pytest_extract.report.summary import JudgeSpending
 
@@ -29,11 +30,18 @@ class Judges:
     """One desk for the session, and one for each judge that a project's fixtures and extensions give."""
 
     def __init__(
-        self, config: pytest.Config, settings: Settings, loop: BackgroundLoop, slots: AbstractContextManager[object]
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        *,
+        loop: BackgroundLoop,
+        slots: AbstractContextManager[object],
+        unkept: Unkept,
     ) -> None:
         self._settings = settings
         self._loop = loop
         self._slots = slots
+        self._unkept = unkept
         self._folder = answers_folder(config, settings)
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
         self._desks: dict[int, tuple[object, JudgeDesk]] = {}
@@ -86,6 +94,7 @@ class Judges:
                 slots=self._slots,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
+                on_unkept=self._unkept.answer,
                 loop=self._loop,
             )
         except CaseFileErrors as error:

@@ -17,7 +17,7 @@ from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
-from pytest_extract.errors import StoreError, nearest
+from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extractors.base import Extraction, usage_of
 from pytest_extract.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.recordings.key import RecordingKey, differences, part_json
@@ -73,15 +73,23 @@ class Recordings:
 
     `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
     that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.
-    `options`: what else the run was asked for and a recording hangs on, for the command that renews it.
+    `options`: what else the run was asked for and a recording hangs on, for the command that renews it. `on_unkept`
+    is told of each recording that cannot be written.
     """
 
-    def __init__(self, folder: Path, mode: RecordMode = "off", options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        mode: RecordMode = "off",
+        options: Sequence[str] = (),
+        on_unkept: Callable[[NotWritten], None] | None = None,
+    ) -> None:
         if mode not in RECORD_MODES:
             raise StoreError(f"no recording mode {mode!r}{nearest(mode, RECORD_MODES)}")
         self.folder = folder
         self.mode = mode
         self._options = tuple(options)
+        self._on_unkept = on_unkept
         self._claims = Claims(folder)
         self._index = Index(folder)
 
@@ -118,7 +126,7 @@ class Recordings:
         return None
 
     def store(self, key: RecordingKey, extraction: Extraction) -> Extraction:
-        """Record an output if the mode says so; return it, with a note where the recording is not as it was."""
+        """Record an output if the mode says so; return it, with a note where it was not, or not as it is."""
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
         try:
@@ -128,7 +136,12 @@ class Recordings:
             told = redact_text(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
             return _noted(extraction, told)
         path = self._path(key)
-        write_atomic(path, text)
+        try:
+            write_atomic(path, text)
+        except NotWritten as error:  # it was paid for: what it is worth can still be told
+            if self._on_unkept is not None:
+                self._on_unkept(error)
+            return _noted(extraction, f"not recorded: {error}")
         self._index.add(path)
         if self.mode == "new":
             self._remove_replaced(key)

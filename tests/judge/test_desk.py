@@ -260,11 +260,14 @@ def test_an_output_replayed_without_its_secret_needs_no_new_answer(tmp_path):
     assert all("planted" not in path.read_text() for path in answer_files(tmp_path))
 
 
-def test_a_folder_that_cannot_be_written_leaves_undecided(tmp_path):
+def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
     (tmp_path / "file").write_text("")
-    judge = build_judge(user=Rule(), folder=tmp_path / "file")
-    assert judge([equal("a", "b")]) == [None]
-    assert "cannot be" in judge.why(equal("a", "b")) or "no kept answer" in judge.why(equal("a", "b"))
+    rule, told = Rule(), []
+    judge = build_judge(user=rule, folder=tmp_path / "file", on_unkept=told.append)
+    for _ in range(2):
+        assert judge([equal("a", "b")]) == [Verdict(1.0, "by rule")]
+    assert len(rule.asked) == len(told) == 1
+    assert told[0].path.parents[1] == tmp_path / "file"
 
 
 def _put(folder, score):

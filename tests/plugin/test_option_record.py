@@ -150,3 +150,31 @@ def test_what_cannot_be_recorded_is_not_paid_for(pytester: pytest.Pytester, writ
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*--extract-record={mode} cannot write *taken/kept: *taken is no folder"])
     assert calls(pytester) == 0
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_red(
+    pytester: pytest.Pytester, write_case: Write, args: list[str]
+) -> None:
+    pytester.makeconftest(
+        COUNTING.replace("    def extract(", "    pathlib.Path('extract-recordings').touch()\n    def extract(")
+    )
+    write_case("a")
+    write_case("b", {**GOLD, "total": 13})
+    result = pytester.runpytest(
+        "--extract-record=once", "--extract-results=r.jsonl", "--extract-html=r.html", "--extract-gate=none", *args
+    )
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "2 cases: 1 passed, 1 failed*",
+            "*cost: $0.5000",
+            "not recorded: 2 outputs; *extract-recordings cannot be written: *",
+            "*will be paid for again in the next*--extract-recordings=DIR*",
+        ]
+    )
+    lines = (pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()
+    notes = [note for each in lines for note in json.loads(each)["attempts"][0]["notes"]]
+    assert [note.partition(":")[0] for note in notes] == ["not recorded"] * 2
+    assert "not recorded" in (pytester.path / "r.html").read_text(encoding="utf-8")

@@ -381,3 +381,13 @@ def test_what_was_removed_since_is_not_found(tmp_path):
     for path in recording_files(tmp_path):
         path.unlink()
     assert recordings.lookup(changed(case="b.extract.yaml::same-inputs")) is None
+
+
+def test_an_output_that_cannot_be_recorded_is_none_the_less_an_output(tmp_path):
+    folder = tmp_path / "file"
+    folder.write_text("")
+    told = []
+    got = Recordings(folder, "once", on_unkept=told.append).obtain(KEY, Calls())
+    assert dataclasses.replace(got, notes=()) == OUTPUT
+    assert [str(error) for error in told] == [note.removeprefix("not recorded: ") for note in got.notes]
+    assert told[0].path.parents[1] == folder

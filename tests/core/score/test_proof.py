@@ -20,6 +20,7 @@ COLUMNS = {
         {"type": "number", "evaluation_config": {"metrics": [{"metric_id": "number_tolerance", "weight": 2.0}]}},
         [1, 1.0, 1.0005, 2, 100, 100.05, 101, -1, float("inf"), 10**400, None],
     ),
+    "size": ({"type": "number", "evaluation_config": "number_tolerance"}, [1, 1.0005, 1.001, 1.0015, 2, 3]),
     "note": (
         {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "fuzzy", "weight": 0.5}]}},
         ["ab", "abc"],
@@ -29,6 +30,7 @@ COLUMNS = {
 WAYS = {
     "equalities": ["name", "code", "flag"],
     "numbers": ["price", "flag"],
+    "numbers near each other": ["size", "flag"],
     "a number and a name": ["name", "price"],
     "a text that is partly right": ["note", "name"],
     "everything": [*COLUMNS],

@@ -170,6 +170,21 @@ def test_last_failed(pytester: pytest.Pytester, write_case: Write) -> None:
     assert nodeids(pytester, "--lf") == ["a.extract.yaml::a", "c.extract.yaml::c"]
 
 
+@pytest.mark.parametrize("args", [(), ("--extract-model=p/m", "--extract-model=p/n")], ids=["own", "of-models"])
+@pytest.mark.parametrize("name", ["plain", "a[1]", "a[b][c] d", "[x]"])
+def test_last_failed_knows_a_case_with_brackets(
+    pytester: pytest.Pytester, write_case: Write, name: str, args: tuple[str, ...]
+) -> None:
+    write_case("bad", BAD, id=name)
+    write_case("good", id="good[0]")
+    pytester.runpytest(*args).assert_outcomes(passed=len(args) or 1, failed=len(args) or 1)
+    models = ("[p/m]", "[p/n]") if args else ("",)
+    assert nodeids(pytester, "--lf", *args) == [f"bad.extract.yaml::{name}{model}" for model in models]
+    pytester.runpytest("--sw", *args).assert_outcomes(failed=1)
+    result = pytester.runpytest("--sw", "-v", *args)
+    result.stdout.no_fnmatch_line("*previously failed test not found*")
+
+
 def test_stop_at_the_first_failure(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a", BAD)
     write_case("b", BAD)

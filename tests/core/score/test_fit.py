@@ -183,3 +183,11 @@ def test_no_pairing_is_better_where_columns_repeat(rows, names, wrong):
 def test_rows_that_neither_side_fills_lose_nothing():
     array = FITTED.score([{"price": 1}, {}], [{"price": None}], gates={"schema": False}).arrays[0]
     assert array.recall * 2 == 1.0
+
+
+def test_values_are_told_apart_as_they_are_after_their_transforms():
+    name = {"type": "string", "x-eval-compare": "exact", "x-eval-transform": "lowercase"}
+    schema = {"type": "array", "items": {"type": "object", "properties": {"name": name, "n": {"type": "integer"}}}}
+    gold = [{"name": "a", "n": 1}, {"name": "A", "n": 2}]
+    extracted = [{"name": "a", "n": 2}, {"name": "A", "n": 1}]
+    assert compile_schema(schema, semantics="ours").score(gold, extracted).arrays[0].pairs == ((0, 1), (1, 0))

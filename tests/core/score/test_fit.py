@@ -186,7 +186,7 @@ def test_rows_that_neither_side_fills_lose_nothing():
 
 
 def test_values_are_told_apart_as_they_are_after_their_transforms():
-    name = {"type": "string", "x-eval-compare": "exact", "x-eval-transform": "lowercase"}
+    name = {"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["lowercase"]}
     schema = {"type": "array", "items": {"type": "object", "properties": {"name": name, "n": {"type": "integer"}}}}
     gold = [{"name": "a", "n": 1}, {"name": "A", "n": 2}]
     extracted = [{"name": "a", "n": 2}, {"name": "A", "n": 1}]

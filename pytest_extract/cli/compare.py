@@ -22,6 +22,7 @@ _RULES: Final = {
     "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
     "unseen-loss": (float, "what a case that was not seen may lose at worst (default 0.5; 1 is strictest)"),
     "max-lost": (float, "share of cases that an outage may take before the answer is 'cannot tell' (default 0.1)"),
+    "max-gone": (float, "share of BEFORE's cases that AFTER may lack before the answer is 'cannot tell' (default 0.5)"),
     "max-broken": (int, "hard rule: at most so many broken fields"),
     "max-drop": (float, "hard rule: the measure falls by at most this"),
     "max-pattern-drop": (float, "hard rule: no field pattern falls by more than this"),

@@ -116,6 +116,11 @@ class ArmComparison:
         """The cases that gave at least one pair."""
         return tuple(row for row in self.cases if row.fields)
 
+    @property
+    def gone(self) -> tuple[int, int]:
+        """How many of the earlier cases the later run does not have, and how many earlier cases there are."""
+        return len(self.of_kind(Change.GONE)), sum(row.kind is not Change.NEW for row in self.cases)
+
     def of_kind(self, *kinds: Change) -> tuple[CaseRow, ...]:
         """Cases of these kinds."""
         return tuple(row for row in self.cases if row.kind in kinds)

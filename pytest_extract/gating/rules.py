@@ -21,6 +21,8 @@ class Rules:
     reserve: the part of alpha that no test gets. Two runs never come about in quite the same way (a provider drifts,
         a baseline was looked at before it was stored); the reserve keeps the rate below alpha nevertheless.
     max_lost: share of cases that an outage may take before "not worse" can no longer be said.
+    max_gone: share of the earlier cases that the later run may lack before "not worse" can no longer be said: what
+        holds for the few that are left need not hold for the suite. With `statistics` only.
     max_broken, max_drop, max_pattern_drop: hard rules, noise or not; None: not asked for.
     ratchet_slack: how far below its best accepted rate a pattern may fall; None: no ratchet.
     statistics: False leaves only the hard rules.
@@ -33,6 +35,7 @@ class Rules:
     overall_share: float = 0.7
     reserve: float = 0.2
     max_lost: float = 0.1
+    max_gone: float = 0.5
     max_broken: int | None = None
     max_drop: float | None = None
     max_pattern_drop: float | None = None
@@ -51,6 +54,7 @@ class Rules:
             "unseen_loss": self.unseen_loss,
             "reserve": self.reserve,
             "max_lost": self.max_lost,
+            "max_gone": self.max_gone,
             "max_drop": self.max_drop,
             "max_pattern_drop": self.max_pattern_drop,
             "ratchet_slack": self.ratchet_slack,

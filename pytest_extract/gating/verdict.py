@@ -213,18 +213,29 @@ def _fallen_text(fallen: Fallen) -> str:
 def _doubts(comparison: Comparison, effects: Sequence[Effect], rules: Rules) -> list[str]:
     if not comparison.pairs:
         return ["nothing was compared, so there is nothing to be sure of"]
-    doubts: list[str] = []
-    for arm in comparison.arms:
-        lost = len(arm.of_kind(Change.LOST))
-        total = lost + len(arm.compared)
-        if total and lost > rules.max_lost * total:
-            doubts.append(f"{_where(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
+    doubts = [doubt for arm in comparison.arms for doubt in _missing(arm, rules)]
     doubts += [
         f"{_where(effect.arm, effect.measure)}: {effect.cases} cases cannot exclude a drop of "
         f"{_points(effect.bounds.worst)} (asked: less than {_points(rules.margin)})"
         for effect in effects
         if rules.statistics and effect.bounds and effect.bounds.worst >= rules.margin
     ]
+    return doubts
+
+
+def _missing(arm: ArmComparison, rules: Rules) -> list[str]:
+    """Say which cases are missing that too much is promised for without them; hard rules promise nothing of the kind."""
+    doubts: list[str] = []
+    lost = len(arm.of_kind(Change.LOST))
+    total = lost + len(arm.compared)
+    if total and lost > rules.max_lost * total:
+        doubts.append(f"{_where(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
+    gone, earlier = arm.gone
+    if rules.statistics and arm.compared and gone > rules.max_gone * earlier:
+        doubts.append(
+            f"{_where(arm.label, f'{gone} of {earlier} earlier cases')} are not in this run, and the others do not stand "
+            f"for them (at most {rules.max_gone:.0%} may be gone)"
+        )
     return doubts
 
 
@@ -250,6 +261,13 @@ def _notes(comparison: Comparison) -> list[str]:
             notes.append(
                 f"{_where(arm.label, f'{len(apart)} cases')} not or only in part comparable ({causes}); "
                 "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
+            )
+        gone, earlier = arm.gone
+        if gone:
+            what = _where(arm.label, f"{gone} of {earlier} earlier cases")
+            notes.append(
+                f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
+                "--extract-update-baseline"
             )
         if not arm.compared and arm.of_kind(Change.NEW):
             notes.append(f"{_where(arm.after, 'no earlier result')}: nothing to compare it with yet")

@@ -15,7 +15,12 @@ from pytest_extract.report.values import percent, show
 MOST: Final = 10
 """Rows of each table that are shown without `-v`."""
 _STYLE: Final[Mapping[Answer, Style]] = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
-_KIND_STYLE: Final[Mapping[Change, Style]] = {Change.BROKEN: "bad", Change.FIXED: "good", Change.LOST: "warn"}
+_KIND_STYLE: Final[Mapping[Change, Style]] = {
+    Change.BROKEN: "bad",
+    Change.FIXED: "good",
+    Change.LOST: "warn",
+    Change.GONE: "warn",
+}
 
 
 def gate_lines(comparison: Comparison, verdict: Verdict, *, width: int = 100, verbosity: int = 0) -> list[Line]:

@@ -111,6 +111,48 @@ def test_an_outage_of_some_cases_is_no_regression_but_of_many_leaves_doubt(lost,
     assert found.answer is answer
 
 
+@pytest.mark.parametrize(
+    ("gone", "rules", "answer"),
+    [
+        (0, {}, Answer.NOT_WORSE),
+        (50, {}, Answer.NOT_WORSE),
+        (51, {}, Answer.CANNOT_TELL),
+        (51, {"max_gone": 0.6}, Answer.NOT_WORSE),
+        (51, {"max_gone": 1.0}, Answer.NOT_WORSE),
+        (1, {"max_gone": 0.0}, Answer.CANNOT_TELL),
+        (51, {"statistics": False}, Answer.NOT_WORSE),
+    ],
+)
+def test_cases_that_are_gone_are_noted_and_when_most_are_the_rest_does_not_stand_for_them(gone, rules, answer):
+    found = verdict(suite(100, GOOD), suite(100, GOOD)[gone:], **rules)
+    assert found.answer is answer
+    assert [note.partition(" are ")[0] for note in found.notes] == [f"{gone} of 100 earlier cases"] * bool(gone)
+    if answer is Answer.CANNOT_TELL:
+        assert f"{gone} of 100 earlier cases are not in this run" in found.reasons[0]
+
+
+def test_a_replay_of_a_few_of_the_cases_is_no_proof_for_all():
+    replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(10)]
+    assert judge(snapshot(replayed), snapshot(replayed[:4]), Rules()).verdict.answer is Answer.CANNOT_TELL
+
+
+def test_gone_cases_make_a_worse_run_no_better():
+    assert verdict(suite(100, GOOD), suite(100, BAD)[60:]).answer is Answer.WORSE
+
+
+def test_new_cases_do_not_make_up_for_those_that_are_gone():
+    after = suite(100, GOOD)[60:] + [result(f"new{number}", GOOD) for number in range(60)]
+    assert verdict(suite(100, GOOD), after).answer is Answer.CANNOT_TELL
+
+
+def test_an_arm_that_was_not_run_at_all_is_noted():
+    arms = [Arm(model="one"), Arm(model="two")]
+    before = [each for arm in arms for each in suite(60, GOOD, arm=arm)]
+    found = verdict(before, before[:60])
+    assert found.answer is Answer.NOT_WORSE
+    assert any("60 of 60 earlier cases are not in this run" in note for note in found.notes)
+
+
 def test_a_spent_budget_is_no_regression():
     after = suite(100, GOOD)[30:] + [not_run(f"c{number}") for number in range(30)]
     found = verdict(suite(100, GOOD), after)
@@ -183,6 +225,7 @@ def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
         ("reserve", -0.1),
         ("unseen_loss", 1.5),
         ("max_lost", -1),
+        ("max_gone", 1.5),
         ("max_drop", float("nan")),
         ("ratchet_slack", 2),
         ("max_broken", -1),

@@ -52,13 +52,13 @@ def load_baseline(text: str) -> Baseline:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"not JSON: {error}; write it anew with --extract-update-baseline") from error
+        raise StoreError(f"not JSON: {error}; remove it and write it anew with --extract-update-baseline") from error
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise StoreError("not a baseline; write one with --extract-update-baseline")
     if record.get("version") != VERSION:
         raise StoreError(
             f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "
-            "use the pytest-extract that wrote it, or write it anew with --extract-update-baseline"
+            "use the pytest-extract that wrote it, or remove it and write it anew with --extract-update-baseline"
         )
     try:
         cases = {
@@ -69,7 +69,8 @@ def load_baseline(text: str) -> Baseline:
         best = {arm: {pattern: float(rate) for pattern, rate in rates.items()} for arm, rates in record["best"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(
-            f"a damaged baseline ({type(error).__name__}: {error}); write it anew with --extract-update-baseline"
+            f"a damaged baseline ({type(error).__name__}: {error}); "
+            "remove it and write it anew with --extract-update-baseline"
         ) from error
     return Baseline(cases=cases, best=best)
 

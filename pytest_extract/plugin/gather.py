@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,6 +47,8 @@ class Gathered:
         self.results[result.nodeid] = result
         if self.out is not None:
             try:
+                if len(self.results) == 1:
+                    _empty(self.out)
                 self.out.write(f"{dump_result(result)}\n")
                 self.out.flush()
             except OSError as error:  # the run goes on: what it gives is paid for
@@ -62,15 +66,24 @@ class Gathered:
             self.close()
 
 
+def _empty(file: TextIO) -> None:
+    """Drop what an earlier run wrote; a device or a pipe has nothing to drop."""
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.truncate(0)
+
+
 def open_results(config: pytest.Config) -> None:
-    """Start the results file before anything runs; UsageError when it cannot be written."""
+    """Open the results file before anything runs; UsageError when it cannot be written.
+
+    What is in it stays until the first result comes: a run that only collects, or has no case, takes away no results.
+    """
     settings = config.stash[SETTINGS]
     config.stash[_GATHERED] = gathered = Gathered(settings)
     if settings.results is None:
         return
     try:
         settings.results.parent.mkdir(parents=True, exist_ok=True)
-        gathered.out = settings.results.open("w", encoding="ascii", buffering=1)
+        gathered.out = settings.results.open("a", encoding="ascii", buffering=1)
     except OSError as error:
         raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
 

@@ -174,6 +174,24 @@ def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, mess
     result.stderr.fnmatch_lines([message])
 
 
+@pytest.mark.parametrize(
+    ("baseline", "message"),
+    [
+        ("folder", "*--extract-baseline: *folder is a folder: name a file*"),
+        ("file/base.json", "*--extract-baseline: no folder for *base.json: *"),
+        ("file", "*file: not JSON: *; remove it and write it anew with --extract-update-baseline*"),
+    ],
+)
+def test_a_baseline_that_cannot_be_written_is_told_before_anything_runs(pytester, suite, baseline, message):
+    run = suite(1)
+    pytester.mkdir("folder")
+    (pytester.path / "file").write_text("{", encoding="utf-8")
+    result = run(f"--extract-baseline={baseline}", "--extract-update-baseline")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+    assert (pytester.path / "file").read_text(encoding="utf-8") == "{"
+
+
 def test_gate_without_anything_to_compare_with_is_an_error(pytester, suite):
     suite(1)
     result = pytester.runpytest_subprocess(GATE)

@@ -52,6 +52,21 @@ def test_a_second_run_starts_the_file_again(pytester: pytest.Pytester, write_cas
     assert len(lines(pytester)) == 1
 
 
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(
+    "args",
+    [["--collect-only"], ["--collect-only", "-n2"], ["--setup-plan"], ["--extract-dry-run"], ["-k", "nothing"], ["test_a.py"]],
+    ids=["collect", "collect-n2", "setup-plan", "dry-run", "none-selected", "other-tests"],
+)  # fmt: skip
+def test_a_run_without_results_takes_none_away(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    write_case("good")
+    pytester.makepyfile(test_a="def test_a(): pass")
+    pytester.makeini("[pytest]\nextract_results = r.jsonl\n")
+    pytester.runpytest()
+    pytester.runpytest(*args)
+    assert len(lines(pytester)) == 1
+
+
 def test_a_path_that_cannot_be_written_is_a_usage_error(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("good")
     pytester.mkdir("taken")

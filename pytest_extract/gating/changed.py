@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,11 +30,15 @@ Parts = Mapping[str, Part]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason."""
+    """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason.
+
+    `same_as`: the case of the revision that has all the same parts, where it has none of this name (a renamed case).
+    """
 
     case: str
     live: bool
     reasons: tuple[str, ...] = ()
+    same_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,20 +54,34 @@ def choose(
 ) -> tuple[Choice, ...]:
     """Decide for each case. `sources`: what of the extractor's source changed; it touches every case.
 
-    Only what the output hangs on counts: another gold or threshold is a matter of scoring, which costs no call.
+    Only what the output hangs on counts: another gold or threshold is a matter of scoring, which costs no call. Nor
+    does a case's name, for recordings are found by content.
     """
     everywhere = [f"extractor changed ({source})" for source in sources]
-    return tuple(_choice(case, parts, before.get(case), everywhere, ref) for case, parts in now.items())
+    contents: dict[frozenset[tuple[str, str]], str] = {}
+    for case, parts in before.items():
+        contents.setdefault(_content(parts), case)
+    chosen = []
+    for case, parts in now.items():
+        same_as = contents.get(_content(parts)) if case not in before else None
+        old = before.get(case) if same_as is None else parts
+        chosen.append(_choice(Choice(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
+    return tuple(chosen)
 
 
-def _choice(case: str, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Choice:
+def _content(parts: Parts) -> frozenset[tuple[str, str]]:
+    """Return what identifies the parts: their content, or, of a document that git does not keep, its place."""
+    return frozenset((what, part.identity or part.name) for what, part in parts.items())
+
+
+def _choice(choice: Choice, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Choice:
     if before is None:
         reasons = [f"not at {ref}", *everywhere]
     else:
         names = [*now, *(name for name in before if name not in now)]
         reasons = [text for name in names if (text := _difference(name, now.get(name), before.get(name)))]
         reasons += everywhere
-    return Choice(case=case, live=bool(reasons), reasons=tuple(reasons))
+    return replace(choice, live=bool(reasons), reasons=tuple(reasons))
 
 
 def _difference(what: str, now: Part | None, before: Part | None) -> str | None:
@@ -121,6 +139,14 @@ def case_name(case: Case, root: Path) -> str:
 
 def _relative(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def gone_files(tree: GitTree, root: Path) -> list[Path]:
+    """Return the case files below `root` that the revision has and the work tree has not: renamed ones, say."""
+    from pytest_extract.cases.load import SUFFIXES
+
+    files = [tree.root / name for name in tree.files if name.endswith(SUFFIXES)]
+    return [file for file in files if file.is_relative_to(root) and not file.exists()]
 
 
 def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:

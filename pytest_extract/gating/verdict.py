@@ -224,7 +224,7 @@ def _doubts(comparison: Comparison, effects: Sequence[Effect], rules: Rules) -> 
 
 
 def _missing(arm: ArmComparison, rules: Rules) -> list[str]:
-    """Say which cases are missing that too much is promised for without them; hard rules promise nothing of the kind."""
+    """Say of which cases too many are missing to promise anything of all; hard rules promise nothing of the kind."""
     doubts: list[str] = []
     lost = len(arm.of_kind(Change.LOST))
     total = lost + len(arm.compared)
@@ -232,10 +232,9 @@ def _missing(arm: ArmComparison, rules: Rules) -> list[str]:
         doubts.append(f"{_where(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
     gone, earlier = arm.gone
     if rules.statistics and arm.compared and gone > rules.max_gone * earlier:
-        doubts.append(
-            f"{_where(arm.label, f'{gone} of {earlier} earlier cases')} are not in this run, and the others do not stand "
-            f"for them (at most {rules.max_gone:.0%} may be gone)"
-        )
+        what = _where(arm.label, f"{gone} of {earlier} earlier cases")
+        limit = f"at most {rules.max_gone:.0%} may be gone"
+        doubts.append(f"{what} are not in this run, and the others do not stand for them ({limit})")
     return doubts
 
 

@@ -48,7 +48,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     setattr(report, UNKEPT, run_of(item.config).calls.unkept.taken())
     choice = run_of(item.config).calls.choices.get(item.nodeid)
     if choice is not None:
-        setattr(report, CHOICE, list(choice.reasons))
+        setattr(report, CHOICE, asdict(choice))
     if isinstance(report.longrepr, CaseRepr):
         setattr(report, SHOWN, _shown(report.longrepr))
 

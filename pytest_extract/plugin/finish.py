@@ -180,13 +180,22 @@ def _choice_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:
     """Tell what `--extract-changed` had called, and why; the rest was replayed."""
     if not gathered.choices:
         return []
-    live = {nodeid: reasons for nodeid, reasons in gathered.choices.items() if reasons}
+    live = {nodeid: "; ".join(one.reasons) for nodeid, one in gathered.choices.items() if one.live}
+    same = {nodeid: one.same_as for nodeid, one in gathered.choices.items() if one.same_as and not one.live}
     count = f"{len(live)} of {plural(len(gathered.choices), 'case')} called"
     lines = [line(f"changed since {gathered.settings.changed}: {count}, the others replayed")]
-    shown = list(live.items()) if config.get_verbosity() > 0 else list(live.items())[:_MOST_CHOICES]
-    lines += [line(safe_prose(f"{nodeid}: {'; '.join(reasons)}"), indent=2) for nodeid, reasons in shown]
-    if len(shown) < len(live):
-        lines.append(line(f"and {len(live) - len(shown)} more (-v shows all)", indent=2))
+    lines += _listed([f"{nodeid}: {why}" for nodeid, why in live.items()], config)
+    if same:
+        lines.append(line(f"{plural(len(same), 'replayed case')} had another name there, and the same inputs:"))
+        lines += _listed([f"{nodeid}: as {name}" for nodeid, name in same.items()], config)
+    return lines
+
+
+def _listed(texts: Sequence[str], config: pytest.Config) -> list[Line]:
+    shown = texts if config.get_verbosity() > 0 else texts[:_MOST_CHOICES]
+    lines = [line(safe_prose(text), indent=2) for text in shown]
+    if len(shown) < len(texts):
+        lines.append(line(f"and {len(texts) - len(shown)} more (-v shows all)", indent=2))
     return lines
 
 

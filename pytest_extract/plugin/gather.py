@@ -7,7 +7,7 @@ import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -18,6 +18,9 @@ from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.results_file import dump_result, load_result
 
+if TYPE_CHECKING:
+    from pytest_extract.gating.changed import Choice
+
 _GATHERED = pytest.StashKey["Gathered"]()
 
 
@@ -25,7 +28,7 @@ _GATHERED = pytest.StashKey["Gathered"]()
 class Gathered:
     """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before.
 
-    `choices`: under `--extract-changed`, why each case was called; no reason where it was replayed.
+    `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
     `golds`: under `--extract-update-gold`, what became of each case's gold.
     `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
     `unkept`: what could not be recorded and why, counted.
@@ -35,7 +38,7 @@ class Gathered:
     results: dict[str, CaseResult] = field(default_factory=dict)
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
-    choices: dict[str, list[str]] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
     golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
     unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -109,9 +112,11 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         gathered_of(config).golds[result.nodeid] = GoldChange(*gold)
     if report.skipped and hasattr(report, "wasxfail"):
         gathered_of(config).expected.add(result.nodeid)
-    reasons = getattr(report, "extract_choice", None)
-    if reasons is not None:
-        gathered_of(config).choices[result.nodeid] = reasons
+    choice = getattr(report, "extract_choice", None)
+    if choice is not None:
+        from pytest_extract.gating.changed import Choice
+
+        gathered_of(config).choices[result.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
     gathered_of(config).unkept.update(map(tuple, getattr(report, "extract_unkept", ())))
     gathered_of(config).judged += JudgeSpending(**getattr(report, "extract_judged", {}))
     _dress(report, result, config)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_extract.cases.model import Case
-from pytest_extract.gating.changed import Choice, Revision, case_name, cases_at, choose, parts_at, parts_now
+from pytest_extract.gating.changed import Choice, Revision, case_name, cases_at, choose, gone_files, parts_at, parts_now
 from pytest_extract.gating.git_tree import open_tree
 from pytest_extract.gating.sources import extractor_sources
 from pytest_extract.plugin.arms import EXTRACTOR
@@ -56,7 +56,7 @@ class View:
         """Decide for each item, by node id, whether it is called or replayed."""
         cases = {case_name(item.case, self.tree.root): item.case for item in items}
         documents = [case.document.path for case in cases.values() if case.document.path is not None]
-        files = dict.fromkeys(item.path for item in items)
+        files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
         before = parts_at(cases_at(self.tree, files, self._folder, documents=documents), self.tree, self._folder)
         now = parts_now(cases.values(), self.tree)
         found: dict[str, Choice] = {}

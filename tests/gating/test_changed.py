@@ -89,7 +89,7 @@ def test_a_changed_document_touches_its_case(repo, name, case, why):
         ("what?", "who?", "inline", "question changed (cases/x.extract.yaml)"),
         (", question: what?", "", "inline", "question removed (cases/x.extract.yaml)"),
         ("document: d.txt", "document: p.md", "file", "document changed (cases/d.txt -> cases/p.md)"),
-        ("id: pdf", "id: new", "new", "not at HEAD"),
+        ("id: pdf, document: d.pdf", "id: new, document: p.md", "new", "not at HEAD"),
         ("{id: file,", "{id: file, question: q,", "file", "question added (cases/x.extract.yaml)"),
     ],
 )
@@ -148,6 +148,26 @@ def test_choosing_is_a_function_of_parts():
         Choice(case="a", live=False),
         Choice(case="b", live=True, reasons=("prompt changed (p)",)),
     )
+
+
+def test_a_case_of_another_name_with_the_same_parts_is_no_new_one():
+    parts = {"document": Part("d.txt", "1"), "prompt": Part("p.md", "2")}
+    moved = {"document": Part("e.txt", "1"), "prompt": Part("q.md", "2")}
+    other = {"document": Part("d.txt", "1"), "question": Part("p.md", "2")}
+    before = {"old": parts, "also": parts}
+    assert choose({"new": moved, "other": other}, before, ref="main") == (
+        Choice(case="new", live=False, same_as="old"),
+        Choice(case="other", live=True, reasons=("not at main",)),
+    )
+    assert choose({"new": moved}, before, sources=["conftest.py"]) == (
+        Choice(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="old"),
+    )
+
+
+def test_a_document_that_git_does_not_keep_is_the_same_only_in_its_place():
+    before = {"old": {"document": Part("d.txt", "")}}
+    chosen = choose({"here": {"document": Part("d.txt", "")}, "there": {"document": Part("e.txt", "")}}, before)
+    assert [choice.same_as for choice in chosen] == ["old", None]
 
 
 def test_an_older_revision_can_be_named(repo):

@@ -98,6 +98,40 @@ def test_only_what_changed_is_called_and_the_rest_replayed(pytester, repository)
     )
 
 
+def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repository):
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    (repository / "c.extract.yaml").write_text((repository / "a.extract.yaml").read_text().replace('"a2"', '"second"'))
+    (repository / "a.extract.yaml").unlink()
+    (repository / "b.jsonl").rename(repository / "d.jsonl")
+    (repository / "b.extract.yaml").write_text(
+        (repository / "b.extract.yaml").read_text().replace("b.jsonl", "d.jsonl")
+    )
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result.assert_outcomes(passed=3)
+    assert called(repository) == []
+    result.stdout.fnmatch_lines(
+        [
+            "changed since HEAD: 0 of 3 cases called, the others replayed",
+            "3 replayed cases had another name there, and the same inputs:",
+            "  b.extract.yaml::b1: as b.jsonl::b1",
+            "  c.extract.yaml::a1: as a.extract.yaml::a1",
+            "  c.extract.yaml::second: as a.extract.yaml::a2",
+        ]
+    )
+
+
+def test_a_renamed_case_with_a_change_is_called(pytester, repository):
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    (repository / "a.extract.yaml").rename(repository / "c.extract.yaml")
+    (repository / "a.md").write_text("one \n")
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD", "-n2")
+    assert called(repository) == ["a1", "a2"]
+    result.stdout.fnmatch_lines(["*2 of 3 cases called*"])
+    result.stdout.fnmatch_lines_random([f"  c.extract.yaml::a{number}: not at HEAD" for number in (1, 2)])
+
+
 def test_a_change_of_the_extractor_calls_all(pytester, repository):
     pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
     called(repository)

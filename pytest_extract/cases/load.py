@@ -20,6 +20,7 @@ from pytest_extract.cases.sources import (
     mistake_in,
     no_file,
     parse_source,
+    read_lines,
     read_text,
 )
 from pytest_extract.core.values import Json, json_type
@@ -147,14 +148,14 @@ class _Loader:
             return
         path = source.path.parent / value
         try:
-            text = read_text(path)
+            for number, line in read_lines(path):
+                if isinstance(line, CaseFileError):
+                    self.mistakes.append(mistake_in(line))
+                elif line.strip():
+                    yield from self._record(path, line, number, defaults)
         except CaseFileError as error:
             missing = Mistake(source, ("dataset",), no_file("dataset", path))
             self.mistakes.append(mistake_in(error) if is_file(path) else missing)
-            return
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield from self._record(path, line, number, defaults)
 
     def _record(self, path: Path, line: str, number: int, defaults: Layer | None) -> Iterator[Case]:
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_extract.cases.json_text import find_in_json, read_json
 from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextError
@@ -16,6 +16,7 @@ from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
 
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 YAML_SUFFIXES = frozenset((".yaml", ".yml"))
 
 
@@ -116,19 +117,41 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it."""
+    return _decoded(path, _read_bytes(path))
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str | CaseFileError]]:
+    """Yield the number and text of each line, or what is wrong with its bytes; raises CaseFileError for no file."""
+    data = _read_bytes(path)
+    try:
+        yield from enumerate(_decoded(path, data).split("\n"), start=1)
+    except CaseFileError:
+        if data.startswith(_UTF_16):
+            raise
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            try:
+                yield number, _decoded(path, line, number)
+            except CaseFileError as error:
+                yield number, error
+
+
+def _read_bytes(path: Path) -> bytes:
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - see `Source.folder`
             data = file.read()
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL or a lone surrogate in it
         reason = getattr(error, "strerror", None) or error
         raise CaseFileError(f"cannot be read: {reason}", path=path) from None
-    data = data.removeprefix(codecs.BOM_UTF8)
-    encoding = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _decoded(path: Path, data: bytes, first_line: int = 1) -> str:
+    encoding = "utf-16" if first_line == 1 and data.startswith(_UTF_16) else "utf-8"
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         before = data[: error.start]
-        line, column = before.count(b"\n") + 1, len(before) - (before.rfind(b"\n") + 1) + 1
+        line, column = before.count(b"\n") + first_line, len(before) - (before.rfind(b"\n") + 1) + 1
         message = f"the byte 0x{data[error.start]:02x} is not {error.encoding.upper()}; save the file as UTF-8"
         raise CaseFileError(message, path=path, line=line, column=column) from None
     return text.replace("\r\n", "\n")

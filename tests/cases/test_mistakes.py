@@ -265,6 +265,26 @@ def test_a_mistake_in_a_dataset_names_the_jsonl_file_and_line(folder, line, colu
     assert [case.id for case in loaded.cases] == ["d-1", "d-4"]
 
 
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "bom"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["lf", "crlf"])
+def test_a_line_of_a_dataset_that_is_not_utf_8_keeps_only_its_own_case_from_running(folder, mark, end):
+    good = [json.dumps({"id": name, "text": "x", "gold": "acme.gold.json"}).encode() for name in ("a", "b")]
+    bad = b'{"id": "caf\xe9", "text": "x", "gold": "acme.gold.json"}'
+    (folder / "records.jsonl").write_bytes(mark + end.join([good[0], bad, good[1], b""]))
+    text = "dataset: records.jsonl\ndefaults:\n  schema: invoice.schema.json\n"
+    (folder / "acme.extract.yaml").write_text(text, encoding="utf-8")
+    loaded = load_cases(folder / "acme.extract.yaml", SchemaCache())
+    assert [case.id for case in loaded.cases] == ["a", "b"]
+    (error,) = loaded.errors
+    assert (error.path.name, error.line, error.column) == ("records.jsonl", 2, 12)
+    assert error.message == "the byte 0xe9 is not UTF-8; save the file as UTF-8"
+
+
+def test_a_dataset_of_torn_utf_16_is_one_mistake(folder):
+    (folder / "records.jsonl").write_bytes("{}\n{}".encode("utf-16")[:-1])
+    assert [told[:2] for told in _told(folder, "dataset: records.jsonl\n")] == [("records.jsonl", 2)]
+
+
 def test_several_mistakes_are_told_at_once_and_the_good_cases_load(folder):
     text = """defaults:
   schema: invoice.schema.json

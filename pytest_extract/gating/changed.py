@@ -59,8 +59,8 @@ def choose(
     """
     everywhere = [f"extractor changed ({source})" for source in sources]
     contents: dict[frozenset[tuple[str, str]], str] = {}
-    for case, parts in before.items():
-        contents.setdefault(_content(parts), case)
+    for case in sorted(before, key=lambda case: case in now):  # of several, one that has lost its name
+        contents.setdefault(_content(before[case]), case)
     chosen = []
     for case, parts in now.items():
         same_as = contents.get(_content(parts)) if case not in before else None

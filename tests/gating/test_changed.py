@@ -154,13 +154,14 @@ def test_a_case_of_another_name_with_the_same_parts_is_no_new_one():
     parts = {"document": Part("d.txt", "1"), "prompt": Part("p.md", "2")}
     moved = {"document": Part("e.txt", "1"), "prompt": Part("q.md", "2")}
     other = {"document": Part("d.txt", "1"), "question": Part("p.md", "2")}
-    before = {"old": parts, "also": parts}
-    assert choose({"new": moved, "other": other}, before, ref="main") == (
+    before = {"still": parts, "old": parts}
+    assert choose({"still": parts, "new": moved, "other": other}, before, ref="main") == (
+        Choice(case="still", live=False),
         Choice(case="new", live=False, same_as="old"),
         Choice(case="other", live=True, reasons=("not at main",)),
     )
     assert choose({"new": moved}, before, sources=["conftest.py"]) == (
-        Choice(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="old"),
+        Choice(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="still"),
     )
 
 

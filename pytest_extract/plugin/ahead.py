@@ -21,7 +21,7 @@ from pytest_extract.extractors.base import Extraction
 from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.upcoming import Upcoming, made
-from pytest_extract.run import Plan, plan_of, score_extraction
+from pytest_extract.run import Plan, score_extraction
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.session import Run
@@ -77,7 +77,7 @@ class Ahead:
         known, extractor = self._extractor_of(item)
         if not known:
             return 0
-        plan = plan_of(item.case, self._run.settings.repeat)
+        plan = self._run.plan_for(item)
         return self._plan(item, plan, extractor, self._run.judge_ahead(item))
 
     def forget(self, item: ExtractItem) -> None:

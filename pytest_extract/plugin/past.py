@@ -35,6 +35,11 @@ class PastRun:
         """The arms of that run, in its order."""
         return tuple(dict.fromkeys(result.arm for result in self._results.values()))
 
+    def measured(self, item: ExtractItem) -> int | None:
+        """How often that run measured the case, where that is more often than the case itself asks for."""
+        result = self._results.get(item.nodeid)
+        return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
+
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat; NotRun where that run has none for this document."""
         result = self._results.get(item.nodeid)

@@ -23,7 +23,7 @@ from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.slots import slot_folder, slots_of
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.run import plan_of, run_case
+from pytest_extract.run import Plan, plan_of, run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Prompt
@@ -197,13 +197,20 @@ class Run:
         told, self._told_no_extractor = self._told_no_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if told else NO_EXTRACTOR)
 
+    def plan_for(self, item: ExtractItem) -> Plan:
+        """How often an item is run: as the option says, else as a past run measured it, else as its case says."""
+        repeat = self.settings.repeat
+        if repeat is None and self.calls.past is not None:
+            repeat = self.calls.past.measured(item)
+        return plan_of(item.case, repeat)
+
     def run_item(self, item: ExtractItem) -> CaseResult:
         """Run a case; what its extractor raised is kept on the item."""
 
         def keep(error: Exception) -> None:
             item.error = item.error or error
 
-        plan, judge, ahead = plan_of(item.case, self.settings.repeat), self.judge_for(item), self._ahead_of(item)
+        plan, judge, ahead = self.plan_for(item), self.judge_for(item), self._ahead_of(item)
         ahead.begin(item, plan, judge)
         result = run_case(
             item.case,
@@ -254,7 +261,7 @@ class Run:
 
     def forecast(self, item: ExtractItem) -> Forecast:
         """Say what running a case would take."""
-        return self.calls.forecast(item, plan_of(item.case, self.settings.repeat).of)
+        return self.calls.forecast(item, self.plan_for(item).of)
 
     def judge_for(self, item: ExtractItem) -> Judge | None:
         """Return the project's `extract_judge` fixture, or the judge that the options name."""

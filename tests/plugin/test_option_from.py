@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_extract.results_file import read_results
 from tests.plugin.conftest import ECHO, GOLD
 
 Write = Callable[..., None]
@@ -47,6 +48,19 @@ def test_a_changed_document_is_not_judged_by_the_output_of_another(
     result = pytester.runpytest("--extract-from=past.jsonl", "-k", "good")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["not run: 1 case: the document has changed since past.jsonl was written"])
+
+
+@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["plain", "n2"])
+def test_every_repeat_that_was_measured_decides_again(
+    pytester: pytest.Pytester, write_case: Write, args: tuple[str, ...]
+) -> None:
+    write_case("bad", BAD, repeat={"of": 2, "pass": 1})
+    pytester.makeconftest(ECHO)
+    pytester.runpytest("--extract-repeat=3", "--extract-results=three.jsonl").assert_outcomes(passed=1, failed=1)
+    result = pytester.runpytest("--extract-from=three.jsonl", "--extract-results=again.jsonl", *args)
+    result.assert_outcomes(passed=1, failed=1)
+    again = {each.case_id: each for each in read_results(pytester.path / "again.jsonl").results}
+    assert {name: (len(each.attempts), each.needed) for name, each in again.items()} == {"good": (3, 3), "bad": (3, 2)}
 
 
 def test_the_models_of_the_past_run_are_run(pytester: pytest.Pytester) -> None:

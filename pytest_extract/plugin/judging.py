@@ -42,7 +42,7 @@ class Judges:
         self._loop = loop
         self._slots = slots
         self._unkept = unkept
-        self._folder = answers_folder(config, settings)
+        self._config = config
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
         self._desks: dict[int, tuple[object, JudgeDesk]] = {}
 
@@ -89,12 +89,12 @@ class Judges:
                 settings.judge,
                 model=settings.judge_model,
                 user=user,
-                folder=self._folder,
+                folder=answers_folder(self._config, settings),
                 overrides=verdicts[0] if verdicts else None,
                 slots=self._slots,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
-                on_unkept=self._unkept.answer,
+                on_unkept=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
                 loop=self._loop,
             )
         except CaseFileErrors as error:
@@ -116,4 +116,9 @@ def answers_folder(config: pytest.Config, settings: Settings) -> Path | None:
     if settings.record != "off":
         return settings.recordings / JUDGE_FOLDER
     cache = getattr(config, "cache", None)
-    return None if cache is None else Path(cache.mkdir("extract-judge"))
+    if cache is None:
+        return None
+    try:
+        return Path(cache.mkdir("extract-judge"))
+    except OSError:  # a read-only project: pytest does without its cache there, too
+        return None

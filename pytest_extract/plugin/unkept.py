@@ -10,7 +10,7 @@ from pytest_extract.errors import NotWritten
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 
 _OUTPUT: Final = "output"
-_ANSWER: Final = "answer of the judge"
+_ANSWER: Final = "judge answer"
 _MOST: Final = 3
 
 

@@ -108,6 +108,29 @@ def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(
         assert sorted(asked) == sorted(["a", "b"] * (runs if record == "all" else 1))
 
 
+@pytest.mark.parametrize("taken", [".pytest_cache", ".pytest_cache/d/extract-judge"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestCacheWarning")
+def test_a_cache_that_cannot_be_written_is_done_without(pytester: pytest.Pytester, judged: Write, taken: str) -> None:
+    pytester.makeconftest(PROJECT_JUDGE)
+    judged({**OTHER, "a": "Gold value"})
+    (pytester.path / taken).parent.mkdir(parents=True, exist_ok=True)
+    (pytester.path / taken).write_text("a file in the place of the folder", encoding="utf-8")
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
+def test_answers_that_were_to_be_recorded_and_are_not_are_told(pytester: pytest.Pytester, judged: Write) -> None:
+    pytester.makeconftest(PROJECT_JUDGE)
+    judged({**OTHER, "a": "Gold value"})
+    (pytester.path / "extract-recordings").mkdir()
+    (pytester.path / "extract-recordings" / "judge").write_text("a file in the place of the folder", encoding="utf-8")
+    result = pytester.runpytest("--extract-record=once")
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["not recorded: 1 judge answer; *judge cannot be written: *"])
+
+
 def test_a_model_judges_once_and_its_answers_are_kept(
     pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
 ) -> None:

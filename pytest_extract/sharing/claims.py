@@ -31,6 +31,12 @@ class Claim:
     theirs: frozenset[str] = frozenset()
     _files: list[int] = field(default_factory=list)
 
+    def leave(self, keys: frozenset[str], file: int) -> None:
+        """Leave keys to another, who holds the lock on `file`; it is closed when it has been waited for."""
+        self.mine -= keys
+        self.theirs |= keys
+        self._files.append(file)
+
     def wait(self, patience_s: float = PATIENCE_S) -> None:
         """Wait until the others have finished, well or not: what they made is there then, or can be made here."""
         until = time.monotonic() + patience_s
@@ -74,38 +80,37 @@ class Claims:
         claim = Claim(keys)
         try:
             with self._place.turn() as folder:
-                claim = self._parted(folder, keys)
+                self._part(folder, claim)
                 own = _Own.made(self._place.path(folder, secrets.token_hex(8) + _ENDING), claim.mine)
         except OSError:
             claim.forget()
             return Claim(keys), None
         return claim, own
 
-    def _parted(self, folder: Path, keys: frozenset[str]) -> Claim:
-        claim = Claim(keys)
+    def _part(self, folder: Path, claim: Claim) -> None:
+        """Leave to others what they have claimed; remove the claims of the dead."""
         for path in self._place.paths(folder, _ENDING):
             with suppress(FileNotFoundError):  # let go of since
-                taken = _held_keys(path, keys, claim._files)  # noqa: SLF001  # who makes a claim fills it
-                claim.mine -= taken
-                claim.theirs |= taken
-        return claim
+                file, taken = _held(path, claim.mine)
+                if file is not None:
+                    claim.leave(taken, file)
 
 
-def _held_keys(path: Path, keys: frozenset[str], files: list[int]) -> frozenset[str]:
-    """Return which keys somebody else holds by a claim, whose file is put to `files` then; remove one of the dead."""
+def _held(path: Path, keys: frozenset[str]) -> tuple[int | None, frozenset[str]]:
+    """Return which of the keys a claim holds, and its file, open, if it holds any; remove it if its process is dead."""
     file = os.open(path, os.O_RDWR)
-    taken: frozenset[str] = frozenset()
     try:
-        if try_lock(file, shared=True):
-            path.unlink(missing_ok=True)
-        else:
-            taken = keys & frozenset(path.read_text(encoding="ascii").split())
-    finally:
-        if taken:
-            files.append(file)
-        else:
-            os.close(file)
-    return taken
+        dead = try_lock(file, shared=True)
+        taken = frozenset() if dead else keys & frozenset(path.read_text(encoding="ascii").split())
+    except OSError:
+        os.close(file)
+        raise
+    if taken:
+        return file, taken
+    os.close(file)
+    if dead:
+        path.unlink(missing_ok=True)
+    return None, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +126,8 @@ class _Own:
             return None
         own = cls(path, os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         try:
-            if not try_lock(own.file):
-                raise BlockingIOError(f"{path} cannot be locked")
             os.write(own.file, "\n".join(sorted(keys)).encode("ascii"))
+            try_lock(own.file)  # nobody else knows of it yet
         except OSError:
             own.release()
             raise

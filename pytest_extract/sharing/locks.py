@@ -1,4 +1,7 @@
-"""Locks on open files, between threads and processes; the system frees those of a process that dies."""
+"""Locks on open files, between threads and processes; the system frees those of a process that dies.
+
+Where a file system has none, locking raises OSError.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ else:
         """Lock an open file, for itself or beside others that share; False where somebody else's lock forbids it."""
         try:
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             return False
         return True
 

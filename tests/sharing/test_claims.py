@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 import tempfile
@@ -9,7 +10,7 @@ import threading
 
 import pytest
 
-from pytest_extract.sharing import claims
+from pytest_extract.sharing import claims, place
 from pytest_extract.sharing.claims import Claims
 from pytest_extract.sharing.place import Place
 
@@ -125,19 +126,22 @@ def test_an_interrupted_wait_keeps_no_file_open(tmp_path, monkeypatch):
         assert claim._files == []
 
 
-@pytest.mark.parametrize("why", ["no folder", "somebody else's", "no locks"])
+def no_locks(_file, **_how):
+    raise OSError(errno.ENOLCK, "No locks available")
+
+
+@pytest.mark.parametrize("why", ["no folder", "somebody else's", "no locks", "no lock on a claim"])
 def test_where_notes_cannot_be_left_everybody_makes_everything(tmp_path, monkeypatch, why):
     if why == "no folder":
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     elif why == "somebody else's":
         monkeypatch.setattr("os.getuid", lambda: 12345)
     else:
-        monkeypatch.setattr(claims, "try_lock", lambda _file, **_how: False)
+        monkeypatch.setattr(place if why == "no locks" else claims, "try_lock", no_locks)
     with Claims(tmp_path).claim(["a"]) as first, Claims(tmp_path).claim(["a"]) as second:
         assert first.mine == second.mine == {"a"}
 
 
 def test_a_turn_that_somebody_keeps_is_not_waited_for_without_patience(tmp_path):
-    place = Place(tmp_path)
-    with place.turn(), pytest.raises(TimeoutError), place.turn(patience_s=0.0):
+    with Place(tmp_path).turn(), pytest.raises(TimeoutError), Place(tmp_path).turn(patience_s=0.0):
         pass

@@ -1,0 +1,63 @@
+"""Rows laid out as a table score as each of them does in a document of its own."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.results import Status
+from pytest_extract.core.scorer import compile_schema
+
+OURS = {
+    "name": {"type": "string"},
+    "price": {"type": "number", "evaluation_config": {"metrics": [{"metric_id": "number_tolerance", "weight": 3.0}]}},
+    "note": {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "string_fuzzy", "weight": 0.5}]}},
+    "flag": {"type": "boolean"},
+}
+FAIRMAT = {
+    "name": {"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["lowercase"]},
+    "price": {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"abs": 0.5}}}},
+    "note": {"type": "string", "x-eval-compare": "exact"},
+    "flag": {"type": "boolean", "x-eval-compare": "exact"},
+}
+WAYS = {"ours": OURS, "extract-bench": OURS, "struct-extract-eval": FAIRMAT}
+cells = {
+    "name": st.sampled_from(["a", "A", "b", 1, None]),
+    "price": st.sampled_from([1, 1.0, 1.4, True, "1", None]),
+    "note": st.sampled_from(["first", "fist", "", None]),
+    "flag": st.sampled_from([True, False, 1, None]),
+}
+full = st.fixed_dictionaries(cells)
+ragged = st.fixed_dictionaries({}, optional=cells)
+
+
+def scorers(semantics):
+    row = {"type": "object", "properties": WAYS[semantics]}
+    many = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
+    align = {"rows": {"align": "position"}}
+    return (
+        compile_schema(many, semantics=semantics, overrides=align, judge_mode="fuzzy"),
+        compile_schema(row, semantics=semantics, judge_mode="fuzzy"),
+    )
+
+
+def worth(leaves):
+    """Return the weighted mean score of a row's leaves."""
+    counted = [leaf for leaf in leaves if leaf.status not in (Status.SKIPPED, Status.JUDGE_ERROR)]
+    weight = sum(leaf.weight for leaf in counted)
+    return sum(leaf.weight * leaf.score for leaf in counted) / weight if weight else 1.0
+
+
+@pytest.mark.parametrize("semantics", WAYS)
+@given(pairs=st.lists(st.tuples(full, full) | st.tuples(ragged, ragged), min_size=1, max_size=4))
+def test_rows_score_as_they_do_alone(semantics, pairs):
+    listed, single = scorers(semantics)
+    together = listed.score({"rows": [gold for gold, _ in pairs]}, {"rows": [other for _, other in pairs]}, gates={})
+    alone = [single.score(gold, other, gates={}) for gold, other in pairs]
+    expected = [(("rows", index, *leaf.path), leaf[2:11]) for index, one in enumerate(alone) for leaf in one.leaves]
+    assert [(leaf.path, leaf[2:11]) for leaf in together.leaves] == expected
+    assert together.vacuous == sum(one.vacuous for one in alone)
+    if semantics != "struct-extract-eval":
+        (array,) = together.arrays
+        assert array.recall * len(pairs) == pytest.approx(sum(worth(one.leaves) for one in alone))

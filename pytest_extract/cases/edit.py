@@ -1,14 +1,16 @@
 """Put another value into a JSON or YAML text and touch nothing else: only what differs is written anew.
 
-A value that changed keeps its quoting, a mapping or list that gained or lost a part is written anew as a whole in the
-style it had; comments, order, spacing and line ends everywhere else stay. The result is read again before it is used.
+A value that changed keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
+their lines; any other mapping or list that gained or lost a part is written anew as a whole in the style it had.
+Comments, order, spacing and line ends everywhere else stay. The result is read again before it is used.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.positions import Steps, TextError
@@ -18,7 +20,8 @@ from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 
 _PLAIN = re.compile(r"[A-Za-z_](?:[\w ./+()%@-]*[\w./+()%@])?")
-_TOLD: Final = ("null", "true", "false")
+_TOLD: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off"))
+"""Words that are no text to a YAML reader, here or (1.1) elsewhere."""
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
@@ -37,16 +40,17 @@ def with_value(source: Source, steps: Steps, value: Json) -> str:
     spans = spans_of(source)
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
+    new = _ordered_like(old, value)
     try:
-        edits = [_Edit(spans[at], _rendered(source, spans[at], new, old_part)) for at, new, old_part in
-                 _differences(steps, old, _ordered_like(old, value), spans)]  # fmt: skip
+        texts = [_Editor(source, spans, by_line).text(steps, old, new) for by_line in (True, False)]
     except ValueError as error:
         raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
-    text = source.text
-    for edit in sorted(edits, key=lambda edit: edit.span.start, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    _check(source, text, steps, value)
-    return text
+    for text in texts:
+        if _is_right(source, text, steps, value):
+            return text
+    aliased = source.language == "yaml" and "&" in source.text
+    advice = "another part of the file is its YAML alias; write one of them out" if aliased else "write it by hand"
+    raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
 
 
 def reached(value: Json, steps: Steps) -> Json:
@@ -56,17 +60,15 @@ def reached(value: Json, steps: Steps) -> Json:
     return value
 
 
-def _check(source: Source, text: str, steps: Steps, value: Json) -> None:
+def _is_right(source: Source, text: str, steps: Steps, value: Json) -> bool:
+    """Whether a text reads back as the source with another value in one place."""
     try:
         read = parse_source(source.path, text, source.language, source.first_line)
-        right = canonical_json(reached(read.value, steps)) == canonical_json(value) and not read.parsed.problems
-        alone = right and canonical_json(_emptied(source.value, steps)) == canonical_json(_emptied(read.value, steps))
+        if read.parsed.problems or canonical_json(reached(read.value, steps)) != canonical_json(value):
+            return False
+        return canonical_json(_emptied(source.value, steps)) == canonical_json(_emptied(read.value, steps))
     except (CaseFileError, TextError, LookupError, TypeError):
-        alone = False
-    if not alone:
-        aliased = source.language == "yaml" and "&" in source.text
-        advice = "another part of the file is its YAML alias; write one of them out" if aliased else "write it by hand"
-        raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
+        return False
 
 
 def _emptied(whole: Json, steps: Steps) -> Json:
@@ -78,20 +80,75 @@ def _emptied(whole: Json, steps: Steps) -> Json:
     return copy
 
 
-def _differences(steps: Steps, old: Json, new: Json, spans: dict[Steps, Span]) -> Iterator[tuple[Steps, Json, Json]]:
-    """Yield (place, new value, old value) of the smallest parts that have to be written anew."""
-    if type(old) is type(new) and canonical_json(old) == canonical_json(new):
-        return
-    parts: list[tuple[str | int, Json, Json]] | None = None
-    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
-        parts = [(key, old[key], new[key]) for key in old]
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        parts = [(index, *pair) for index, pair in enumerate(zip(old, new, strict=True))]
-    if parts is None or any((*steps, step) not in spans for step, _, _ in parts):
-        yield steps, new, old
-        return
-    for step, old_part, new_part in parts:
-        yield from _differences((*steps, step), old_part, new_part, spans)
+@dataclass(frozen=True, slots=True)
+class _Editor:
+    """Finds the smallest parts of a text that have to be written anew; `by_line`: also lines of a YAML block."""
+
+    source: Source
+    spans: Mapping[Steps, Span]
+    by_line: bool
+
+    def text(self, steps: Steps, old: Json, new: Json) -> str:
+        text = self.source.text
+        # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
+        for edit in sorted(self._edits(steps, old, new), key=lambda edit: edit.span.start, reverse=True):
+            text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+        return text
+
+    def _edits(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
+        if type(old) is type(new) and canonical_json(old) == canonical_json(new):
+            return
+        common = self._common(steps, old, new)
+        if common is None:
+            span = self.spans[steps]
+            yield _Edit(span, _rendered(self.source, span, new, old))
+            return
+        yield from self._lines(steps, old, new, common)
+        for key in common:
+            yield from self._edits((*steps, key), old[key], new[key])
+
+    def _common(self, steps: Steps, old: Any, new: Any) -> list[Any] | None:
+        """Return the keys or indices that both have, where only they, and whole lines, need an edit; else None."""
+        if isinstance(old, dict) and isinstance(new, dict):
+            common, as_many = [key for key in old if key in new], old.keys() == new.keys()
+        elif isinstance(old, list) and isinstance(new, list):
+            common, as_many = [*range(min(len(old), len(new)))], len(old) == len(new)
+            if not as_many and canonical_json(old[: len(common)]) != canonical_json(new[: len(common)]):
+                return None  # who knows which row went: a comment beside it would come to stand beside another
+        else:
+            return None
+        keys = [*old] if isinstance(old, dict) else range(len(old))
+        if any((*steps, key) not in self.spans for key in keys):
+            return None
+        return common if as_many or (common and self._is_block(steps, keys)) else None
+
+    def _is_block(self, steps: Steps, keys: Sequence[Any]) -> bool:
+        """Whether a YAML mapping or list has a line of its own for each entry after the first."""
+        text = self.source.text
+        if not self.by_line or self.source.language != "yaml" or text[self.spans[steps].start] in "[{*&!":
+            return False
+        before = (text[self._line_start((*steps, key)) : self.spans[*steps, key].entry] for key in keys[1:])
+        return all(part.strip(" ") in ("", "-") for part in before)
+
+    def _line_start(self, steps: Steps) -> int:
+        return self.source.text.rfind("\n", 0, self.spans[steps].entry) + 1
+
+    def _line_end(self, steps: Steps) -> int:
+        end = self.source.text.find("\n", self.spans[steps].end)
+        return len(self.source.text) if end < 0 else end
+
+    def _lines(self, steps: Steps, old: Any, new: Any, common: Sequence[Any]) -> Iterator[_Edit]:
+        """Yield the lines that a block gains behind its last entry that stays, and those that it loses."""
+        for key in [*old] if isinstance(old, dict) else range(len(old)):
+            if key not in common:
+                start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
+                yield _Edit(Span(start - 1, end, 0, start) if start else Span(0, end + 1, 0, 0), "")
+        column = self.spans[steps].column
+        is_mapping = isinstance(new, dict)
+        added: Any = {key: part for key, part in new.items() if key not in old} if is_mapping else new[len(old) :]
+        if added:
+            end = self._line_end((*steps, common[-1]))
+            yield _Edit(Span(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
 
 
 def _ordered_like(old: Json, new: Json) -> Json:
@@ -149,7 +206,7 @@ def _scalar(value: Json, old: str) -> str:
     simple = value.isprintable() and not _UNSAFE.search(value)
     if old.startswith("'") and simple:
         return "'" + value.replace("'", "''") + "'"
-    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value not in _TOLD:
+    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _TOLD:
         return value
     return _flow(value)
 

@@ -113,11 +113,71 @@ def test_yaml_keeps_its_style(change, before, after):
     assert _edited(YAML, gold, "yaml", ("gold",)) == YAML.replace(before, after)
 
 
-def test_a_block_mapping_that_grows_is_written_anew_where_it_stands():
-    gold = {**parse_source(HERE, YAML, "yaml").value["gold"], "notes": ["x", {"y": []}]}
-    after = _edited(YAML, gold, "yaml", ("gold",))
-    assert after.startswith("# the case\nid: acme   # stays\ngold:\n  vendor:\n    name: ACME\n    city: Bonn\n")
-    assert after.endswith("  notes:\n    - x\n    - y: []\n\n  # behind\ntags: {a: b}\n")
+BLOCK = """\
+# head
+a: 1  # one
+# about b
+b:  # two
+  - x: 1  # row
+    y: 2
+
+  - x: 3
+# about c
+c:
+  d: old  # why
+  # behind d
+tail: z  # end
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "changes"),
+    [
+        pytest.param({"new": 1}, [("z  # end", "z  # end\nnew: 1")], id="key-added"),
+        pytest.param(
+            {"a": 2, "new": {"k": ["n"]}},
+            [("a: 1", "a: 2"), ("z  # end", "z  # end\nnew:\n  k:\n    - n")],
+            id="key-added-and-changed",
+        ),
+        pytest.param({"a": ...}, [("a: 1  # one\n", "")], id="first-key-gone"),
+        pytest.param({"tail": ...}, [("\ntail: z  # end", "")], id="last-key-gone"),
+        pytest.param(
+            {"c": ..., "tail": ..., "e": 0},
+            [("c:\n  d: old  # why\n", ""), ("tail: z  # end\n", ""), ("  - x: 3", "  - x: 3\ne: 0")],
+            id="gone-and-added",
+        ),
+        pytest.param({"c": {"d": "new", "e": 5}}, [("d: old  # why", "d: new  # why\n  e: 5")], id="inner-key"),
+        pytest.param(
+            {"b": [{"x": 1, "y": 2}, {"x": 3}, {"x": 4}]}, [("  - x: 3", "  - x: 3\n  - x: 4")], id="row-added"
+        ),
+        pytest.param({"b": [{"x": 1, "y": 2}]}, [("\n  - x: 3", "")], id="last-row-gone"),
+        pytest.param(
+            {"b": [{"x": 1, "y": 2}, {"x": 3, "z": 4}], "c": {"d": "old", "e": 1}},
+            [("  - x: 3", "  - x: 3\n    z: 4"), ("old  # why", "old  # why\n  e: 1")],
+            id="keys-in-two-places",
+        ),
+        pytest.param({"b": [{"y": 2}, {"x": 3}]}, [("- x: 1  # row\n    y: 2", "- y: 2")], id="row-s-first-key-gone"),
+    ],
+)
+def test_a_block_that_gains_or_loses_entries_keeps_its_other_lines(value, changes):
+    expected = BLOCK
+    for old, new in changes:
+        assert expected.count(old) == 1
+        expected = expected.replace(old, new)
+    gold = {key: part for key, part in {**parse_source(HERE, BLOCK, "yaml").value, **value}.items() if part is not ...}
+    assert _edited(BLOCK, gold, "yaml", ()) == expected
+
+
+def test_inner_and_outer_entries_that_end_on_one_line_grow_in_their_order():
+    assert _edited("a:\n  b: 1", {"a": {"b": 1, "c": 2}, "d": 3}, "yaml", ()) == "a:\n  b: 1\n  c: 2\nd: 3"
+
+
+def test_rows_that_are_not_those_at_the_end_are_written_anew_lest_a_comment_comes_to_stand_beside_another():
+    assert _edited("- a  # first\n- b\n", ["b"], "yaml", ()) == "- b\n"
+
+
+def test_a_text_whose_lines_are_not_its_own_is_written_anew():
+    assert _edited("a: |+\n  x\n\n", {"a": "x\n\n", "d": 3}, "yaml", ()) == 'a: "x\\n\\n"\nd: 3\n\n'
 
 
 @given(json_values, json_values, st.sampled_from([None, 1, "\t"]), st.booleans())

@@ -71,7 +71,7 @@ class Scorer:
         """
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
-        config = self._gates(gates)
+        config = self._gates(gates, modality)
         rules = _rules(accept, absent)
         known: dict[str, Answer | NoAnswer] = dict(answers or {})
         asked = 0
@@ -122,14 +122,15 @@ class Scorer:
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
-        document = partial(
-            self._document.of, gold, MISSING, failure=failure, modality=modality, config=self._gates(gates)
-        )
+        config = self._gates(gates, modality)
+        document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=config)
         return Score(scored, document, self.program.semantics, failure=failure)
 
-    def _gates(self, gates: GateConfig | Mapping[str, Json] | None) -> GateConfig:
-        from pytest_extract.core.gates import GateConfig
+    def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
+        from pytest_extract.core.gates import MODALITIES, GateConfig
 
+        if modality not in MODALITIES:
+            raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
         if gates is None:
             return GateConfig(root=self._gated, schema=self._gated)
         return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)

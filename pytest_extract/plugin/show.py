@@ -37,7 +37,7 @@ class CaseFailed(Exception):
 def headline(result: CaseResult) -> str:
     """One line for short summaries: the first bound missed, or what broke."""
     if result.outcome is Outcome.BROKEN:
-        return f"BROKEN: {safe_prose(result.why or 'no reason given')}"
+        return safe_prose(result.why or "no reason given")
     first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
     more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
     return first + more

@@ -16,6 +16,7 @@ from pytest_extract.report.values import percent
 
 WORST_FIELDS: Final = 10
 SLOWEST: Final = 3
+_REASONS: Final = 3
 _STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
@@ -114,8 +115,10 @@ def failure_lines(results: Sequence[CaseResult]) -> list[Line]:
         lines.append(line(Span("unusable outputs", "head"), ": ", Span(told, "bad")))
     for outcome, title in ((Outcome.BROKEN, "broken"), (Outcome.NOT_RUN, "not run")):
         reasons = Counter(shorten(safe_prose(r.why or "?"), 90) for r in results if r.outcome is outcome)
-        for reason, count in reasons.most_common(3):
+        for reason, count in reasons.most_common(_REASONS):
             lines.append(line(Span(title, "head"), ": ", Span(f"{plural(count, 'case')}: {reason}", "warn")))
+        if left := sum(count for _, count in reasons.most_common()[_REASONS:]):
+            lines.append(line(Span(title, "head"), ": ", Span(f"{plural(left, 'case')} for other reasons", "warn")))
     return lines
 
 

@@ -200,8 +200,8 @@ def test_weights_count_in_the_mean_score():
 
 @pytest.mark.parametrize(
     "how",
-    [{"absent": {"a": "never"}}, {"accept": {"a": "x"}}, {"gates": {"shema": True}}],
-    ids=["absent", "accept", "gates"],
+    [{"absent": {"a": "never"}}, {"accept": {"a": "x"}}, {"gates": {"shema": True}}, {"modality": "video"}],
+    ids=["absent", "accept", "gates", "modality"],
 )
 def test_bad_arguments_are_told(how):
     with pytest.raises(ConfigError):

@@ -55,6 +55,16 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
     assert "not run: 1 case: the budget is spent" in lines
 
 
+def test_reasons_that_are_not_shown_are_counted() -> None:
+    broken = Attempt(index=0, outcome=Outcome.BROKEN, error="E")
+    whys = ["a", "a", "b", "b", "c", "c", "d", "e"]
+    lines = told(*(case(f"k{index}", broken, why=why) for index, why in enumerate(whys)))
+    assert [each for each in lines if each.startswith("broken: ")] == [
+        *(f"broken: 2 cases: {why}" for why in "abc"),
+        "broken: 2 cases for other reasons",
+    ]
+
+
 def test_what_xfail_announced_is_said() -> None:
     line = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
     assert line.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); pass_rate")

@@ -61,3 +61,46 @@ def test_rows_score_as_they_do_alone(semantics, pairs):
     if semantics != "struct-extract-eval":
         (array,) = together.arrays
         assert array.recall * len(pairs) == pytest.approx(sum(worth(one.leaves) for one in alone))
+
+
+def fitted(gold, extracted):
+    rows = {"type": "array", "items": {"type": "object", "properties": OURS}}
+    return compile_schema(rows, semantics="ours").score(gold, extracted, gates={})
+
+
+def full_row(name, price=None, note="n", flag=None):
+    return {"name": name, "price": price, "note": note, "flag": flag}
+
+
+def test_full_rows_with_nothing_in_common_are_left_apart():
+    gold = [full_row("a", 1, "abc", flag=True), full_row("b", 2)]
+    score = fitted(gold, [full_row("c", 7, "xyz", flag=False), full_row("b", 2)])
+    assert (score.arrays[0].pairs, score.arrays[0].missing, score.arrays[0].extra) == (((1, 1),), (0,), (0,))
+    assert score.vacuous == 1
+
+
+def test_what_rows_that_are_left_apart_lack_is_counted_on_each_side():
+    score = fitted([full_row("a", note="abc")], [full_row("c", note="xyz")])
+    assert score.arrays[0].pairs == ()
+    assert score.vacuous == 4  # two cells of the missing row, two of the invented one
+
+
+def test_a_wrong_cell_of_a_row_that_moved_is_told_with_both_places():
+    gold = [full_row("a", 1), full_row("b", 2), full_row("c", 3)]
+    leaves = fitted(gold, [full_row("c", 3), full_row("a", 1), full_row("b", 9)]).leaves
+    wrong = [(str(leaf.path), str(leaf.matched), leaf.extracted) for leaf in leaves if not leaf.passed]
+    assert wrong == [("[1].price", "[2].price", 9)]
+    assert [str(leaf.matched) for leaf in leaves if leaf.path[0] == 0] == ["[1].name", "[1].price", "[1].note"]
+
+
+def test_a_list_inside_a_row_that_moved_stands_where_its_row_does():
+    inner = {"type": "array", "items": {"type": "object", "properties": OURS}}
+    row = {"type": "object", "properties": {"id": {"type": "string"}, "cells": inner}}
+    scorer = compile_schema({"type": "array", "items": row}, semantics="ours")
+    one = {"id": "one", "cells": [full_row("a", 1), full_row("b", 2)]}
+    two = {"id": "two", "cells": [full_row("c", 3), full_row("d", 4)]}
+    wrong = {**one, "cells": [full_row("a", 1), full_row("b", 5)]}
+    leaves = scorer.score([one, two], [two, wrong], gates={}).leaves
+    told = [(str(leaf.path), str(leaf.matched)) for leaf in leaves if not leaf.passed]
+    assert told == [("[0].cells[1].price", "[1].cells[1].price")]
+    assert {str(leaf.path): str(leaf.matched) for leaf in leaves}["[0].cells[0].name"] == "[1].cells[0].name"

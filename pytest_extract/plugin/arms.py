@@ -107,6 +107,18 @@ def wanted(*names: str) -> Any:
     return ask
 
 
+def parametrized(item: Any) -> str | None:
+    """Say which fixture of an item has `params`: pytest runs a function once for each of them, and a case cannot."""
+    definitions: Definitions = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # no public look-up
+    for name in item.fixturenames:
+        if definitions.get(name) and definitions[name][-1].params:
+            return (
+                f"the fixture {name!r} has params, and a case is not run once for each: have them as models"
+                " (--extract-model is repeatable, and the fixture `extract_model` gives each its own)"
+            )
+    return None
+
+
 def visible(item: pytest.Item, name: str) -> bool:
     """Whether the item's file sees a fixture of this name."""
     return bool(item.session._fixturemanager.getfixturedefs(name, item))  # noqa: SLF001  # no public look-up

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from _pytest._code.code import TerminalRepr
+from _pytest._code.code import TerminalRepr, filter_traceback
 from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
-from pytest_extract.plugin.arms import visible, wanted
+from pytest_extract.plugin.arms import parametrized, visible, wanted
 from pytest_extract.plugin.golds import GoldChange
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
@@ -174,6 +174,9 @@ class ExtractItem(pytest.Item):
 
     def setup(self) -> None:
         """Set up all fixtures."""
+        problem = parametrized(self)
+        if problem is not None:
+            raise ConfigError(problem)
         self._request._fillfixtures()  # noqa: SLF001  # as pytest's own items that are no functions do
         run_of(self.config).check_ready(self)
 
@@ -236,7 +239,8 @@ class ExtractItem(pytest.Item):
         entries = excinfo.traceback
         ours = [index for index, entry in enumerate(entries) if PACKAGE in Path(entry.path).parents]
         below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(entries[i].path))
-        return entries[next(below, 0) :].filter(excinfo)
+        shown = entries[next(below, 0) :].filter(excinfo)
+        return shown.filter(filter_traceback) or shown  # a fixture that raises stands below pytest's own frames
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """File, line (from 0) and name of the case."""

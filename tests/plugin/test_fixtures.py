@@ -151,7 +151,29 @@ def test_a_failing_fixture_is_an_error_of_its_cases(pytester: pytest.Pytester, w
     result = pytester.runpytest("--extract-results=r.jsonl")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*raise RuntimeError('no key')*", "1 case: 1 broken"])
+    result.stdout.no_fnmatch_line("*_pytest?fixtures.py*")
+    result.stdout.no_fnmatch_line("*pluggy?_callers.py*")
     assert json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))["outcome"] == "broken"
+
+
+@pytest.mark.parametrize("autouse", [False, True], ids=["extractor", "autouse"])
+def test_a_fixture_with_params_says_what_to_do_instead(
+    pytester: pytest.Pytester, write_case: Write, autouse: bool
+) -> None:
+    name = "other" if autouse else "extractor"
+    pytester.makeconftest(
+        f"""
+        import pytest
+
+        @pytest.fixture(params=["x", "y"], autouse={autouse})
+        def {name}(request):
+            return lambda document: document.text
+        """
+    )
+    write_case("acme")
+    result = pytester.runpytest("--extract-model=p/m")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"the fixture '{name}' has params, and a case is not run once for each: *"])
 
 
 def test_a_raising_extractor_breaks_its_case_only(pytester: pytest.Pytester, write_case: Write) -> None:

@@ -42,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from pytest_extract.plugin.items import ExtractFile
+    from pytest_extract.plugin.items import ExtractFile, outside
 
-    return ExtractFile.from_parent(parent, path=file_path)
+    return ExtractFile.from_parent(parent, path=file_path, nodeid=outside(file_path, parent.config.rootpath))
 
 
 @pytest.fixture(scope="session")

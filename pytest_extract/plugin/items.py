@@ -63,6 +63,20 @@ class ExtractFile(pytest.File):
         return [_item(self, on_arm, arm, marks) for arm, on_arm in given if on_arm is not None]
 
 
+def outside(path: Path, root: Path) -> str | None:
+    """Return the node id of a case file that is not below rootdir; None has pytest give one that is.
+
+    pytest names such a file after the argument that led to it, and a file that is the argument not at all: cases of two
+    files would have one id, and one result.
+    """
+    if path.is_relative_to(root):
+        return None
+    try:
+        return Path(os.path.relpath(path, root)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
 class ExtractMistakes(pytest.Collector):
     """The mistakes of a file that also has good cases."""
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.conftest import GOLD, SCHEMA
+from pytest_extract.results_file import read_results
+from tests.plugin.conftest import ECHO, GOLD, SCHEMA
 
 pytestmark = pytest.mark.usefixtures("echo")
 Write = Callable[..., None]
@@ -183,6 +184,29 @@ def test_last_failed_knows_a_case_with_brackets(
     pytester.runpytest("--sw", *args).assert_outcomes(failed=1)
     result = pytester.runpytest("--sw", "-v", *args)
     result.stdout.no_fnmatch_line("*previously failed test not found*")
+
+
+@pytest.mark.parametrize(
+    "args", [["../a/x.extract.yaml", "../b/x.extract.yaml"], ["../a", "../b"], [".."]], ids=["files", "folders", "all"]
+)
+def test_cases_outside_of_rootdir_keep_apart(
+    pytester: pytest.Pytester,
+    write_case: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    args: list[str],
+) -> None:
+    write_case("a/x", id="one")
+    write_case("b/x", BAD, id="one")
+    pytester.mkdir("root").joinpath("pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    pytester.path.joinpath("echo_plugin.py").write_text(ECHO, encoding="utf-8")
+    pytester.syspathinsert()
+    monkeypatch.chdir("root")
+    record = ("--extract-record=once", "--extract-recordings=recorded", "--extract-results=r.jsonl")
+    for _ in range(2):
+        result = pytester.runpytest("-c", "pytest.ini", "-p", "echo_plugin", *record, *args)
+        result.assert_outcomes(passed=1, failed=1)
+        results = read_results(pytester.path / "root" / "r.jsonl").results
+        assert sorted(each.nodeid for each in results) == ["../a/x.extract.yaml::one", "../b/x.extract.yaml::one"]
 
 
 def test_stop_at_the_first_failure(pytester: pytest.Pytester, write_case: Write) -> None:

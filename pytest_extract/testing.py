@@ -93,13 +93,14 @@ class Gold:
         extensions: Extensions | None = None,
     ) -> None:
         from pytest_extract.core.gates import GateConfig
+        from pytest_extract.core.pattern import usual
         from pytest_extract.core.scorer import compile_schema
 
         self.value = value
         self._judge = judge
         self._modality = modality
         self._accept = _checked("accept", accept)
-        self._absent = _checked("absent", absent)
+        self._absent = {usual(place): rule for place, rule in _checked("absent", absent).items()}
         self._thresholds = _thresholds(_checked("thresholds", thresholds))
         self._gates = GateConfig.from_json(_checked("gates", gates))
         self._scorer = compile_schema(
@@ -181,10 +182,10 @@ def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity:
 def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
     from pytest_extract.cases.checks import LIMITS
     from pytest_extract.cases.model import Thresholds
-    from pytest_extract.core.pattern import normal_pattern
+    from pytest_extract.core.pattern import usual
 
     measures = {name: bound for name, bound in clean.items() if name not in {"fields", *LIMITS}}
-    fields = {normal_pattern(place): bound for place, bound in clean.get("fields", {}).items()}
+    fields = {usual(place): bound for place, bound in clean.get("fields", {}).items()}
     limits = {name: clean[name] for name in LIMITS if name in clean}
     if measures or fields:
         return Thresholds(measures=measures, fields=fields, **limits)

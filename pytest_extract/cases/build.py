@@ -15,10 +15,11 @@ from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.layers import Settings
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
-from pytest_extract.cases.patterns import has_value, is_skipped, usual
+from pytest_extract.cases.patterns import has_value, is_skipped
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
+from pytest_extract.core.pattern import usual
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError

@@ -2,78 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
-from enum import Enum
-from typing import Final, TypeAlias
 
-from pytest_extract.core.pattern import ROOT, any_property_pattern, normal_pattern
+from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
-from pytest_extract.core.values import Json, iter_leaves, path_text
+from pytest_extract.core.values import Json, iter_leaves
 from pytest_extract.errors import nearest
-
-
-class AnyKey(Enum):
-    """The step of `meta.*`: every key that the schema does not name itself."""
-
-    ANY_KEY = "*"
-
-
-ANY_KEY: Final = AnyKey.ANY_KEY
-FieldStep: TypeAlias = str | int | AnyKey | None
-"""A key (`["*"]` too), an index, None for "every row" (`[]`), or ANY_KEY for "every further key" (`*`)."""
-
-_STEP = re.compile(r'\.?([^.\[\]"]+)|\[(-?[0-9]{0,9})\]|\[("(?:[^"\\]|\\.)*")\]')
-_DEEPEST: Final = 200
-
-
-def parse_field(text: str) -> tuple[FieldStep, ...] | None:
-    """Return the steps of a field's path, `()` for the root; None when the text is no path."""
-    text = normal_pattern(text)
-    if text == ROOT:
-        return ()
-    steps: list[FieldStep] = []
-    at = 0
-    while at < len(text):
-        match = _STEP.match(text, at)
-        if match is None:
-            return None
-        named = match.group(1) is not None
-        if (text[at] == ".") != (named and at > 0):
-            return None
-        if named:
-            steps.append(ANY_KEY if match.group(1) == "*" else match.group(1))
-        elif match.group(3) is not None:
-            try:
-                steps.append(json.loads(match.group(3)))
-            except json.JSONDecodeError:
-                return None
-        else:
-            steps.append(int(match.group(2)) if match.group(2).strip("-") else None)
-        at = match.end()
-    return tuple(steps) if 0 < len(steps) <= _DEEPEST else None
-
-
-def field_text(steps: tuple[FieldStep, ...]) -> str:
-    """Return the one spelling of a field's path that results use: `["odd.key"]` for a key that is no plain name."""
-    text = ""
-    for step in steps:
-        if step is None:
-            text += "[]"
-        elif isinstance(step, AnyKey):
-            text = any_property_pattern(text or ROOT)
-        elif isinstance(step, str) and text and not (part := path_text((step,))).startswith("["):
-            text += f".{part}"
-        else:
-            text += path_text((step,))
-    return text or ROOT
-
-
-def usual(text: str) -> str:
-    """Return a field's path in the spelling of results; a text that is no path stays as it is."""
-    steps = parse_field(text)
-    return text if steps is None else field_text(steps)
 
 
 def declared(text: str, program: Program) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
-from pytest_extract.core.pattern import normal_pattern
+from pytest_extract.core.pattern import usual
 from pytest_extract.core.plan.bind import JudgeMode
 from pytest_extract.core.plan.compile import compile_plan
 from pytest_extract.core.plan.nodes import Program
@@ -184,8 +184,8 @@ def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
             raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
     return Rules(
-        {normal_pattern(place): tuple(values) for place, values in (accept or {}).items()},
-        {normal_pattern(place): rule for place, rule in (absent or {}).items()},
+        {usual(place): tuple(values) for place, values in (accept or {}).items()},
+        {usual(place): rule for place, rule in (absent or {}).items()},
     )
 
 

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.patterns import (
-    ANY_KEY,
-    declared,
-    field_text,
-    has_value,
-    is_skipped,
-    parse_field,
-    unknown_field,
-    usual,
-    without_score,
-)
+from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_score
+from pytest_extract.core.pattern import ANY_KEY, field_text, parse_field, usual
 from pytest_extract.core.scorer import compile_schema
 
 SCHEMA = {

@@ -11,6 +11,7 @@ from pytest_extract.core.results import Alignment, Failure, FailureKind, Status,
 from pytest_extract.core.scorer import NO_JUDGE
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
+from pytest_extract.testing import Gold
 
 JUDGED = {"type": "string", "evaluation_config": "string_semantic"}
 FIELDS = ("pass_rate", "mean_score", "precision", "recall", "f1")
@@ -196,6 +197,16 @@ def test_a_score_is_plain_json():
 def test_weights_count_in_the_mean_score():
     scorer = compile_schema(obj(a={"type": "integer"}, b={"type": "integer"}), overrides={"a": {"weight": 3}})
     assert scorer.score({"a": 1, "b": 1}, {"a": 1, "b": 2}).measures["mean_score"] == 0.75
+
+
+@pytest.mark.parametrize("name", ["odd key", '["odd key"]', "$.odd key", '$["odd key"]'])
+def test_a_field_may_be_spelled_in_any_way(name):
+    schema, gold = obj(**{"odd key": {"type": "string"}}), {"odd key": "x"}
+    assert score(schema, gold, {"odd key": "y"}, accept={name: ["y"]}).measures["f1"] == 1.0
+    assert score(schema, gold, {}, absent={name: "either"}).fields[0].status is Status.SKIPPED
+    assert score(schema, gold, {"odd key": "X"}, overrides={name: "string_case_insensitive"}).measures["f1"] == 1.0
+    assert Gold(gold, schema=schema, thresholds={"fields": {name: 1.0}}) != {"odd key": "y"}
+    assert Gold({}, schema=schema, thresholds={"pass_rate": 0}, absent={name: "must"}) != {"odd key": "y"}
 
 
 @pytest.mark.parametrize(

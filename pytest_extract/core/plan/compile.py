@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.pattern import ROOT, normal_pattern
+from pytest_extract.core.pattern import ROOT, usual
 from pytest_extract.core.plan.bind import Binder, JudgeMode
 from pytest_extract.core.plan.build import Builder
 from pytest_extract.core.plan.nodes import Program
@@ -138,7 +138,7 @@ def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, 
             problems.add(SchemaError(message, override=text))
 
         said = parse_override(value, report)
-        pattern = normal_pattern(str(text))
+        pattern = usual(str(text))
         if pattern in found:
             report(f"says the same place twice: {pattern}", "")
         for message in () if pattern == ROOT else _for_the_root(said):

@@ -16,7 +16,7 @@ from pytest_extract.core.align.codes import ABSENT, CodedColumn, CodedItems, Pai
 from pytest_extract.core.align.columns import PairScore, objective_score
 from pytest_extract.core.align.proof import proved
 from pytest_extract.core.align.solve import solve
-from pytest_extract.core.align.ties import in_order
+from pytest_extract.core.align.ties import equal_in_order, in_order
 
 PUBLISHED_LIMIT = 2_500
 """Cells up to which struct-extract-eval's program aligns, so that its choice among equals can be told."""
@@ -49,9 +49,14 @@ def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
 
 
 def ordered(problem: Problem, pairs: Pairs) -> Pairs:
-    """Return a pairing as good as this one, in which rows that are not equal keep their order as far as that goes."""
+    """Return a pairing as good as this one, in which rows keep their order as far as that goes.
+
+    Equal rows stay together; which of several equal ones these are goes by their order.
+    """
     ours = row_keys(problem, range(problem.height), gold=True)
     theirs = row_keys(problem, range(problem.width), gold=False)
+    alone = [*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]
+    pairs = equal_in_order(pairs, *alone)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
     kept = {*pairs}.difference(unlike)
     return sorted([*kept, *in_order(unlike, partial(score_of, problem))])

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Final
 
 MOST_COMPARED: Final = 8
 """Pairs up to which each is looked at with each other; in longer lists each with the next."""
 _ROUNDING: Final = 1e-12
+
+
+def equal_in_order(
+    pairs: Iterable[tuple[int, int]], ours: Sequence[Hashable], theirs: Sequence[Hashable]
+) -> list[tuple[int, int]]:
+    """Exchange rows that are equal, so that their partners stand in the order of the rows: no score changes.
+
+    Where some of them have no partner, one that has it in its own place comes first.
+    """
+    found = _sorted_within(pairs, ours)
+    return sorted((i, j) for j, i in _sorted_within([(j, i) for i, j in found], theirs))
+
+
+def _sorted_within(pairs: Iterable[tuple[int, int]], rows: Sequence[Hashable]) -> list[tuple[int, int]]:
+    if len({*rows}) == len(rows):
+        return [*pairs]
+    groups: dict[Hashable, list[tuple[int, int]]] = {}
+    for i, j in pairs:
+        groups.setdefault(rows[i], []).append((i, j))
+    found: list[tuple[int, int]] = []
+    for key, group in groups.items():
+        partners = sorted(j for _, j in group)
+        placed = [j for j in partners if j < len(rows) and rows[j] == key]
+        own = dict.fromkeys([*placed, *sorted(i for i, _ in group)])
+        found += zip(sorted([*own][: len(group)]), partners, strict=True)
+    return found
 
 
 def in_order(pairs: Sequence[tuple[int, int]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:

@@ -187,8 +187,9 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
         return False
     mark = run.mark()
     placed = table.is_whole(pairs)
-    walked = keep_pairs(run, array, table, pairs, path, at, placed=placed)
-    if not proved(table, pairs, walked.lost, placed=placed):
+    laid = table if placed else table.take(run, pairs)
+    walked = keep_pairs(run, array, laid, pairs, path, at, placed=placed)
+    if not proved(table, laid, pairs, walked.lost):
         run.take_back(mark)
         return False
     found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
@@ -235,7 +236,9 @@ def _walk_pairs(
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
-        return keep_pairs(run, array, table, pairs, path, at, placed=table.is_whole(pairs))
+        placed = table.is_whole(pairs)
+        laid = table if placed else table.take(run, pairs)
+        return keep_pairs(run, array, laid, pairs, path, at, placed=placed)
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
     scores: list[float] = []

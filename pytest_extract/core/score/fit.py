@@ -6,13 +6,16 @@ are paired and then those most alike.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import product
+from typing import Final
 
-from pytest_extract.core.align.ties import in_order
+from pytest_extract.core.align.ties import equal_in_order, in_order
 from pytest_extract.core.score.cells import unlike
-from pytest_extract.core.score.proof import MOST_PAIRS
 from pytest_extract.core.score.table import Pairs, Row, Table, identity
+
+MOST_PAIRS: Final = 4_000
+"""Rows that are compared to find the most alike; more are fitted at once."""
 
 
 def likely(table: Table) -> Pairs | None:
@@ -23,33 +26,28 @@ def likely(table: Table) -> Pairs | None:
         unlike_rows = [row * width for row in {cell // width for cell in table.glance.odd}]
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if len(unlike_rows) == 1 or theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            # what cannot be proved at a low cost is not worth scoring first
-            return identity(height) if len(unlike_rows) * height <= MOST_PAIRS else None
+            return identity(height)
     return _moved(*table.rows())
 
 
 def _moved(ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
-    """Pair equal rows, those in the same place first, then the others as they are most alike."""
-    pairs = [(i, i) for i, (one, other) in enumerate(zip(ours, theirs, strict=False)) if one == other]
-    pairs += _equal(ours, theirs, *_left(pairs, len(ours), len(theirs)))
-    left = _left(pairs, len(ours), len(theirs))
-    if len(left[0]) * len(left[1]) > MOST_PAIRS:
-        return None
-    return sorted(pairs + _most_alike(ours, theirs, *left))
+    """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
+    pairs = _equal(ours, theirs)
+    if len(pairs) < min(len(ours), len(theirs)):
+        taken, found = {i for i, _ in pairs}, {j for _, j in pairs}
+        rows = [i for i in range(len(ours)) if i not in taken]
+        columns = [j for j in range(len(theirs)) if j not in found]
+        if len(rows) * len(columns) > MOST_PAIRS:
+            return None
+        pairs += _most_alike(ours, theirs, rows, columns)
+    return equal_in_order(pairs, ours, theirs)
 
 
-def _left(pairs: Pairs, height: int, width: int) -> tuple[list[int], list[int]]:
-    rows, columns = {i for i, _ in pairs}, {j for _, j in pairs}
-    return [i for i in range(height) if i not in rows], [j for j in range(width) if j not in columns]
-
-
-def _equal(
-    ours: Sequence[Hashable], theirs: Sequence[Hashable], rows: Iterable[int], columns: Sequence[int]
-) -> list[tuple[int, int]]:
+def _equal(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[int, int]]:
     waiting: dict[Hashable, list[int]] = {}
-    for j in reversed(columns):
+    for j in range(len(theirs) - 1, -1, -1):
         waiting.setdefault(theirs[j], []).append(j)
-    return [(i, waiting[ours[i]].pop()) for i in rows if waiting.get(ours[i])]
+    return [(i, waiting[row].pop()) for i, row in enumerate(ours) if waiting.get(row)]
 
 
 def _most_alike(

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.align.assignment import best_assignment
 from pytest_extract.core.align.columns import strict_key
 from pytest_extract.core.align.pairing import Pairing, best_fit, by_key, by_key_fuzzy, by_position, multiset, paired
-from pytest_extract.core.align.ties import in_order
+from pytest_extract.core.align.ties import equal_in_order, in_order
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.plan.nodes import Array, Leaf, Plan
 from pytest_extract.core.results import Alignment, Question
@@ -55,7 +55,8 @@ def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], t
     few = len(gold) * len(extracted) <= MOST_SCORES
     if table is not None and few and not run.f1 and run.absent and is_plain(table):
         scores = all_scores(table)
-        pairs = in_order(best_assignment(scores).pairs, lambda i, j: scores[i][j])
+        pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
+        pairs = in_order(pairs, lambda i, j: scores[i][j])
         pairs = [(i, j) for i, j in pairs if scores[i][j] > 0.0]
         return paired(pairs, len(gold), len(extracted))
     rows = rows_of(run, array.items, gold, extracted)

@@ -1,288 +1,229 @@
-"""A proof that rows are paired at their best, for less than fitting them costs.
+"""A quick proof that rows are paired at their best: by what each column loses at least, however rows are paired.
 
-Each pair has its loss, mostly 0, of which each of its two rows takes a share. Nothing is better where any two rows of
-different pairs lose together what their shares add up to: summed up along an exchange of partners, that is what its
-pairs lose now. (The shares are the potentials of linear programming duality, as in `align.proof`.) Half and half mostly
-does; where a row equals one of another pair, its partner takes all. Where one side has rows to spare, its rows take the
-whole loss; then a row left over must lose, with any other, what the worst pair does.
+The cells of a column that is compared by equality match at most as often as both sides hold the same keys, and a value
+that nothing on the other side comes near loses by any other too. A pairing that loses no more than that in each of its
+columns is a best one. What a row loses beside, it may lose where right cells tell it from all other rows: paired with
+another, it would lose those.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from math import inf, isfinite
-from operator import ne
-from typing import Final, NamedTuple, TypeAlias
+from itertools import accumulate
+from math import isfinite
+from typing import Final, TypeAlias
 
-from pytest_extract.core.metrics.base import Reach
+from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
 from pytest_extract.core.score.run import there
-from pytest_extract.core.score.table import ABSENT, Pairs, Table
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.score.table import ABSENT, Cells, Pairs, Table
+from pytest_extract.core.values import MISSING, Json, Missing
 
-Compare: TypeAlias = Callable[[Json, Json], float]
-Needs: TypeAlias = Sequence[tuple[int, float]]
-"""Rows of the other side, and which share of its weight a pair with each is to lose at least."""
-MOST_PAIRS: Final = 4_000
-"""Pairs of rows that are looked at; longer lists are fitted at once."""
+Key: TypeAlias = Callable[[Json], Hashable]
+Sides: TypeAlias = tuple[Cells, Cells]
+"""Cells of gold, and extracted ones."""
+Lost: TypeAlias = Iterable[tuple[int, float]]
+"""Cells by their places in a table, and what they lose: 1.0 where they score 0."""
 MOST_COMPARED: Final = 200
-"""Cells that are compared by a metric that is no equality."""
-_NUMBERS: Final = frozenset({int, float})
+"""Texts of a column that are compared by a metric that is no equality."""
 _ROUNDING: Final = 1e-9
+_NUMBERS: Final = frozenset({int, float}) | ABSENT
+_TEXTS: Final = frozenset({str}) | ABSENT
 
 
-def proved(table: Table, pairs: Pairs, lost: Mapping[int, float], *, placed: bool) -> bool:
-    """Whether no pairing is better than this one; `lost`: what gold's rows lose that are not wholly right.
+def proved(table: Table, laid: Table, pairs: Pairs, lost: Mapping[int, float]) -> bool:
+    """Whether no pairing of a table's rows loses less than this one; False where that is not seen at a low cost.
 
-    `placed`: whether the pairs are all rows as they stand. False too where that is not proved at a low cost.
+    Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what gold's rows lose
+    that are not wholly right, each a share of its pair's weight.
     """
     if not lost:
         return True
-    if len(table.gold) * len(lost) > MOST_PAIRS * table.width:
-        return False
-    if placed and _columns_tell(table, lost):
-        return True
-    flawed = [pair for pair in pairs if pair[0] in lost]
-    losses = _Losses(table)
-    if len(table.gold) == len(table.extracted):
-        return _balanced(losses, flawed, [pair for pair in pairs if pair[0] not in lost], lost)
-    return _left_over(losses, flawed, pairs, lost, gold=len(table.gold) > len(table.extracted))
+    width, weights, most = table.width, table.bulk.weights, _most_weight(table, laid)
+    rest = {row: lost[i] * most for row, (i, _) in enumerate(pairs) if i in lost}
+    columns: dict[int, list[int]] = {}
+    for cell in laid.glance.odd:
+        columns.setdefault(cell % width, []).append(cell)
+    for place, cells in columns.items():
+        for cell, loss in _losses(table, laid, pairs, place, cells):
+            row = cell // width
+            rest[row] = rest.get(row, 0.0) - weights[place] * loss
+    rest = {row: weight for row, weight in rest.items() if weight > _ROUNDING}
+    return not rest or _are_told(table, laid, rest)
 
 
-def _columns_tell(table: Table, lost: Mapping[int, float]) -> bool:
-    """Whether some columns each tell every row with a mistake surely from all others, and weigh enough together.
+def _most_weight(table: Table, laid: Table) -> float:
+    """Return the most that a pair of rows weighs: columns of which no row has anything do not count."""
+    most, width = table.bulk.weight or sum(table.bulk.weights), table.width
+    for place in {cell % width for cell in laid.glance.void}:
+        if ABSENT.issuperset(map(type, [*table.gold[place::width], *table.extracted[place::width]])):
+            most -= table.bulk.weights[place]
+    return most
 
-    Rows stand in their places. Most lists with a mistake end here, so the quickest looks come first.
-    """
-    bulk, width = table.bulk, table.width
-    wanted = (sum(sorted(lost.values())[-2:]) / 2 - _ROUNDING) * (bulk.weight or sum(bulk.weights))
+
+# --- columns that lose as little as they can
+
+
+def _losses(table: Table, laid: Table, pairs: Pairs, place: int, cells: Sequence[int]) -> Lost:
+    """Return odd cells of a column with what they lose, of which the column loses the sum in any pairing."""
+    metric = table.bulk.likeness[place]
+    if metric is None:
+        return ()
+    ours, theirs = [laid.gold[cell] for cell in cells], [laid.extracted[cell] for cell in cells]
+    if metric.key is not None:
+        left = None if len(table.gold) == len(table.extracted) else _left_over(table, pairs, place)
+        return _without_equal(metric.key, cells, (ours, theirs), left)
+    columns = table.gold[place :: table.width], table.extracted[place :: table.width]
+    if metric.reach is not None:
+        return _without_near(metric.reach, cells, (ours, theirs), columns)
+    if table.bulk.leaves[place].checks[0].likeness is not None:
+        return ()  # a judge says what is lost
+    return _unlike_any(metric.compare, cells, (ours, theirs), columns)
+
+
+def _without_equal(key: Key, cells: Sequence[int], odd: Sides, left: Sides | None) -> Lost:
+    """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
+    ours, theirs = ({*_keys(key, left[0])}, {*_keys(key, left[1])}) if left else (set(), set())
+    wrong = []
+    for cell, one, other in zip(cells, _keys(key, odd[0]), _keys(key, odd[1]), strict=True):
+        if one != other:
+            ours.add(one)
+            theirs.add(other)
+            wrong.append((cell, 1.0))
+    return wrong if ours.isdisjoint(theirs) else ()
+
+
+def _left_over(table: Table, pairs: Pairs, place: int) -> Sides:
+    """Return a column's cells of the rows that have no partner."""
+    rows, columns = {i for i, _ in pairs}, {j for _, j in pairs}
+    gold, extracted = table.gold[place :: table.width], table.extracted[place :: table.width]
+    ours = [cell for i, cell in enumerate(gold) if i not in rows]
+    return ours, [cell for j, cell in enumerate(extracted) if j not in columns]
+
+
+def _without_near(reach: Reach, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+    """Return the cells whose numbers are far apart; none where some of them could match another row's."""
+    numbers = _Numbers.of(reach, *columns)
+    if numbers is None:
+        return ()
+    sides = odd if len(columns[0]) == len(columns[1]) else columns
+    if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
+        return ()  # what is not there may match the same
+    wrong = [pair for pair in zip(cells, *odd, strict=True) if not numbers.are_near(pair[1], pair[2])]
+    # the shorter side's numbers all have a partner; either side tells where both are as long
+    if (len(columns[0]) <= len(columns[1]) and not any(numbers.finds(own) for _, own, _ in wrong)) or (
+        len(columns[0]) >= len(columns[1]) and not any(numbers.is_found(other) for _, _, other in wrong)
+    ):
+        return [(cell, 1.0) for cell, _, _ in wrong]
+    return ()
+
+
+def _unlike_any(compare: Compare, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+    """Return the cells whose texts are like no other text of the longer side more than like their own."""
+    to_gold = len(columns[0]) >= len(columns[1])
+    texts = {*columns[0 if to_gold else 1]}
+    if len(texts) * len(cells) > MOST_COMPARED or not _TEXTS.issuperset(map(type, texts)):
+        return ()
+    texts -= {None, MISSING}
+    wrong = []
+    for cell, own, other in zip(cells, *odd, strict=True):
+        if there(own) and there(other):
+            score = compare(own, other)
+            others = texts - {own if to_gold else other}
+            likes = [compare(text, other) if to_gold else compare(own, text) for text in others]
+            if score >= max(likes, default=0.0):
+                wrong.append((cell, 1.0 - score))
+    return wrong
+
+
+def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
+    return [MISSING if cell is None or cell is MISSING else key(cell) for cell in cells]
+
+
+class _Numbers:
+    """The numbers of a column, and which of them are within reach of one another; what is not there is near nothing."""
+
+    def __init__(self, reach: Reach, gold: list[float], extracted: list[float]) -> None:
+        self._reach = reach
+        self._gold = gold
+        self._extracted = sorted(extracted)
+
+    @classmethod
+    def of(cls, reach: Reach, gold: Cells, extracted: Cells) -> _Numbers | None:
+        """Return the numbers of both sides; None where some cells are none, or none that a float can hold."""
+        kinds = {*map(type, gold), *map(type, extracted)}
+        if not kinds <= _NUMBERS:
+            return None
+        numbers = [[cell for cell in side if isinstance(cell, int | float)] for side in (gold, extracted)]
+        try:
+            return cls(reach, *numbers) if isfinite(sum([*numbers[0], *numbers[1]])) else None
+        except OverflowError:
+            return None
+
+    def are_near(self, own: Json | Missing, other: Json | Missing) -> bool:
+        """Whether an extracted number is within reach of one of gold."""
+        if not isinstance(own, int | float) or not isinstance(other, int | float):
+            return False
+        low, high = self._reach(own)
+        return low <= other <= high
+
+    def finds(self, own: Json | Missing) -> int:
+        """Return how many extracted numbers are within reach of one of gold."""
+        if not isinstance(own, int | float):
+            return 0
+        low, high = self._reach(own)
+        return max(0, bisect_right(self._extracted, high) - bisect_left(self._extracted, low))
+
+    def is_found(self, other: Json | Missing, *, by_others: bool = False) -> bool:
+        """Whether an extracted number is within reach of any of gold; `by_others`: of any but one that is the same."""
+        if not isinstance(other, int | float):
+            return False
+        ordered, highs, lows = self._reaches
+        first, last = bisect_left(ordered, other), bisect_right(ordered, other)
+        if last - first > by_others:
+            return True
+        return (first > 0 and highs[first - 1] >= other) or (last < len(ordered) and lows[last] <= other)
+
+    @cached_property
+    def _reaches(self) -> tuple[list[float], list[float], list[float]]:
+        """Gold's numbers in order, how far up they reach up to each, and how far down from each on."""
+        ordered = sorted(self._gold)
+        reaches = [self._reach(number) for number in ordered]
+        highs = [*accumulate([high for _, high in reaches], max)]
+        return ordered, highs, [*accumulate([low for low, _ in reversed(reaches)], min)][::-1]
+
+
+# --- rows that others of their cells tell from all other rows
+
+
+def _are_told(table: Table, laid: Table, left: Mapping[int, float]) -> bool:
+    """Whether right cells tell each of these rows from all others, and weigh as much as is left to be lost."""
+    bulk, width, rest, odd = table.bulk, table.width, {**left}, {*laid.glance.odd}
     for place, metric in enumerate(bulk.likeness):
-        if metric is None or (metric.key is None and metric.reach is None):
+        if metric is None:
             continue
-        ours, theirs = table.gold[place::width], table.extracted[place::width]
-        if not _alone(ours, theirs, lost):
-            continue  # what is equal has equal keys and is within reach
-        if metric.reach is not None:
-            tells = _far(ours, theirs, lost, metric.reach)
-        elif metric.key is not None and ABSENT.isdisjoint(map(type, [*ours, *theirs])):
-            tells = _alone([*map(metric.key, ours)], [*map(metric.key, theirs)], lost)
-        else:
-            tells = False
-        wanted -= bulk.weights[place] if tells else 0.0
-        if wanted <= 0.0:
+        columns = table.gold[place::width], table.extracted[place::width]
+        if len({*columns[0]}) == 1 < len(columns[0]):
+            continue
+        own = {row: laid.gold[row * width + place] for row in rest if row * width + place not in odd}
+        for row in _told(metric, own, columns):
+            rest[row] -= bulk.weights[place]
+            if rest[row] <= _ROUNDING:
+                del rest[row]
+        if not rest:
             return True
     return False
 
 
-def _alone(ours: Sequence[Json], theirs: Sequence[Json], rows: Iterable[int]) -> bool:
-    """Whether no other row has what one of these rows has, on either side."""
-    for row in rows:
-        own, other = ours[row], theirs[row]
-        same = int(own == other)
-        if theirs.count(own) != same or ours.count(other) != same:
-            return False
-    return True
-
-
-def _far(ours: Sequence[Json], theirs: Sequence[Json], rows: Iterable[int], reach: Reach) -> bool:
-    """Whether the numbers of these rows are out of reach of every other row's."""
-    if not _NUMBERS.issuperset(map(type, ours)) or not _NUMBERS.issuperset(map(type, theirs)):
-        return False
-    try:
-        reaches = [reach(number) for number in ours]
-        finite = isfinite(sum(ours) + sum(theirs))
-    except OverflowError:
-        return False
-    return finite and all(_out_of_reach(row, reaches, theirs) for row in rows)
-
-
-def _out_of_reach(row: int, reaches: Sequence[tuple[float, float]], theirs: Sequence[float]) -> bool:
-    (low, high), own = reaches[row], theirs[row]
-    partner = int(low <= own <= high)
-    if [low <= number <= high for number in theirs].count(True) != partner:
-        return False
-    return [low <= own <= high for low, high in reaches].count(True) == partner
-
-
-def _balanced(losses: _Losses, flawed: Pairs, right: Pairs, lost: Mapping[int, float]) -> bool:
-    """Prove it where all rows are paired."""
-    gold, extracted = losses.keys
-    ours, theirs = {gold[n] for n, _ in right}, {extracted[k] for _, k in right}
-    shares: dict[int, float] = {}
-    for i, j in flawed:
-        half = lost[i] / 2
-        if half <= losses.unit and gold[i] not in theirs and extracted[j] not in ours:
-            shares[i] = half  # one cell that differs is enough, and no right row is the same
-            continue
-        for share in (half, 0.0, lost[i]):
-            rest, enough = lost[i] - share, losses.unit
-            row = [(k, share) for _, k in right if share > enough or extracted[k] == gold[i]]
-            column = [(n, rest) for n, _ in right if rest > enough or gold[n] == extracted[j]]
-            if losses.of_gold(i, row) and losses.of_extracted(j, column):
-                shares[i] = share
-                break
-        else:
-            return False
-    mutual = [(i, j, shares[i] + lost[n] - shares[n]) for i, _ in flawed for n, j in flawed if i != n]
-    return all(
-        sum(map(ne, gold[i], extracted[j])) * losses.unit >= least or losses.of_gold(i, [(j, least)])
-        for i, j, least in mutual
-    )
-
-
-def _left_over(losses: _Losses, flawed: Pairs, pairs: Pairs, lost: Mapping[int, float], *, gold: bool) -> bool:
-    """Prove it where one side has rows to spare: gold, or what was extracted."""
-    most = max(lost.values())
-    if gold:
-        left = {*range(losses.rows[0])} - {i for i, _ in pairs}
-        own = all(losses.of_gold(i, [(k, lost[i]) for _, k in pairs if k != j]) for i, j in flawed)
-        return own and all(losses.of_gold(i, [(j, most) for _, j in pairs]) for i in left)
-    left = {*range(losses.rows[1])} - {j for _, j in pairs}
-    own = all(losses.of_extracted(j, [(n, lost[i]) for n, _ in pairs if n != i]) for i, j in flawed)
-    return own and all(losses.of_extracted(j, [(i, most) for i, _ in pairs]) for j in left)
-
-
-class _Column(NamedTuple):
-    """A column that counts: keys where its metric is an equality, else its cells and how they compare."""
-
-    weight: float
-    gold: Sequence[Hashable]
-    extracted: Sequence[Hashable]
-    compare: Compare | None
-
-
-_Own: TypeAlias = tuple[_Column, Json, Sequence[Json], Compare | None]
-"""A column, what the row has in it, what the others have, and how the row's is compared with theirs."""
-
-
-class _Losses:
-    """What rows lose with others: at least what their cells lose, looked at column by column until that is enough.
-
-    keys: of gold's and of the extracted rows, in the columns where any two cells that differ score 0.
-    unit: which share of its weight a pair loses at least by each of those.
-    """
-
-    def __init__(self, table: Table) -> None:
-        width, weights = table.width, table.bulk.weights
-        self.rows = len(table.gold) // width, len(table.extracted) // width
-        self._compared = 0
-        self._total = sum(weights)
-        columns = [column for place in range(width) if weights[place] > 0 and (column := _column(table, place))]
-        self._columns = sorted(columns, key=lambda column: column.compare is not None)
-        sure = [column for column in columns if column.compare is None]
-        self.unit = min([column.weight for column in sure]) / self._total + _ROUNDING if sure else 0.0
-        sides = [column.gold for column in sure], [column.extracted for column in sure]
-        gold, extracted = (
-            [*zip(*side, strict=True)] or [()] * rows for side, rows in zip(sides, self.rows, strict=True)
-        )
-        self.keys = gold, extracted
-        self._table = table
-
-    def of_gold(self, row: int, needs: Needs) -> bool:
-        """Whether a row of gold loses enough with each of some extracted ones."""
-        columns = [(column, column.gold[row], column.extracted, column.compare) for column in self._columns]
-        return self._loses(columns, needs, lambda other: self._weight(row, other))
-
-    def of_extracted(self, row: int, needs: Needs) -> bool:
-        """Whether an extracted row loses enough with each of some of gold."""
-        columns = [
-            (column, column.extracted[row], column.gold, column.compare and _swapped(column.compare))
-            for column in self._columns
-        ]
-        return self._loses(columns, needs, lambda other: self._weight(other, row))
-
-    def _loses(self, columns: Sequence[_Own], needs: Needs, weight: Callable[[int], float]) -> bool:
-        """Look at all columns as if rows weighed all that they can; at what is left then, with what they do weigh."""
-        short = self._left(columns, [(other, need * self._total) for other, need in needs if need > _ROUNDING])
-        if not short:
-            return True
-        if all(map(all, self._gaps)):
-            return False
-        others = {other for other, _ in short}
-        # rows that neither have anything lose nothing
-        return not self._left(
-            columns, [(other, need * weight(other) or inf) for other, need in needs if other in others]
-        )
-
-    def _left(self, columns: Sequence[_Own], left: Needs) -> Needs:
-        """Return what is still to be lost."""
-        for column, own, others, compare in columns:
-            if not left:
-                break
-            left = self._less(left, column, own, others, compare)
-        return left
-
-    @cached_property
-    def _gaps(self) -> Sequence[Sequence[bool]]:
-        return tuple([there(cell) for cell in side] for side in (self._table.gold, self._table.extracted))
-
-    def _weight(self, row: int, other: int) -> float:
-        """Return what two rows weigh: cells that neither has do not count."""
-        width = self._table.width
-        ours, theirs = (
-            self._gaps[0][row * width : (row + 1) * width],
-            self._gaps[1][other * width : (other + 1) * width],
-        )
-        held = zip(self._table.bulk.weights, ours, theirs, strict=True)
-        return sum([weight for weight, one, two in held if one or two])
-
-    def _less(
-        self, left: Needs, column: _Column, own: Json, others: Sequence[Json], compare: Compare | None
-    ) -> list[tuple[int, float]]:
-        """Return what is still to be lost when this column is looked at."""
-        weight = column.weight
-        if compare is None:
-            less = [(other, need if others[other] == own else need - weight) for other, need in left]
-        elif left and self._compared < MOST_COMPARED:
-            self._compared += len(left)
-            less = [(other, need - weight * _loss(compare, own, others[other])) for other, need in left]
-        else:
-            return [*left]
-        return [(other, need) for other, need in less if need > _ROUNDING]
-
-
-def _swapped(compare: Compare) -> Compare:
-    return lambda extracted, gold: compare(gold, extracted)
-
-
-def _loss(compare: Compare, own: Json, other: Json) -> float:
-    if there(own) and there(other):
-        return 1.0 - compare(own, other)
-    return 1.0 if there(own) or there(other) else 0.0
-
-
-def _column(table: Table, place: int) -> _Column | None:
-    """Return a column; None where its values are all the same, or are transformed before they are compared."""
-    metric, weight = table.bulk.likeness[place], table.bulk.weights[place]
-    if metric is None:
-        return None
-    cells = table.gold[place :: table.width], table.extracted[place :: table.width]
-    if len({*cells[0], *cells[1]}) < 2:
-        return None
-    # what is not there is the same, whether it is null or missing
-    sides = [[MISSING if cell is None else cell for cell in side] for side in cells]
-    key = metric.key
-    if key is not None:
-        ours, theirs = ([cell if cell is MISSING else key(cell) for cell in side] for side in sides)
-        return _Column(weight, ours, theirs, None)
-    numbers = [cell for side in sides for cell in side if cell is not MISSING]
-    sure = metric.reach is not None and _are_far(numbers, metric.reach)
-    return _Column(weight, sides[0], sides[1], None if sure else metric.compare)
-
-
-def _are_far(cells: Sequence[Json], reach: Reach) -> bool:
-    """Whether cells are numbers of which none is within the reach of another."""
-    ordered = sorted({*cells}) if _NUMBERS.issuperset(map(type, cells)) else []
-    try:
-        reaches = [reach(number) for number in ordered]
-        finite = isfinite(sum(ordered))
-    except OverflowError:
-        return False
-    return (
-        finite
-        and bool(ordered)
-        and all(
-            below[1] < above and reaches[place][0] > ordered[place - 1]
-            for place, (below, above) in enumerate(zip(reaches, ordered[1:], strict=False), 1)
-        )
-    )
+def _told(metric: BoundMetric, own: Mapping[int, Json | Missing], columns: Sides) -> Sequence[int]:
+    """Return the rows whose cells, right as they are, could match no other row's, on either side."""
+    if metric.key is not None:
+        gold, extracted = Counter(_keys(metric.key, columns[0])), Counter(_keys(metric.key, columns[1]))
+        keys = zip(own, _keys(metric.key, [*own.values()]), strict=True)
+        return [row for row, key in keys if gold[key] == 1 == extracted[key]]
+    numbers = None if metric.reach is None else _Numbers.of(metric.reach, *columns)
+    if numbers is None:
+        return ()
+    return [row for row, cell in own.items() if numbers.finds(cell) == 1 and not numbers.is_found(cell, by_others=True)]

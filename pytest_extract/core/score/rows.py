@@ -46,9 +46,7 @@ def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> None:
 def keep_pairs(
     run: Run, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None, *, placed: bool
 ) -> Walked:
-    """Score pairs of rows; `placed`: whether these are all rows as they stand."""
-    if not placed:
-        table = table.take(run, pairs)
+    """Score pairs of rows, laid out in their order; `placed`: whether these are all rows as they stand."""
     places, wheres = (
         (table.items.places.table(path, len(pairs)), None)
         if placed and at is None

@@ -45,13 +45,11 @@ def differ(gold: Json, extracted: Json) -> str:
 
 
 def _texts_differ(gold: str, extracted: str) -> str:
-    one, other = plain.fold(gold), plain.fold(extracted)
-    if one == other:
-        return "texts differ only in white space or Unicode form"
-    if plain.fold(one.casefold()) == plain.fold(other.casefold()):
-        return "texts differ only in case"
-    where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
-    return f"texts differ from character {where} on"
+    if plain.fold_case(gold) != plain.fold_case(extracted):
+        where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
+        return f"texts differ from character {where} on"
+    only = "case" if plain.fold(gold) != plain.fold(extracted) else "white space or Unicode form"
+    return f"texts differ only in {only}"
 
 
 # --- ours

@@ -25,7 +25,7 @@ def fold(text: str) -> str:
 
 def fold_case(text: str) -> str:
     """Return `fold(text)` without case (Unicode casefold, so "STRASSE" and "straße" agree)."""
-    return fold(fold(text).casefold())
+    return " ".join(text.lower().split()) if text.isascii() else fold(fold(text).casefold())
 
 
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from operator import is_not, ne
@@ -136,20 +135,11 @@ def look(run: Run, ours: Cells, theirs: Cells) -> Glance | None:
         odd = sorted({*odd, *compress(count(), map(is_not, kinds, others))})
     if held.isdisjoint(ABSENT):
         return Glance(odd, ()) if odd else NOTHING_ODD
-    gaps = sorted(chain.from_iterable([_places(kind, kinds) for kind in ABSENT if kind in held]))
+    gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
     if not run.absent:
         return Glance(sorted({*odd, *gaps}), ())
-    void = [cell for cell in gaps if others[cell] in ABSENT]
-    return Glance(sorted({*odd}.difference(void)), void)
-
-
-def _places(kind: type, kinds: list[type]) -> Iterator[int]:
-    """Return where one of few stands: found by C's loop, not Python's."""
-    place = -1
-    with suppress(ValueError):
-        while True:
-            place = kinds.index(kind, place + 1)
-            yield place
+    void = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
+    return Glance(sorted({*odd}.difference(void)) if odd else (), void)
 
 
 def with_unsure(glance: Glance, bulk: Bulk, ours: Cells) -> Glance:

@@ -62,7 +62,7 @@ def keep_pairs(
         own = slice(row * width, (row + 1) * width)
         fit = _quick_fit(run, table, wrong) if not empty else None
         if fit is None:
-            fit = row_fit(run, array, _kept(results[own]))
+            fit = row_fit(run, array, [*filter(None, results[own])])
         lost[pairs[row][0]] = fit.lost
         scores.append(fit.score)
         if fit.apart:
@@ -70,7 +70,7 @@ def keep_pairs(
             results[own] = [None] * width
         else:
             run.flaws += len(wrong)
-    kept = _kept(results)
+    kept = [*filter(None, results)]
     run.vacuous += len(results) - len(kept) - len(undone) * width
     run.leaves += kept
     if table.items.field:
@@ -104,10 +104,6 @@ def _put_odd(
         elif result.status is not Status.MATCH or result.score != 1.0:
             flawed.setdefault(cell // width, []).append(result)
     return flawed, empty
-
-
-def _kept(results: Sequence[FieldResult | None]) -> list[FieldResult]:
-    return [result for result in results if result is not None]
 
 
 def _quick_fit(run: Run, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:

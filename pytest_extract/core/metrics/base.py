@@ -44,7 +44,7 @@ class BoundMetric:
     `reflexive`: two values equal as JSON (same type, same content) score 1 without calling `compare`.
     `sure`: types whose equal values score 1 although not all equal values do (numbers, where the text "nan" does not).
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
-    `explain`: the reason for a score below 1, computed only when somebody reads it.
+    `explain`: the reason for a score below 1; pairs of rows that are only tried are not asked for theirs.
     `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
     `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
     `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).

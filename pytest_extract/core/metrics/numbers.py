@@ -117,7 +117,7 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
             one, other = float(gold), float(extracted)  # only true against 1 is mended
         if one is None or other is None:
             return same_text(gold, extracted) if one is None and other is None else 0.0
-        if not published and (one == other or (plain.is_nan(one) and plain.is_nan(other))):
+        if not published and plain.python_scalars(one, other):
             return 1.0
         error = gap(one, other)
         return 1.0 if error <= tolerance or _at_bound(error, tolerance) else 0.0

@@ -25,7 +25,7 @@ def fold(text: str) -> str:
 
 def fold_case(text: str) -> str:
     """Return `fold(text)` without case (Unicode casefold, so "STRASSE" and "straße" agree)."""
-    return " ".join(text.lower().split()) if text.isascii() else fold(fold(text).casefold())
+    return fold(text.lower()) if text.isascii() else fold(fold(text).casefold())
 
 
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
@@ -80,16 +80,17 @@ def same(gold: Json, extracted: Json) -> bool:
 
 def python_equal(gold: Json, extracted: Json) -> bool:
     """Python's `==` (1 == 1.0 == True) at any depth; NaN is itself."""
-    return _equal(gold, extracted, _python_scalars)
+    return _equal(gold, extracted, python_scalars)
 
 
 def _same_scalars(gold: Json, extracted: Json) -> bool:
     if isinstance(gold, bool) is not isinstance(extracted, bool):
         return False
-    return _python_scalars(gold, extracted)
+    return python_scalars(gold, extracted)
 
 
-def _python_scalars(gold: Json, extracted: Json) -> bool:
+def python_scalars(gold: Json, extracted: Json) -> bool:
+    """`python_equal` of two values of which none is a list or an object."""
     return bool(gold == extracted or (is_nan(gold) and is_nan(extracted)))
 
 

@@ -186,13 +186,13 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
     if not pairs:
         return False
     mark = run.mark()
-    placed = table.is_whole(pairs)
-    laid = table if placed else table.take(run, pairs)
+    laid = table.take(run, pairs)
+    placed = laid is table
+    found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
     walked = keep_pairs(run, array, laid, pairs, path, at, placed=placed)
-    if not proved(table, laid, pairs, walked.lost):
+    if not proved(table, laid, found, walked.lost):
         run.take_back(mark)
         return False
-    found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
     found = _without(found, walked.undone) if walked.undone else found
     _remember(run, key, found)
     _finish(run, array, lists, found, walked.total, path, at)
@@ -236,9 +236,8 @@ def _walk_pairs(
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
-        placed = table.is_whole(pairs)
-        laid = table if placed else table.take(run, pairs)
-        return keep_pairs(run, array, laid, pairs, path, at, placed=placed)
+        laid = table.take(run, pairs)
+        return keep_pairs(run, array, laid, pairs, path, at, placed=laid is table)
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
     scores: list[float] = []

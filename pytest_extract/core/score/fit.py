@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 from typing import Final
 
+from pytest_extract.core.align.pairing import paired
 from pytest_extract.core.align.ties import equal_in_order, in_order
 from pytest_extract.core.score.cells import unlike
 from pytest_extract.core.score.table import Pairs, Row, Table, identity
@@ -34,9 +35,7 @@ def _moved(ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
     """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
     pairs = _equal(ours, theirs)
     if len(pairs) < min(len(ours), len(theirs)):
-        taken, found = {i for i, _ in pairs}, {j for _, j in pairs}
-        rows = [i for i in range(len(ours)) if i not in taken]
-        columns = [j for j in range(len(theirs)) if j not in found]
+        _, rows, columns = paired(pairs, len(ours), len(theirs))
         if len(rows) * len(columns) > MOST_PAIRS:
             return None
         pairs += _most_alike(ours, theirs, rows, columns)

@@ -16,9 +16,10 @@ from itertools import accumulate
 from math import isfinite
 from typing import Final, TypeAlias
 
+from pytest_extract.core.align.pairing import Pairing
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
 from pytest_extract.core.score.run import there
-from pytest_extract.core.score.table import ABSENT, Cells, Pairs, Table
+from pytest_extract.core.score.table import ABSENT, Cells, Table
 from pytest_extract.core.values import MISSING, Json, Missing
 
 Key: TypeAlias = Callable[[Json], Hashable]
@@ -33,7 +34,7 @@ _NUMBERS: Final = frozenset({int, float}) | ABSENT
 _TEXTS: Final = frozenset({str}) | ABSENT
 
 
-def proved(table: Table, laid: Table, pairs: Pairs, lost: Mapping[int, float]) -> bool:
+def proved(table: Table, laid: Table, pairing: Pairing, lost: Mapping[int, float]) -> bool:
     """Whether no pairing of a table's rows loses less than this one; False where that is not seen at a low cost.
 
     Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what gold's rows lose
@@ -42,12 +43,12 @@ def proved(table: Table, laid: Table, pairs: Pairs, lost: Mapping[int, float]) -
     if not lost:
         return True
     width, weights, most = table.width, table.bulk.weights, _most_weight(table, laid)
-    rest = {row: lost[i] * most for row, (i, _) in enumerate(pairs) if i in lost}
+    rest = {row: lost[i] * most for row, (i, _) in enumerate(pairing.pairs) if i in lost}
     columns: dict[int, list[int]] = {}
     for cell in laid.glance.odd:
         columns.setdefault(cell % width, []).append(cell)
     for place, cells in columns.items():
-        for cell, loss in _losses(table, laid, pairs, place, cells):
+        for cell, loss in _losses(table, laid, pairing, place, cells):
             row = cell // width
             rest[row] = rest.get(row, 0.0) - weights[place] * loss
     rest = {row: weight for row, weight in rest.items() if weight > _ROUNDING}
@@ -66,14 +67,14 @@ def _most_weight(table: Table, laid: Table) -> float:
 # --- columns that lose as little as they can
 
 
-def _losses(table: Table, laid: Table, pairs: Pairs, place: int, cells: Sequence[int]) -> Lost:
+def _losses(table: Table, laid: Table, pairing: Pairing, place: int, cells: Sequence[int]) -> Lost:
     """Return odd cells of a column with what they lose, of which the column loses the sum in any pairing."""
     metric = table.bulk.likeness[place]
     if metric is None:
         return ()
     ours, theirs = [laid.gold[cell] for cell in cells], [laid.extracted[cell] for cell in cells]
     if metric.key is not None:
-        left = None if len(table.gold) == len(table.extracted) else _left_over(table, pairs, place)
+        left = _left_over(table, pairing, place) if pairing.missing or pairing.extra else None
         return _without_equal(metric.key, cells, (ours, theirs), left)
     columns = table.gold[place :: table.width], table.extracted[place :: table.width]
     if metric.reach is not None:
@@ -95,12 +96,10 @@ def _without_equal(key: Key, cells: Sequence[int], odd: Sides, left: Sides | Non
     return wrong if ours.isdisjoint(theirs) else ()
 
 
-def _left_over(table: Table, pairs: Pairs, place: int) -> Sides:
+def _left_over(table: Table, pairing: Pairing, place: int) -> Sides:
     """Return a column's cells of the rows that have no partner."""
-    rows, columns = {i for i, _ in pairs}, {j for _, j in pairs}
-    gold, extracted = table.gold[place :: table.width], table.extracted[place :: table.width]
-    ours = [cell for i, cell in enumerate(gold) if i not in rows]
-    return ours, [cell for j, cell in enumerate(extracted) if j not in columns]
+    ours = [table.gold[i * table.width + place] for i in pairing.missing]
+    return ours, [table.extracted[j * table.width + place] for j in pairing.extra]
 
 
 def _without_near(reach: Reach, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:

@@ -59,11 +59,6 @@ class Table(NamedTuple):
         """Cells in a row."""
         return len(self.bulk.patterns)
 
-    def is_whole(self, pairs: Pairs) -> bool:
-        """Whether these pairs are all rows of both lists as they stand."""
-        size = len(pairs)
-        return len(self.gold) == len(self.extracted) == size * self.width and pairs == identity(size)
-
     def rows(self) -> tuple[list[Row], list[Row]]:
         """Return the cells of each of gold's and of the extracted rows."""
         return self.columns(range(self.width))
@@ -75,7 +70,10 @@ class Table(NamedTuple):
         return [*zip(*gold, strict=True)], [*zip(*extracted, strict=True)]
 
     def take(self, run: Run, pairs: Pairs) -> Table:
-        """Return the rows of some pairs, in their order."""
+        """Return the rows of some pairs, in their order; the table itself where these are all rows as they stand."""
+        size = len(pairs)
+        if len(self.gold) == len(self.extracted) == size * self.width and pairs == identity(size):
+            return self
         ours, theirs = self.rows()
         gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
         extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 
+from pytest_extract.core.align.pairing import paired
 from pytest_extract.core.score.cells import all_scores
 from pytest_extract.core.score.proof import proved
 from pytest_extract.core.score.run import Rules, Run
@@ -70,7 +71,7 @@ def proved_pairs(program, gold, extracted, pairs):
     assert table is not None
     scores = all_scores(table)
     lost = {i: 1.0 - scores[i][j] for i, j in pairs if scores[i][j] < 1.0}
-    if not proved(table, table.take(run, pairs), pairs, lost):
+    if not proved(table, table.take(run, pairs), paired(pairs, len(gold), len(extracted)), lost):
         return False
     assert sum(scores[i][j] for i, j in pairs) == pytest.approx(best_total(scores), abs=1e-6)
     return bool(lost)
@@ -161,4 +162,4 @@ def test_what_may_fit_better_elsewhere_is_not_proved(columns, gold, extracted):
     run = Run(program_of(names), {}, {}, Rules())
     table = lay_out(run, run.program.root, ours, theirs)
     pairs = tuple((place, place) for place in range(min(len(ours), len(theirs))))
-    assert not proved(table, table.take(run, pairs), pairs, {0: 0.5, 1: 0.5})
+    assert not proved(table, table.take(run, pairs), paired(pairs, len(gold), len(extracted)), {0: 0.5, 1: 0.5})

@@ -5,6 +5,9 @@ pytest tests/core --hypothesis-profile=explore     # by hand: many new examples
 
 from __future__ import annotations
 
+import threading
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW_MACHINE = [HealthCheck.too_slow]
@@ -13,3 +16,13 @@ settings.register_profile(
 )
 settings.register_profile("explore", max_examples=2_000, deadline=None, suppress_health_check=SLOW_MACHINE)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def waited(monkeypatch):
+    """Set once somebody waits for what another is making (`sharing.claims`)."""
+    from pytest_extract.sharing import claims
+
+    event = threading.Event()
+    monkeypatch.setattr(claims.time, "sleep", lambda _seconds: event.set())
+    return event

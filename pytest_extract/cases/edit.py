@@ -41,11 +41,11 @@ def with_value(source: Source, steps: Steps, value: Json) -> str:
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
-    try:
-        texts = [_Editor(source, spans, by_line).text(steps, old, new) for by_line in (True, False)]
-    except ValueError as error:
-        raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
-    for text in texts:
+    for by_line in (True, False):
+        try:
+            text = _Editor(source, spans, by_line).text(steps, old, new)
+        except ValueError as error:
+            raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
             return text
     aliased = source.language == "yaml" and "&" in source.text
@@ -117,7 +117,7 @@ class _Editor:
                 return None  # who knows which row went: a comment beside it would come to stand beside another
         else:
             return None
-        keys = [*old] if isinstance(old, dict) else range(len(old))
+        keys = _keys(old)
         if any((*steps, key) not in self.spans for key in keys):
             return None
         return common if as_many or (common and self._is_block(steps, keys)) else None
@@ -139,7 +139,7 @@ class _Editor:
 
     def _lines(self, steps: Steps, old: Any, new: Any, common: Sequence[Any]) -> Iterator[_Edit]:
         """Yield the lines that a block gains behind its last entry that stays, and those that it loses."""
-        for key in [*old] if isinstance(old, dict) else range(len(old)):
+        for key in _keys(old):
             if key not in common:
                 start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
                 yield _Edit(Span(start - 1, end, 0, start) if start else Span(0, end + 1, 0, 0), "")
@@ -149,6 +149,11 @@ class _Editor:
         if added:
             end = self._line_end((*steps, common[-1]))
             yield _Edit(Span(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
+
+
+def _keys(value: Any) -> Sequence[Any]:
+    """Return the keys of a mapping, or the indices of a list."""
+    return [*value] if isinstance(value, dict) else range(len(value))
 
 
 def _ordered_like(old: Json, new: Json) -> Json:

@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from pytest_extract.sharing.locks import try_lock, unlock
-
-_POLL_S = 0.01
+from pytest_extract.sharing.place import POLL_S
 
 
 class Slots:
@@ -117,4 +116,4 @@ def _wait_for_one(paths: list[Path]) -> int:
             if try_lock(file):
                 return file
             os.close(file)
-        time.sleep(_POLL_S)
+        time.sleep(POLL_S)

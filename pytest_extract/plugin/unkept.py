@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
 from typing import Final
 
 from pytest_extract.errors import NotWritten
@@ -22,24 +21,27 @@ class Unkept:
 
     def output(self, error: NotWritten) -> None:
         """Add an output whose recording cannot be written."""
-        self._found.append((_OUTPUT, f"{error.path.parents[1]} cannot be written: {error.reason}"))
+        self._add(_OUTPUT, error)
 
     def answer(self, error: NotWritten) -> None:
         """Add an answer that cannot be written."""
-        self._found.append((_ANSWER, f"{error.path.parents[1]} cannot be written: {error.reason}"))
+        self._add(_ANSWER, error)
+
+    def _add(self, what: str, error: NotWritten) -> None:
+        self._found.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
 
     def taken(self) -> list[tuple[str, str]]:
         """Return what was added since the last time."""
         return [self._found.popleft() for _ in range(len(self._found))]
 
 
-def unkept_lines(unkept: Mapping[tuple[str, str], int]) -> list[Line]:
+def unkept_lines(unkept: Counter[tuple[str, str]]) -> list[Line]:
     """Tell what was not kept, why, and what that comes to."""
     if not unkept:
         return []
     lines = [
         line(Span("not recorded", "head"), ": ", Span(safe_prose(f"{plural(count, what)}; {why}"), "bad"))
-        for (what, why), count in Counter(unkept).most_common(_MOST)
+        for (what, why), count in unkept.most_common(_MOST)
     ]
     told = "they count in this run, and will be paid for again in the next; give a folder that can be written to"
     return [*lines, line(f"{told} (--extract-recordings=DIR)", indent=2)]

@@ -12,7 +12,6 @@ import pytest
 
 from pytest_extract.core.results import Verdict
 from pytest_extract.judge import build_judge
-from pytest_extract.sharing import claims
 from tests.judge.questions import equal
 
 
@@ -28,14 +27,6 @@ class Named:
     def __call__(self, questions):
         self.asked.extend(question.gold for question in questions)
         return [self.answer for _ in questions]
-
-
-@pytest.fixture
-def waited(monkeypatch):
-    """Set once one desk waits for another."""
-    event = threading.Event()
-    monkeypatch.setattr(claims.time, "sleep", lambda _seconds: event.set())
-    return event
 
 
 class Slow(Named):

@@ -22,7 +22,6 @@ from pytest_extract.extractors.litellm import LitellmExtractor
 from pytest_extract.recordings.folder import recording_files
 from pytest_extract.recordings.key import Part, RecordingKey, json_part, key_of, text_part
 from pytest_extract.recordings.store import NotRecorded, Recordings, read_recording
-from pytest_extract.sharing import claims
 from tests.strategies import json_values, nested
 
 PROMPT = "Read the invoice.\nTake the total.\nTake the date.\nAnswer in JSON.\n"
@@ -326,9 +325,8 @@ def test_the_key_of_a_case(tmp_path):
 class Waited:
     """An extractor's boundary whose call does not end before somebody waits for what it records."""
 
-    def __init__(self, monkeypatch, ends):
-        self.entered, self._waited, self._ends = threading.Event(), threading.Event(), ends
-        monkeypatch.setattr(claims.time, "sleep", lambda _seconds: self._waited.set())
+    def __init__(self, waited, ends):
+        self.entered, self._waited, self._ends = threading.Event(), waited, ends
 
     def __call__(self):
         self.entered.set()
@@ -346,9 +344,9 @@ def at_once(folder, slow, key, other):
 
 
 @pytest.mark.parametrize("case", [KEY.case, "b.extract.yaml::same-inputs"], ids=["one case", "two cases"])
-def test_of_all_that_want_one_output_at_once_one_calls(tmp_path, monkeypatch, case):
+def test_of_all_that_want_one_output_at_once_one_calls(tmp_path, waited, case):
     other = Calls()
-    first, second = at_once(tmp_path, Waited(monkeypatch, Calls()), changed(case=case), other)
+    first, second = at_once(tmp_path, Waited(waited, Calls()), changed(case=case), other)
     assert first.result() == OUTPUT
     assert second == dataclasses.replace(OUTPUT, recorded=True)
     assert other.count == 0
@@ -358,9 +356,9 @@ def fails():
     raise ConnectionError("no route")
 
 
-def test_who_waited_for_a_call_that_failed_calls(tmp_path, monkeypatch):
+def test_who_waited_for_a_call_that_failed_calls(tmp_path, waited):
     other = Calls()
-    first, second = at_once(tmp_path, Waited(monkeypatch, fails), KEY, other)
+    first, second = at_once(tmp_path, Waited(waited, fails), KEY, other)
     assert isinstance(first.exception(), ConnectionError)
     assert second == OUTPUT
     assert other.count == 1

@@ -25,24 +25,9 @@ with Claims(Path(sys.argv[1])).claim(["a"]) as claim:
 """
 
 
-@pytest.fixture(autouse=True)
-def own_notes(tmp_path, monkeypatch):
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-
-
 def left_over(folder):
     with Place(folder).turn() as notes:
         return Place(folder).paths(notes, "")
-
-
-@pytest.fixture
-def waited(monkeypatch):
-    """Set once somebody waits for another's claim."""
-    event = threading.Event()
-    monkeypatch.setattr(claims.time, "sleep", lambda _seconds: event.set())
-    return event
 
 
 def test_what_nobody_makes_is_claimed_and_let_go_of(tmp_path):

@@ -5,16 +5,8 @@ from __future__ import annotations
 import gc
 import tempfile
 
-import pytest
-
 from pytest_extract.sharing.news import News
 from pytest_extract.sharing.place import Place
-
-
-@pytest.fixture(autouse=True)
-def own_notes(tmp_path, monkeypatch):
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def test_each_hears_what_all_have_told_once(tmp_path):

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from pytest_extract.core.align.pairing import paired
+from pytest_extract.core.align.pairing import by_position, paired
 from pytest_extract.core.score.cells import all_scores
 from pytest_extract.core.score.proof import proved
 from pytest_extract.core.score.run import Rules, Run
@@ -143,23 +143,20 @@ UNSEEN = {
 }
 
 
-def is_proved(columns, gold, extracted):
-    names = columns.split()
-    ours, theirs = ([dict(zip(names, row, strict=True)) for row in rows] for rows in (gold, extracted))
-    pairs = tuple((place, place) for place in range(min(len(ours), len(theirs))))
-    return proved_pairs(program_of(names), ours, theirs, pairs)
+def named(columns, *sides):
+    return [[dict(zip(columns.split(), row, strict=True)) for row in rows] for rows in sides]
 
 
 @pytest.mark.parametrize(("columns", "gold", "extracted"), SEEN.values(), ids=[*SEEN])
 def test_mistakes_as_they_are_made_are_proved_to_change_nothing(columns, gold, extracted):
-    assert is_proved(columns, gold, extracted)
+    pairs = by_position(len(gold), len(extracted)).pairs
+    assert proved_pairs(program_of(columns.split()), *named(columns, gold, extracted), pairs)
 
 
 @pytest.mark.parametrize(("columns", "gold", "extracted"), UNSEEN.values(), ids=[*UNSEEN])
 def test_what_may_fit_better_elsewhere_is_not_proved(columns, gold, extracted):
-    names = columns.split()
-    ours, theirs = ([dict(zip(names, row, strict=True)) for row in rows] for rows in (gold, extracted))
-    run = Run(program_of(names), {}, {}, Rules())
-    table = lay_out(run, run.program.root, ours, theirs)
-    pairs = tuple((place, place) for place in range(min(len(ours), len(theirs))))
-    assert not proved(table, table.take(run, pairs), paired(pairs, len(gold), len(extracted)), {0: 0.5, 1: 0.5})
+    run = Run(program_of(columns.split()), {}, {}, Rules())
+    table = lay_out(run, run.program.root, *named(columns, gold, extracted))
+    assert table is not None
+    pairing = by_position(len(gold), len(extracted))
+    assert not proved(table, table.take(run, pairing.pairs), pairing, {0: 0.5, 1: 0.5})

@@ -241,7 +241,6 @@ def _walk_pairs(
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
     scores: list[float] = []
-    lost: dict[int, float] = {}
     for i, j in pairs:
         mark = run.mark()
         where = None if i == j and at is None else (*base, j)
@@ -250,11 +249,10 @@ def _walk_pairs(
             continue
         fit = row_fit(run, array, run.leaves[mark.leaves :])
         scores.append(fit.score)
-        lost[i] = fit.lost
         if fit.apart:
             run.take_back(mark)
             undone.add((i, j))
-    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
+    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]))
 
 
 def _left_over(

@@ -25,8 +25,10 @@ def likely(table: Table) -> Pairs | None:
     height = len(table.gold) // width
     if len(table.gold) == len(table.extracted):
         unlike_rows = [row * width for row in {cell // width for cell in table.glance.odd}]
+        if len(unlike_rows) == 1:
+            return identity(height)
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
-        if len(unlike_rows) == 1 or theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
+        if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
             return identity(height)
     return _moved(*table.rows())
 

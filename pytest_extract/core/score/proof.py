@@ -37,13 +37,13 @@ _TEXTS: Final = frozenset({str}) | ABSENT
 def proved(table: Table, laid: Table, pairing: Pairing, lost: Mapping[int, float]) -> bool:
     """Whether no pairing of a table's rows loses less than this one; False where that is not seen at a low cost.
 
-    Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what gold's rows lose
-    that are not wholly right, each a share of its pair's weight.
+    Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what pairs lose that
+    are not wholly right, by their places among all, each a share of its weight.
     """
     if not lost:
         return True
     width, weights, most = table.width, table.bulk.weights, _most_weight(table, laid)
-    rest = {row: lost[i] * most for row, (i, _) in enumerate(pairing.pairs) if i in lost}
+    rest = {row: share * most for row, share in lost.items()}
     columns: dict[int, list[int]] = {}
     for cell in laid.glance.odd:
         columns.setdefault(cell % width, []).append(cell)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import fsum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.plan.nodes import Array
@@ -14,18 +15,20 @@ from pytest_extract.core.score.run import Path, Run
 from pytest_extract.core.score.table import Pairs, Table, matches, places_of
 from pytest_extract.core.values import FieldPath
 
+_NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
 _WRONG: Final = frozenset({Status.MATCH, Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 class Walked(NamedTuple):
     """What scoring some pairs of rows gave: pairs with nothing in common, taken back, and the others' summed scores.
 
-    `lost`: gold rows that are not wholly right, and which share of their weight is lost at most.
+    `lost`: of a table, which pairs (by their places among all) are not wholly right, and which share of their weight
+    is lost at most.
     """
 
     undone: set[tuple[int, int]]
     total: float
-    lost: dict[int, float]
+    lost: Mapping[int, float] = _NOTHING
 
 
 def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> None:
@@ -63,7 +66,7 @@ def keep_pairs(
         fit = _quick_fit(run, table, wrong) if not empty else None
         if fit is None:
             fit = row_fit(run, array, [*filter(None, results[own])])
-        lost[pairs[row][0]] = fit.lost
+        lost[row] = fit.lost
         scores.append(fit.score)
         if fit.apart:
             undone.add(pairs[row])

@@ -70,7 +70,7 @@ def proved_pairs(program, gold, extracted, pairs):
     table = lay_out(run, program.root, gold, extracted)
     assert table is not None
     scores = all_scores(table)
-    lost = {i: 1.0 - scores[i][j] for i, j in pairs if scores[i][j] < 1.0}
+    lost = {row: 1.0 - scores[i][j] for row, (i, j) in enumerate(pairs) if scores[i][j] < 1.0}
     if not proved(table, table.take(run, pairs), paired(pairs, len(gold), len(extracted)), lost):
         return False
     assert sum(scores[i][j] for i, j in pairs) == pytest.approx(best_total(scores), abs=1e-6)
@@ -159,4 +159,4 @@ def test_what_may_fit_better_elsewhere_is_not_proved(columns, gold, extracted):
     table = lay_out(run, run.program.root, *named(columns, gold, extracted))
     assert table is not None
     pairing = by_position(len(gold), len(extracted))
-    assert not proved(table, table.take(run, pairing.pairs), pairing, {0: 0.5, 1: 0.5})
+    assert not proved(table, table.take(run, pairing.pairs), pairing, dict.fromkeys(range(len(pairing.pairs)), 0.5))

@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
 from pytest_extract.core.score.result import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
@@ -19,19 +20,6 @@ from pytest_extract.schema_tools.resolve import resolve_schema_references
 
 ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
-SHOWN: Final = {
-    "ours": ("pass_rate", "mean_score", "precision", "recall", "f1"),
-    "extract-bench": ("pass_rate", "mean_score"),
-    "struct-extract-eval": ("precision", "recall", "f1"),
-    "sob": (
-        "json_parse", "json_pass", "value_accuracy", "faithfulness", "path_recall", "structure_coverage",
-        "type_safety", "perfect", "required_key_recall",
-    ),
-    "deepjsoneval": ("syntax", "key_match", "strict"),
-}  # fmt: skip
-"""The measures that each system has itself."""
-
-
 READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
 """The annotations that a published program knows; to others it is blind."""
 
@@ -148,7 +136,7 @@ def _hardened(name: str, score: Score) -> str:
     failed = _first_failed(score)
     if failed.name != "schema":
         return f"0 since the {failed.name} gate failed: {failed.why}"
-    told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in SHOWN[name])
+    told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in measures_of_system(name))
     return f"0 since {failed.why}. Without the schema gate: {told}"
 
 
@@ -167,7 +155,7 @@ def _document_column(name: str, score: Score, gold: Json, extracted: Json | Miss
 
 
 def _own(name: str, score: Score) -> dict[str, float]:
-    return {measure: score.measures[measure] for measure in SHOWN[name]}
+    return {measure: score.measures[measure] for measure in measures_of_system(name)}
 
 
 def _cells(results: Sequence[FieldResult]) -> dict[str, Cell]:

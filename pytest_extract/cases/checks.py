@@ -18,6 +18,7 @@ from pytest_extract.cases.marks import parse_mark
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.positions import Steps
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
+from pytest_extract.core.measures.table import THRESHOLD_MEASURES
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import nearest
@@ -40,12 +41,6 @@ class Tell(Protocol):
 
 Check: TypeAlias = Callable[[Json, Steps, Tell], Any]
 
-MEASURES: Final = (
-    "pass_rate", "mean_score", "precision", "recall", "f1",
-    "json_parse", "json_pass", "value_accuracy", "faithfulness", "path_recall", "structure_coverage", "type_safety",
-    "perfect", "required_key_recall", "syntax", "key_match", "strict",
-)  # fmt: skip
-"""The measures that a threshold can bound (contract, section 6)."""
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
 NULLS: Final = ("absent", "value")
 ABSENCES: Final = ("must", "either")
@@ -288,7 +283,7 @@ def _coverage(value: Json, at: Steps, tell: Tell) -> Any:
 
 _FIELD_SHARES = _mapping("field to lowest mean score", _share)
 THRESHOLDS: Final[Mapping[str, Check]] = MappingProxyType(
-    {**dict.fromkeys(MEASURES, _share), "fields": _FIELD_SHARES, **dict.fromkeys(LIMITS, _amount)}
+    {**dict.fromkeys(THRESHOLD_MEASURES, _share), "fields": _FIELD_SHARES, **dict.fromkeys(LIMITS, _amount)}
 )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.aggregate.run import MEASURES
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.leaderboard import told_twice
 from pytest_extract.report.lines import Line, text_of

@@ -15,16 +15,10 @@ from pytest_extract.core.aggregate.fields import FieldCounts, field_table
 from pytest_extract.core.aggregate.sob import SobSummary, published_columns, summarize
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
+from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
 
-MEASURES: Final = (
-    *("pass_rate", "mean_score", "precision", "recall", "f1"),
-    *("json_parse", "json_pass", "value_accuracy", "faithfulness", "path_recall", "structure_coverage"),
-    *("type_safety", "perfect", "required_key_recall", "syntax", "key_match", "strict"),
-)
-"""All measures of contract section 6, in the order of tables; the random stream runs through them in this order."""
-
-DEEPJSON: Final = ("syntax", "key_match", "strict")
+DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

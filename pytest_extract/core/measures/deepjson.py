@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
@@ -37,13 +38,7 @@ def deepjson_measures(
 
 def measures_of(sides: Sides) -> dict[str, float]:
     """Compute `syntax`, `key_match` and `strict` of one comparison."""
-    if not sides.valid:
-        return {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
-    return {
-        "syntax": 1.0,
-        "key_match": key_match(sides.gold, sides.extracted),
-        "strict": 1.0 if sides.equal else 0.0,
-    }
+    return {measure.name: measure.function(sides) for measure in MEASURES}
 
 
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:
@@ -114,3 +109,25 @@ def _match_lists(gold: list[Json], value: Json) -> float:
 def _jaccard_of_texts(gold: list[Json], value: list[Json]) -> float:
     one, other = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
     return (one & other).total() / (one | other).total()
+
+
+MEASURES: Final[tuple[Measure[[Sides]], ...]] = (
+    Measure(
+        name="syntax",
+        function=lambda sides: 1.0 if sides.valid else 0.0,
+        doc="1 where the output satisfies the schema.",
+        systems=("deepjsoneval",),
+    ),
+    Measure(
+        name="key_match",
+        function=lambda sides: key_match(sides.gold, sides.extracted) if sides.valid else 0.0,
+        doc="Share of matching keys, level by level, of an output that satisfies the schema.",
+        systems=("deepjsoneval",),
+    ),
+    Measure(
+        name="strict",
+        function=lambda sides: 1.0 if sides.valid and sides.equal else 0.0,
+        doc="1 where an output that satisfies the schema equals the gold.",
+        systems=("deepjsoneval",),
+    ),
+)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
 
+from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.results import FieldResult, Status
 
 _LEFT_OUT = frozenset({Status.SKIPPED})
@@ -72,15 +75,57 @@ def mean_score(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
     return sum(result.score * result.weight for result in evaluated) / weight if weight else empty
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoredResults:
+    """What the measures over results look at; `empty` is the rate where no field was evaluated."""
+
+    fields: Sequence[FieldResult]
+    leaves: Sequence[FieldResult]
+    empty: float = 1.0
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Sums over the leaf results."""
+        return count(self.leaves)
+
+
+MEASURES: Final[tuple[Measure[[ScoredResults]], ...]] = (
+    Measure(
+        name="pass_rate",
+        function=lambda results: pass_rate(results.fields, empty=results.empty),
+        doc="Passed fields / evaluated fields.",
+        systems=("ours", "extract-bench"),
+    ),
+    Measure(
+        name="mean_score",
+        function=lambda results: mean_score(results.fields, empty=results.empty),
+        doc="Weighted mean score of the evaluated fields.",
+        systems=("ours", "extract-bench"),
+    ),
+    Measure(
+        name="precision",
+        function=lambda results: results.counts.precision,
+        doc="Sum of leaf scores / leaves that the output has.",
+        systems=("ours", "struct-extract-eval"),
+    ),
+    Measure(
+        name="recall",
+        function=lambda results: results.counts.recall,
+        doc="Sum of leaf scores / leaves that the gold has.",
+        systems=("ours", "struct-extract-eval"),
+    ),
+    Measure(
+        name="f1",
+        function=lambda results: results.counts.f1,
+        doc="Harmonic mean of precision and recall.",
+        systems=("ours", "struct-extract-eval"),
+    ),
+)
+
+
 def field_measures(
     fields: Sequence[FieldResult], leaves: Sequence[FieldResult], *, empty: float = 1.0
 ) -> dict[str, float]:
-    """Return the five measures that hang on results."""
-    counts = count(leaves)
-    return {
-        "pass_rate": pass_rate(fields, empty=empty),
-        "mean_score": mean_score(fields, empty=empty),
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
-    }
+    """Return the measures over results, by name."""
+    results = ScoredResults(fields=fields, leaves=leaves, empty=empty)
+    return {measure.name: measure.function(results) for measure in MEASURES}

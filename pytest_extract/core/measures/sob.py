@@ -11,22 +11,10 @@ from typing import Any, Final
 
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
+from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.sides import Sides
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
-
-PUBLISHED_NAMES: Final[Mapping[str, str]] = {
-    "json_parse": "json_parse_success",
-    "json_pass": "schema_compliance",
-    "value_accuracy": "leaf_value_em",
-    "faithfulness": "value_token_f1",
-    "path_recall": "hier_path_recall",
-    "structure_coverage": "path_set_f1",
-    "type_safety": "type_precision",
-    "required_key_recall": "required_key_recall",
-    "perfect": "strict_json_em",
-}
-"""Our name of a measure -> the column of a published row."""
 
 
 def sob_measures(
@@ -48,20 +36,15 @@ def sob_measures(
 
 def measures_of(sides: Sides, gate: CoverageGate) -> dict[str, float]:
     """Compute the SOB measures of one comparison under one coverage gate."""
-    counts = sides.counts
-    hardening = 1.0 if sides.valid_draft7 else 0.0
-    factor = hardening * gate.factor(sides.coverage)
-    return {
-        "json_parse": 1.0 if sides.structured else 0.0,
-        "json_pass": hardening,
-        "value_accuracy": factor * _share(counts.equal, counts.expected, empty=1.0),
-        "faithfulness": factor * _share(counts.tokens, counts.expected, empty=1.0),
-        "path_recall": hardening * _share(counts.shared, counts.expected),
-        "structure_coverage": hardening * sides.coverage,
-        "type_safety": hardening * _share(counts.typed, counts.found),
-        "perfect": 1.0 if sides.identical else 0.0,
-        "required_key_recall": _required_recall(sides),
-    }
+    return {measure.name: measure.function(sides, gate) for measure in MEASURES}
+
+
+def _hardening(sides: Sides) -> float:
+    return 1.0 if sides.valid_draft7 else 0.0
+
+
+def _content_factor(sides: Sides, gate: CoverageGate) -> float:
+    return _hardening(sides) * gate.factor(sides.coverage)
 
 
 def _share(part: float, whole: int, *, empty: float = 0.0) -> float:
@@ -73,6 +56,82 @@ def _required_recall(sides: Sides) -> float:
         return 0.0
     required = {path for path, _ in sides.declared.required}
     return 1.0 - len(sides.missing_required) / len(required) if required else 1.0
+
+
+MEASURES: Final[tuple[Measure[[Sides, CoverageGate]], ...]] = (
+    Measure(
+        name="json_parse",
+        function=lambda sides, _gate: 1.0 if sides.structured else 0.0,
+        doc="1 where the output is a JSON object or array.",
+        systems=("sob",),
+        column="json_parse_success",
+    ),
+    Measure(
+        name="json_pass",
+        function=lambda sides, _gate: _hardening(sides),
+        doc="1 where the output satisfies the schema under Draft 7.",
+        systems=("sob",),
+        column="schema_compliance",
+    ),
+    Measure(
+        name="value_accuracy",
+        function=lambda sides, gate: (
+            _content_factor(sides, gate) * _share(sides.counts.equal, sides.counts.expected, empty=1.0)
+        ),
+        doc="Equal leaves / gold leaves, under the schema and coverage gates.",
+        systems=("sob",),
+        column="leaf_value_em",
+    ),
+    Measure(
+        name="faithfulness",
+        function=lambda sides, gate: (
+            _content_factor(sides, gate) * _share(sides.counts.tokens, sides.counts.expected, empty=1.0)
+        ),
+        doc="Mean token F1 of the gold leaves, under the schema and coverage gates.",
+        systems=("sob",),
+        column="value_token_f1",
+    ),
+    Measure(
+        name="path_recall",
+        function=lambda sides, _gate: _hardening(sides) * _share(sides.counts.shared, sides.counts.expected),
+        doc="Gold paths that the output has / gold paths, under the schema gate.",
+        systems=("sob",),
+        column="hier_path_recall",
+    ),
+    Measure(
+        name="structure_coverage",
+        function=lambda sides, _gate: _hardening(sides) * sides.coverage,
+        doc="F1 of the two sets of leaf paths, under the schema gate.",
+        systems=("sob",),
+        column="path_set_f1",
+    ),
+    Measure(
+        name="type_safety",
+        function=lambda sides, _gate: _hardening(sides) * _share(sides.counts.typed, sides.counts.found),
+        doc="Output leaves of the declared type / output leaves, under the schema gate.",
+        systems=("sob",),
+        column="type_precision",
+    ),
+    Measure(
+        name="perfect",
+        function=lambda sides, _gate: 1.0 if sides.identical else 0.0,
+        doc="1 where the output is the gold but for the order of keys.",
+        systems=("sob",),
+        column="strict_json_em",
+    ),
+    Measure(
+        name="required_key_recall",
+        function=lambda sides, _gate: _required_recall(sides),
+        doc="Required keys that the output has / required keys.",
+        systems=("sob",),
+        column="required_key_recall",
+    ),
+)
+
+PUBLISHED_NAMES: Final[Mapping[str, str]] = {
+    measure.name: measure.column for measure in MEASURES if measure.column is not None
+}
+"""Our name of a measure -> the column of a published row."""
 
 
 def published_row(sides: Sides, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.aggregate.run import (
-    MEASURES,
     CaseRow,
     aggregate,
     by_depth,
@@ -14,6 +13,7 @@ from pytest_extract.core.aggregate.run import (
     measure_means,
 )
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.measures.table import MEASURES
 
 
 def score(value=1.0, failure=None):

@@ -1,0 +1,82 @@
+"""The one table of measures, and that every list of measures is read from it."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+
+import pytest
+
+from pytest_extract import compile_schema
+from pytest_extract.bridge import SYSTEMS, compare_systems
+from pytest_extract.cases.checks import THRESHOLDS
+from pytest_extract.cli.schema import case_file_schema
+from pytest_extract.core.aggregate.run import CaseRow, measure_means
+from pytest_extract.core.measures import deepjson, fields, sob
+from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system
+from pytest_extract.report.tallies import MEASURES as SUMMARY_MEASURES
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
+GOLD = {"a": "x", "b": 1}
+OUTPUTS = {
+    "right": GOLD,
+    "wrong": {"a": "y", "b": 1},
+    "less": {"a": "x"},
+    "more": {**GOLD, "c": 2},
+    "invalid": {"b": "1"},
+}
+
+
+def test_no_two_rows_share_a_name():
+    rows = [measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES]
+    assert list(MEASURES) == rows
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS.keys())
+def test_a_score_has_every_measure_of_the_table_and_no_other(output):
+    measures = compile_schema(SCHEMA).score(GOLD, output).measures
+    assert set(measures) == set(MEASURES)
+    assert all(0.0 <= value <= 1.0 for value in measures.values())
+
+
+def test_every_measure_can_be_1_and_falls_for_a_worse_output():
+    """`better` says which way: the thresholds and gates take each value below its bound, or before, for worse."""
+    scorer = compile_schema(SCHEMA)
+    best = scorer.score(GOLD, GOLD).measures
+    worst = scorer.score(GOLD, None).measures
+    assert {name for name, value in best.items() if value == 1.0} == set(MEASURES)
+    assert {name for name, measure in MEASURES.items() if measure.better == "higher"} == {
+        name for name in MEASURES if worst[name] < best[name]
+    }
+    assert all(MEASURES[name].better == "higher" for name in THRESHOLD_MEASURES)
+
+
+def test_every_system_reports_its_measures():
+    assert {system for measure in MEASURES.values() for system in measure.systems} == set(SYSTEMS)
+    for column in compare_systems(SCHEMA, GOLD, OUTPUTS["wrong"]).columns:
+        assert tuple(column.measures) == measures_of_system(column.system)
+
+
+def test_case_checks_and_the_case_file_schema_take_the_measures_that_can_be_bounded():
+    assert tuple(THRESHOLDS)[: len(THRESHOLD_MEASURES)] == THRESHOLD_MEASURES
+    described = json.loads(case_file_schema())["$defs"]["thresholds"]["properties"]
+    assert {name: described[name]["description"] for name in THRESHOLD_MEASURES} == {
+        name: MEASURES[name].doc for name in THRESHOLD_MEASURES
+    }
+
+
+def test_an_aggregate_has_every_measure():
+    means = measure_means([CaseRow(case="a", measures=dict.fromkeys(MEASURES, 1.0))], samples=2)
+    assert list(means) == list(MEASURES)
+
+
+def test_the_columns_of_published_rows_and_the_summary_name_measures():
+    assert tuple(sob.PUBLISHED_NAMES) == measures_of_system("sob")
+    assert len(set(sob.PUBLISHED_NAMES.values())) == len(sob.PUBLISHED_NAMES)
+    assert set(SUMMARY_MEASURES) <= set(MEASURES)
+
+
+def test_the_manual_has_a_row_for_every_measure():
+    page = (resources.files("pytest_extract.docs") / "scoring.md").read_text(encoding="utf-8")
+    rows = [f"| `{name}` | {', '.join(measure.systems)} | {measure.doc} |" for name, measure in MEASURES.items()]
+    assert [row for row in rows if row not in page.splitlines()] == []

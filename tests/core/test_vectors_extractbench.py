@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from pytest_extract.core.results import Alignment, Verdict
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared
+from tests.vector_judges import extract_bench_judge
 
 shared("vectors/extractbench.jsonl")
 VECTORS = list(jsonl("vectors/extractbench.jsonl"))
@@ -21,50 +19,6 @@ DIFFERS = {
     "grid:tolerance-negative": "configuration error",
     "grid:fuzzy-bad": "configuration error",
 }
-
-
-def text_of(value):
-    return value if isinstance(value, str) else canonical(value)
-
-
-def canonical(value):
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def folded_equality(gold, extracted):
-    one, other = (" ".join(text_of(value).casefold().split()) for value in (gold, extracted))
-    return 1.0 if one == other else 0.0
-
-
-def token_jaccard(gold, extracted):
-    one, other = (set(text_of(value).casefold().split()) for value in (gold, extracted))
-    return len(one & other) / len(one | other) if one | other else 1.0
-
-
-def canonical_multiset(gold, extracted):
-    waiting = [canonical(item) for item in extracted]
-    pairs = []
-    for index, item in enumerate(map(canonical, gold)):
-        if item in waiting:
-            pairs.append((index, waiting.index(item)))
-            waiting[waiting.index(item)] = None
-    return Alignment(tuple(pairs))
-
-
-STRINGS = {"folded_equality": folded_equality, "token_jaccard": token_jaccard}
-
-
-def judge_of(rules):
-    """The vector's rule as a judge; the rules that stand for a model out of order decide nothing."""
-
-    def answer(question):
-        if question.kind == "align":
-            usable = rules["array"] == "canonical_multiset"
-            return canonical_multiset(question.gold, question.extracted) if usable else None
-        rule = STRINGS.get(rules["string"])
-        return None if rule is None else Verdict(rule(question.gold, question.extracted))
-
-    return lambda questions: [answer(question) for question in questions]
 
 
 def keys_of(schema, path):
@@ -105,7 +59,7 @@ def test_published_results(vector):
         pytest.skip("differs on purpose")
     schema = vector["schema"]
     scorer = compile_schema(schema, semantics="extract-bench")
-    score = scorer.score(vector["gold"], vector["extracted"], judge=judge_of(vector["judge"]))
+    score = scorer.score(vector["gold"], vector["extracted"], judge=extract_bench_judge(vector["judge"]))
     excused = {keys_of(schema, path) for paths in vector["quirks"].values() for path in paths}
     ours = {
         ((*r.path[:-1], "*") if further_keys(schema, r.path) else tuple(r.path), r.metric): (r.score, r.passed)
@@ -133,5 +87,5 @@ def test_what_the_published_program_refuses_is_scored_or_a_configuration_error(v
         scorer = compile_schema(vector["schema"], semantics="extract-bench")
     except SchemaError:
         return
-    score = scorer.score(vector["gold"], vector["extracted"], judge=judge_of(vector["judge"]))
+    score = scorer.score(vector["gold"], vector["extracted"], judge=extract_bench_judge(vector["judge"]))
     assert all(0 <= result.score <= 1 for result in (*score.fields, *score.leaves))

@@ -6,28 +6,15 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.results import Verdict
 from pytest_extract.core.score.run import STRUCTURE
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared
+from tests.vector_judges import xeval_judge
 
 shared("vectors/xeval.jsonl")
 VECTORS = list(jsonl("vectors/xeval.jsonl"))
 ON_PURPOSE = {"object:dotted-name", "hungarian:over-limit-is-ordered"}
-
-
-def folded_equality(questions):
-    """Their stand-in for a model: casefold and white space; undecided unless both are texts."""
-
-    def verdict(question):
-        sides = question.gold, question.extracted
-        if not all(isinstance(side, str) for side in sides):
-            return None
-        one, other = (" ".join(side.casefold().split()) for side in sides)
-        return Verdict(1.0 if one == other else 0.0)
-
-    return [verdict(question) for question in questions]
 
 
 def published_path(path):
@@ -58,7 +45,7 @@ def test_published_results(vector):
     if ON_PURPOSE & set(vector["tags"]):
         pytest.skip("differs on purpose")
     scorer = compile_schema(vector["schema"], semantics="struct-extract-eval", post_process=vector["post_process"])
-    judge = folded_equality if vector["judge"] else None
+    judge = xeval_judge if vector["judge"] else None
     records = zip(vector["gold"], vector["extracted"], vector["expected"]["records"], strict=True)
     for gold, extracted, record in records:  # those with several equally good assignments too
         score = scorer.score(gold, extracted, judge=judge)

@@ -1,0 +1,453 @@
+"""Digests of every score and every pairing, to hold them while the code is moved.
+
+    python -m tests.golden_digests                 # renews tests/golden_digests.json and prints what changed
+    python -m tests.golden_digests --dry-run       # only prints it
+    python -m tests.golden_digests --against REF   # compares with the code of another revision
+
+What changed is printed path by path for the first few comparisons: the comparisons are scored once more by the code of
+the revision that wrote the file (or of REF), taken from git. The file holds digests and counts, never data. Groups that
+need `../shared` keep their digests where it is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_extract import MISSING, compile_schema
+from pytest_extract.errors import SchemaError
+from tests.shared_data import ROOT as SHARED
+from tests.vector_judges import extract_bench_judge, xeval_judge
+
+ROOT = Path(__file__).parents[1]
+FILE = Path(__file__).with_suffix(".json")
+TABLES = 200
+SHOWN_COMPARISONS, SHOWN_ROWS = 5, 8
+
+
+class Scored(NamedTuple):
+    """What one comparison, or a few that belong together, came to: rows of plain JSON, and measures."""
+
+    rows: list[list[Any]]
+    measures: list[dict[str, float]]
+
+
+Comparison = tuple[str, Callable[[], Scored]]
+
+
+# --- what is digested
+
+
+def rows_of(score: Any) -> list[list[Any]]:
+    """Every result as (kind, path, status, score, matched row), and how the rows of every array were paired."""
+    rows = [
+        [kind, str(result.path), str(result.status), round(result.score, 9), result.matched and str(result.matched)]
+        for kind, results in (("field", score.fields), ("leaf", score.leaves))
+        for result in results
+    ]
+    arrays = [
+        ["array", str(each.path), [list(pair) for pair in each.pairs], list(each.missing), list(each.extra)]
+        for each in score.arrays
+    ]
+    return rows + arrays
+
+
+def scored(scores: Iterable[Any]) -> Scored:
+    found = Scored([], [])
+    for number, score in enumerate(scores):
+        found.rows.extend([[number, *row] for row in rows_of(score)])
+        found.measures.append({name: round(value, 9) for name, value in score.measures.items()})
+    return found
+
+
+def run(compare: Callable[[], Scored]) -> Scored:
+    """A mistake in a schema is a result too."""
+    try:
+        return compare()
+    except SchemaError as error:
+        return Scored([["error", str(error)]], [])
+
+
+def digest_of(found: Scored) -> str:
+    """`ROWS ROWS-DIGEST MEASURES-DIGEST`; the order of rows counts."""
+    rows, measures = (
+        hashlib.sha256(json.dumps(part, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        for part in found
+    )
+    return f"{len(found.rows)} {rows} {measures}"
+
+
+# --- outputs: a gold, changed by a seed
+
+
+def cells_of(value: Any) -> list[tuple[Any, Any]]:
+    """Return every (container, key) of a scalar in a document."""
+    found: list[tuple[Any, Any]] = []
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        found += cells_of(item) if isinstance(item, dict | list) else [(value, key)]
+    return found
+
+
+def wrong_value(value: Any, rng: random.Random) -> Any:
+    """Return another value: near, of another type, null, or MISSING."""
+    kind = rng.randrange(10)
+    if kind == 0:
+        return MISSING
+    if kind == 1:
+        return None if value is not None else "invented"
+    if kind == 2:
+        return [value] if rng.random() < 0.5 else {"value": value}
+    if value is None or isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return rng.choice([value + 1, -value, value * 1.0005, str(value)])
+    return rng.choice([f"{value} x", value.upper(), value[1:], f" {value}", ""])
+
+
+def with_wrong_values(count: int, gold: Any, rng: random.Random) -> Any:
+    """Return a gold with so many wrong values, wherever they fall."""
+    output = copy.deepcopy(gold)
+    cells = cells_of(output)
+    dropped: list[tuple[Any, Any]] = []
+    for container, key in rng.sample(cells, min(count, len(cells))):
+        value = wrong_value(container[key], rng)
+        if value is not MISSING:
+            container[key] = value
+        elif isinstance(container, dict):
+            del container[key]
+        else:
+            dropped.append((container, key))
+    for container, key in sorted(dropped, key=lambda cell: -cell[1]):
+        del container[key]
+    return output
+
+
+def shuffled(gold: Any, rng: random.Random) -> Any:
+    """Return a gold with the rows of all its lists in another order."""
+    if isinstance(gold, dict):
+        return {key: shuffled(item, rng) for key, item in gold.items()}
+    return rng.sample([shuffled(item, rng) for item in gold], len(gold)) if isinstance(gold, list) else gold
+
+
+OUTPUTS: dict[str, Callable[[Any, random.Random], Any]] = {
+    "right": lambda gold, _rng: gold,
+    "8 wrong": partial(with_wrong_values, 8),
+    "100 wrong": partial(with_wrong_values, 100),
+    "shuffled": shuffled,
+}
+
+
+# --- 200 random tables
+
+
+def random_table(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """Return schema, gold, output, and how to score them: flat or nested, by position or best fit, with ties."""
+    rng = random.Random(seed)
+    columns = {f"c{number}": rng.choice(COLUMNS) for number in range(rng.randint(1, 6))}
+    nested = seed % 4 >= 2
+    properties: dict[str, Any] = {name: schema for name, (schema, _) in columns.items()}
+    inner = {name: rng.choice(COLUMNS) for name in ("k", "l")}
+    if nested:
+        item = {"type": "object", "properties": {name: schema for name, (schema, _) in inner.items()}}
+        properties |= {"items": {"type": "array", "items": item}, "one": item}
+        properties["texts"] = {"type": "array", "items": {"type": "string"}}
+
+    def cells(of: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: None if rng.random() < 0.1 else rng.choice(stock)
+            for name, (_, stock) in of.items()
+            if rng.random() < 0.9
+        }
+
+    def row() -> dict[str, Any]:
+        found = cells(columns)
+        if nested and rng.random() < 0.9:
+            found["items"] = [cells(inner) for _ in range(rng.randint(0, 4))]
+            found["one"] = cells(inner)
+            found["texts"] = [rng.choice("abc") for _ in range(rng.randint(0, 3))]
+        return found
+
+    gold = [row() for _ in range(rng.randint(0, 12))]
+    output = copy.deepcopy(gold)
+    if rng.random() < 0.7:
+        output = shuffled(output, rng)
+    output = output[rng.randint(0, 2) :] + [row() for _ in range(rng.randint(0, 2))]
+    output = with_wrong_values(rng.choice([0, 1, 3, 10]), output, rng)
+    align = {"align": "best_fit" if seed % 2 else "position"}
+    overrides: dict[str, Any] = {"rows": align}
+    if nested:
+        overrides |= {"rows[].items": align, "rows[].texts": align}
+    for name in columns:
+        if rng.random() < 0.3:
+            overrides[f"rows[].{name}"] = {"weight": rng.choice([0, 0.5, 2, 3])}
+    schema = {
+        "type": "object",
+        "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": properties}}},
+    }
+    how = {"overrides": overrides, "semantics": rng.choice(["ours", "ours", "extract-bench"])}
+    return schema, {"rows": gold}, {"rows": output}, how
+
+
+COLUMNS: tuple[tuple[dict[str, Any], list[Any]], ...] = (
+    ({"type": "string"}, ["red", "blue", "Red ", "green"]),
+    ({"type": "string", "evaluation_config": "string_fuzzy"}, ["north wind", "north wnd", "south wind", "calm"]),
+    ({"type": "string", "evaluation_config": "string_case_insensitive"}, ["AB", "ab", "b c"]),
+    ({"type": "integer"}, [0, 1, 2, 10]),
+    ({"type": "number"}, [0.5, 1, 1.0, 2.25]),
+    ({"type": "number", "evaluation_config": "number_tolerance"}, [100, 100.05, 101, 250.0]),
+    ({"type": "boolean"}, [True, False]),
+    ({"enum": ["x", 1, None]}, ["x", 1, None]),
+    ({"type": "array", "items": {"type": "string"}}, [[], ["p"], ["p", "q"], ["q", "p"]]),
+)
+
+
+def compare_table(seed: int) -> Scored:
+    schema, gold, output, how = random_table(seed)
+    return scored([compile_schema(schema, judge_mode="fuzzy", **how).score(gold, output, gates={"schema": False})])
+
+
+# --- the groups
+
+
+def tables() -> Iterator[Comparison]:
+    for seed in range(TABLES):
+        yield f"{seed:03}", partial(compare_table, seed)
+
+
+def golds() -> Iterator[Comparison]:
+    for path in sorted((SHARED / "data/extract-bench/dataset").glob("*/*/pdf+gold/*.gold.json")):
+        schema = read(next(path.parents[1].glob("*-schema.json")))
+        schema, gold = schema.get("schema_definition", schema), read(path)
+        for semantics in ("ours", "extract-bench"):
+            for label, change in OUTPUTS.items():
+                compare = partial(compare_gold, schema, gold, [change], semantics)
+                yield f"{path.name.removesuffix('.gold.json')[:24]}, {label}, {semantics}", compare
+
+
+def deepjson_golds() -> Iterator[Comparison]:
+    for number, row in enumerate(lines("data/deepjsoneval/part.jsonl")):
+        schema, gold = json.loads(row["schema"]), json.loads(row["json"])
+        yield f"{number:03}", partial(compare_gold, schema, gold, [*OUTPUTS.values()], "ours")
+
+
+def compare_gold(schema: Any, gold: Any, changes: list[Any], semantics: str) -> Scored:
+    scorer = compile_schema(schema, semantics=semantics, judge_mode="fuzzy")
+    return scored(
+        scorer.score(gold, json.loads(json.dumps(change(gold, random.Random(7)))), gates={"schema": False})
+        for change in changes
+    )
+
+
+def extract_bench_vectors() -> Iterator[Comparison]:
+    def compare(vector: Any) -> Scored:
+        scorer = compile_schema(vector["schema"], semantics="extract-bench")
+        judge = extract_bench_judge(vector["judge"])
+        return scored([scorer.score(vector["gold"], vector["extracted"], judge=judge)])
+
+    for vector in lines("vectors/extractbench.jsonl"):
+        yield vector["id"], partial(compare, vector)
+
+
+def xeval_vectors() -> Iterator[Comparison]:
+    def compare(vector: Any) -> Scored:
+        post = vector.get("post_process")
+        scorer = compile_schema(vector["schema"], semantics="struct-extract-eval", post_process=post)
+        judge = xeval_judge if vector.get("judge") else None
+        pairs = zip(vector["gold"], vector["extracted"], strict=False)
+        return scored(scorer.score(gold, extracted, judge=judge) for gold, extracted in pairs)
+
+    for vector in lines("vectors/xeval.jsonl"):
+        yield vector["id"], partial(compare, vector)
+
+
+def sob_vectors() -> Iterator[Comparison]:
+    def compare(vector: Any) -> Scored:
+        output = vector["record"]["output"]
+        gold, extracted = output.get("ground_truth"), output.get("candidate_response", MISSING)
+        scorer = compile_schema(vector["record"]["input"].get("json_schema"), judge_mode="fuzzy")
+        return scored([scorer.score(gold, extracted, modality=vector["modality"])])
+
+    for vector in lines("vectors/sob.jsonl"):
+        yield vector["id"], partial(compare, vector)
+
+
+def deepjson_vectors() -> Iterator[Comparison]:
+    def compare(vector: Any) -> Scored:
+        scorer = compile_schema(vector["schema"], judge_mode="fuzzy")
+        return scored([scorer.score_text(json.loads(vector["answer"]), vector["model_output"])])
+
+    for vector in lines("vectors/deepjson.jsonl"):
+        yield vector["id"], partial(compare, vector)
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def lines(relative: str) -> Iterator[Any]:
+    with (SHARED / relative).open(encoding="utf-8") as text:
+        yield from (json.loads(line) for line in text)
+
+
+GROUPS: dict[str, tuple[str | None, Callable[[], Iterator[Comparison]]]] = {
+    "random tables": (None, tables),
+    "golds of ExtractBench": ("data/extract-bench/dataset", golds),
+    "golds of DeepJSONEval": ("data/deepjsoneval/part.jsonl", deepjson_golds),
+    "vectors of extract-bench": ("vectors/extractbench.jsonl", extract_bench_vectors),
+    "vectors of struct-extract-eval": ("vectors/xeval.jsonl", xeval_vectors),
+    "vectors of SOB": ("vectors/sob.jsonl", sob_vectors),
+    "vectors of DeepJSONEval": ("vectors/deepjson.jsonl", deepjson_vectors),
+}
+"""Name -> the shared data that it needs, and its comparisons."""
+
+
+def digests_of(group: str) -> dict[str, str]:
+    return {name: digest_of(run(compare)) for name, compare in GROUPS[group][1]()}
+
+
+# --- renewing
+
+
+def changes(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """Return name -> what is different about a comparison of one group."""
+    told = {}
+    for name in {**old, **new}:
+        was, now = old.get(name), new.get(name)
+        if was is None or now is None:
+            told[name] = "new" if was is None else "gone"
+        elif was != now:
+            parts = zip(("number of rows", "rows", "measures"), was.split(), now.split(), strict=True)
+            told[name] = " and ".join(what for what, one, other in parts if one != other)
+    return told
+
+
+def row_changes(old: Scored, new: Scored) -> list[str]:
+    """Return lines that say, row by row, what two codes make different of one comparison."""
+    told = []
+    before, after = (dict(_numbered(found.rows)) for found in (old, new))
+    for key in {**before, **after}:
+        was, now = before.get(key), after.get(key)
+        if was != now:
+            told.append(f"{key[0]}: {_shown(was)} -> {_shown(now)}")
+    if not told and old.rows != new.rows:
+        told.append("the same rows in another order")
+    for number, (one, other) in enumerate(zip(old.measures, new.measures, strict=False)):
+        names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        told += [f"measure {name} of output {number}: {one.get(name)} -> {other.get(name)}" for name in names]
+    return told
+
+
+def _numbered(rows: list[list[Any]]) -> Iterator[tuple[tuple[str, int], list[Any]]]:
+    """A path may have several results: the place among them is part of the key."""
+    seen: dict[str, int] = {}
+    for row in rows:
+        place = " ".join(str(part) for part in row[:3])
+        seen[place] = seen.get(place, -1) + 1
+        yield (place, seen[place]), row[3:]
+
+
+def _shown(row: list[Any] | None) -> str:
+    return "nothing" if row is None else ", ".join(str(part) for part in row if part is not None)
+
+
+def scored_by(revision: str, group: str, names: list[str]) -> dict[str, Scored]:
+    """Score comparisons with the code of another revision, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["git", "-C", str(ROOT), "archive", revision, "pytest_extract"]
+        archive = subprocess.run(command, capture_output=True, check=True).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            tar.extractall(folder, filter="data")
+        (Path(folder) / "tests").mkdir()
+        for name in ("golden_digests.py", "shared_data.py", "vector_judges.py"):
+            shutil.copy(ROOT / "tests" / name, Path(folder) / "tests" / name)
+        command = [sys.executable, "-m", "tests.golden_digests", "--print-rows", group, *names]
+        env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_EXTRACT_SHARED": str(SHARED)}
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=env)
+    if done.returncode:
+        raise RuntimeError(f"the code of {revision} cannot score this:\n{done.stderr[-2000:]}")
+    return {name: Scored(*found) for name, found in json.loads(done.stdout).items()}
+
+
+def print_changes(group: str, told: dict[str, str], revision: str | None) -> None:
+    print(f"{group}: {len(told)} comparisons changed")
+    for name in [*told][SHOWN_COMPARISONS:][:50]:
+        print(f"  {name}: {told[name]}")
+    first = [name for name in [*told][:SHOWN_COMPARISONS] if told[name] != "gone"]
+    try:
+        old = {} if revision is None else scored_by(revision, group, first)
+    except (OSError, subprocess.CalledProcessError, RuntimeError) as error:
+        print(f"  (not path by path: {error})")
+        old = {}
+    for name, compare in GROUPS[group][1]():
+        if name in told and name in old:
+            found = row_changes(old[name], as_read(run(compare)))
+            print(
+                f"  {name}: {told[name]}"
+                + ("" if found else f"; the code of {revision} gives the same, name an earlier one by --against")
+            )
+            for line in found[:SHOWN_ROWS]:
+                print(f"    {line}")
+            if len(found) > SHOWN_ROWS:
+                print(f"    ... and {len(found) - SHOWN_ROWS} more")
+        elif name in [*told][:SHOWN_COMPARISONS]:
+            print(f"  {name}: {told[name]}")
+
+
+def as_read(found: Scored) -> Scored:
+    return Scored(*json.loads(json.dumps(found)))
+
+
+def last_renewal() -> str | None:
+    """Return the commit that last wrote the digests; None where git does not know."""
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%H", "--", str(FILE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or None
+
+
+def stored() -> dict[str, dict[str, str]]:
+    return read(FILE) if FILE.exists() else {}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dry-run", action="store_true", help="write nothing")
+    parser.add_argument("--against", metavar="REF", help="the revision whose code is compared with")
+    parser.add_argument("--print-rows", nargs="+", metavar=("GROUP", "NAME"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.print_rows:
+        group, *names = options.print_rows
+        print(json.dumps({name: run(compare) for name, compare in GROUPS[group][1]() if name in names}))
+        return
+    old, new = stored(), {}
+    revision = options.against or last_renewal()
+    for group, (needs, _) in GROUPS.items():
+        if needs is not None and not (SHARED / needs).exists():
+            print(f"{group}: not looked at, {SHARED / needs} is missing")
+            new[group] = old.get(group, {})
+            continue
+        new[group] = digests_of(group)
+        told = changes(old.get(group, {}), new[group])
+        if told and group in old:
+            print_changes(group, told, revision)
+        else:
+            print(f"{group}: {len(new[group])} comparisons, {'new' if told else 'as before'}")
+    if not options.dry_run:
+        FILE.write_text(json.dumps(new, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

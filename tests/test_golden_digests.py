@@ -1,0 +1,93 @@
+"""Every score and pairing is as the stored digests say; `python -m tests.golden_digests` renews them and says what changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract import compile_schema
+from tests import golden_digests
+from tests.golden_digests import (
+    GROUPS,
+    Scored,
+    changes,
+    digest_of,
+    digests_of,
+    random_table,
+    row_changes,
+    scored,
+    stored,
+)
+from tests.shared_data import shared
+
+RENEW = "`python -m tests.golden_digests` says what changed, path by path, and renews the digests"
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+        "total": {"type": "number"},
+    },
+}
+GOLD = {"rows": [{"a": "x"}, {"a": "y"}], "total": 1}
+
+
+def of(output):
+    return scored([compile_schema(SCHEMA).score(GOLD, output)])
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_scores_and_pairings_are_as_stored(group):
+    needs = GROUPS[group][0]
+    if needs is not None:
+        shared(needs)
+    assert changes(stored()[group], digests_of(group)) == {}, RENEW
+
+
+def test_every_stored_group_is_compared():
+    assert stored().keys() == GROUPS.keys()
+
+
+def test_the_random_tables_hold_what_they_are_for():
+    tables = [random_table(seed) for seed in range(golden_digests.TABLES)]
+    found = [golden_digests.run(lambda seed=seed: golden_digests.compare_table(seed)) for seed in range(len(tables))]
+    statuses = {row[3] for each in found for row in each.rows if row[1] in ("field", "leaf")}
+    assert statuses == {"match", "mismatch", "omission", "hallucination"}
+    assert sum(any(row[1] == "leaf" and row[5] for row in each.rows) for each in found) > 20  # paired with another row
+    assert not any(row[0] == "error" for each in found for row in each.rows)
+    assert {how["overrides"]["rows"]["align"] for *_, how in tables} == {"position", "best_fit"}
+    assert sum("rows[].items" in how["overrides"] for *_, how in tables) == len(tables) / 2
+    assert any("weight" in each for *_, how in tables for each in how["overrides"].values())
+
+
+@pytest.mark.parametrize(
+    ("output", "parts"),
+    [
+        pytest.param({"rows": [{"a": "x"}, {"a": "y"}], "total": 2}, "rows and measures", id="a wrong value"),
+        pytest.param({"rows": [{"a": "y"}, {"a": "x"}], "total": 1}, "rows and measures", id="rows in another order"),
+        pytest.param({"rows": [{"a": "x"}], "total": 1}, "rows and measures", id="a row less"),
+    ],
+)
+def test_a_digest_changes_with(output, parts):
+    assert changes({"a": digest_of(of(GOLD))}, {"a": digest_of(of(output))}) == {"a": parts}
+
+
+def test_a_digest_changes_with_the_order_of_results_and_with_a_measure():
+    right = of(GOLD)
+    assert digest_of(Scored(right.rows[::-1], right.measures)) != digest_of(right)
+    assert digest_of(Scored(right.rows, [{**right.measures[0], "f1": 0.5}])) != digest_of(right)
+
+
+def test_what_changed_is_told_path_by_path():
+    told = row_changes(of(GOLD), of({**GOLD, "total": 2}))
+    assert told[:2] == [
+        "0 field total: match, 1.0 -> mismatch, 0.0",
+        "0 leaf total: match, 1.0 -> mismatch, 0.0",
+    ]
+    assert "measure pass_rate of output 0: 1.0 -> 0.5" in told
+
+
+def test_new_gone_and_changed_comparisons_are_named():
+    assert changes({"a": "1 x y", "b": "1 x y"}, {"b": "2 x z", "c": "1 x y"}) == {
+        "a": "gone",
+        "b": "number of rows and measures",
+        "c": "new",
+    }

@@ -1,0 +1,250 @@
+"""Every key of the case file reaches what it is for: its value is changed, and the difference is seen.
+
+Keys are found in the JSON Schema of the case file, which `test_case_schema` holds equal to the checker; a key without an
+entry in `KEYS` fails.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import date
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cli.schema import case_file_schema
+from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.extractors.base import Extraction
+from pytest_extract.results_file import dump_result
+from pytest_extract.run import run_case
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "total": {"type": "number"},
+        "note": {"type": ["string", "null"]},
+        "items": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"sku": {"type": "string"}, "qty": {"type": "integer"}}},
+        },
+    },
+}
+GOLD = {"name": "Acme", "total": 100, "note": None, "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}]}
+OUTPUT = {"name": "acme", "total": 100.05, "items": [{"sku": "b", "qty": 2}, {"sku": "aa", "qty": 1}]}
+BASE = {"text": "Invoice", "schema": SCHEMA, "gold": GOLD}
+DATASET = {"dataset": "one.jsonl"}
+
+
+# --- what is seen of a case
+
+
+def collected(case):
+    """What pytest collects: ids and marks."""
+    return [(each.id, each.marks) for each in case]
+
+
+def given(case):
+    """What an extractor is given."""
+    return [(each.document.text, each.question, str(each.prompt), json.dumps(each.schema)) for each in case]
+
+
+def results(case, output=OUTPUT):
+    """The results as written, without times."""
+    found = []
+    for each in case:
+        result = run_case(
+            each,
+            lambda _index: Extraction(output, cost_usd=0.5, latency_s=9.0),
+            nodeid=each.id,
+            file="a.extract.yaml",
+            today=date(2026, 6, 15),
+        )
+        found.append(dump_result(dataclasses.replace(result, duration_s=0.0)))
+    return found
+
+
+def scores(case, output=OUTPUT):
+    """Measures and leaf results only: what the scorer was told."""
+    read = [json.loads(line)["attempts"][0]["score"] for line in results(case, output)]
+    return [(each["measures"], each["fields"], each["leaves"], each["gates"]) for each in read]
+
+
+def breaches(case, output=OUTPUT):
+    """The bounds that are missed."""
+    read = [json.loads(line) for line in results(case, output)]
+    return [(each["breaches"], [attempt["breaches"] for attempt in each["attempts"]]) for each in read]
+
+
+def outcomes(case):
+    """How often the case ran and had to pass."""
+    read = [json.loads(line) for line in results(case)]
+    return [(len(each["attempts"]), each["needed"]) for each in read]
+
+
+def of_nothing(case):
+    """The bounds that an output without any JSON misses."""
+    return breaches(case, "no idea")
+
+
+def of_extra(case):
+    """Scores of an output with a key and a leaf too many."""
+    return scores(case, {**OUTPUT, "extra": 1, "note": ""})
+
+
+def of_null(case):
+    return scores(case, {**OUTPUT, "note": None, "name": None})
+
+
+def of_right_but_name(case):
+    return breaches(case, {**GOLD, "name": "acme"})
+
+
+KNOWN = {"path": "name"}
+POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
+KEYS = {
+    # key: (what is seen, the keys of one case file, those of the other)
+    "cases": (collected, {"cases": [BASE]}, {"cases": [BASE, {**BASE, "id": "second"}]}),
+    "dataset": (collected, {"cases": [BASE]}, DATASET),
+    "defaults": (results, {}, {"defaults": {"tags": {"supplier": "acme"}}}),
+    "document": (given, {"text": None, "document": "a.txt"}, {"text": None, "document": "b.txt"}),
+    "text": (given, {}, {"text": "Another invoice"}),
+    "schema": (scores, {}, {"schema": {"type": "object"}}),
+    "gold": (scores, {}, {"gold": OUTPUT}),
+    "id": (collected, {}, {"id": "acme"}),
+    "question": (given, {}, {"question": "What was billed?"}),
+    "prompt": (given, {}, {"prompt": "prompt.md"}),
+    "semantics": (scores, {"semantics": "ours"}, {"semantics": "extract-bench"}),
+    "nulls": (of_null, {"nulls": "absent"}, {"nulls": "value"}),
+    "modality": (of_extra, {"modality": "text"}, {"modality": "image"}),
+    "marks": (collected, {}, {"marks": ["slow"]}),
+    "tags": (results, {}, {"tags": {"supplier": "acme"}}),
+    "repeat": (outcomes, {}, {"repeat": 2}),
+    "repeat.of": (outcomes, {"repeat": {"of": 2, "pass": 2}}, {"repeat": {"of": 3, "pass": 2}}),
+    "repeat.pass": (outcomes, {"repeat": {"of": 3, "pass": 1}}, {"repeat": {"of": 3, "pass": 2}}),
+    "accept": (scores, {}, {"accept": {"name": ["acme"]}}),
+    "absent": (of_extra, {}, {"absent": {"note": "either"}}),
+    "known_failures": (of_right_but_name, {}, {"known_failures": [KNOWN]}),
+    "known_failures.path": (of_right_but_name, {"known_failures": [KNOWN]}, {"known_failures": [{"path": "total"}]}),
+    "known_failures.until": (
+        of_right_but_name,
+        {"known_failures": [{**KNOWN, "until": "2026-12-31"}]},
+        {"known_failures": [{**KNOWN, "until": "2026-01-31"}]},
+    ),
+    "known_failures.reason": (
+        breaches,
+        {"known_failures": [{**KNOWN, "until": "2026-01-31", "reason": "a scan"}]},
+        {"known_failures": [{**KNOWN, "until": "2026-01-31", "reason": "a fax"}]},
+    ),
+    "gates": (of_extra, {}, {"gates": {"coverage": False}}),
+    "gates.schema": (
+        scores,
+        {"schema": {**SCHEMA, "required": ["note"]}},
+        {"schema": {**SCHEMA, "required": ["note"]}, "gates": {"schema": False}},
+    ),
+    "gates.coverage": (of_extra, {}, {"gates": {"coverage": False}}),
+    "gates.coverage.mode": (
+        of_extra,
+        {"gates": {"coverage": {"mode": "hard"}}},
+        {"gates": {"coverage": {"mode": "soft"}}},
+    ),
+    "gates.coverage.floor": (
+        of_extra,
+        {"gates": {"coverage": {"floor": 0.9}}},
+        {"gates": {"coverage": {"floor": 0.1}}},
+    ),
+    "thresholds": (breaches, {}, {"thresholds": {"pass_rate": 0}}),
+    "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),
+    "thresholds.max_cost_usd": (breaches, {}, {"thresholds": {"max_cost_usd": 0.1}}),
+    "thresholds.max_latency_s": (breaches, {}, {"thresholds": {"max_latency_s": 1}}),
+    **{
+        f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}})
+        for name in THRESHOLD_MEASURES
+    },
+    "overrides": (scores, {}, {"overrides": {"name": "skip"}}),
+    "overrides.metric": (scores, {}, {"overrides": {"name": {"metric": "string_fuzzy"}}}),
+    "overrides.metrics": (scores, {}, {"overrides": {"name": {"metrics": [{"metric_id": "string_fuzzy"}]}}}),
+    "overrides.params": (
+        scores,
+        {"overrides": {"total": {"metric": "number_tolerance", "params": {"tolerance": 0.1}}}},
+        {"overrides": {"total": {"metric": "number_tolerance", "params": {"tolerance": 0.0001}}}},
+    ),
+    "overrides.weight": (scores, {}, {"overrides": {"name": {"weight": 5}}}),
+    "overrides.align": (scores, {}, {"overrides": {"items": {"align": "position"}}}),
+    "overrides.key": (
+        scores,
+        {"overrides": {"items": {"align": "key", "key": "sku"}}},
+        {"overrides": {"items": {"align": "key", "key": "qty"}}},
+    ),
+    "overrides.key_cutoff": (
+        scores,
+        {"overrides": {"items": {"align": "key", "key": "sku"}}},
+        {"overrides": {"items": {"align": "key", "key": "sku", "key_cutoff": 0.4}}},
+    ),
+    "overrides.transform": (
+        scores,
+        {"overrides": {"name": {"metric": "string_exact"}}},
+        {"overrides": {"name": {"metric": "string_exact", "transform": ["lowercase"]}}},
+    ),
+    "overrides.threshold": (
+        scores,
+        {"overrides": {"items[].sku": {"metric": "fuzzy", "threshold": 0.1}}},
+        {"overrides": {"items[].sku": {"metric": "fuzzy", "threshold": 0.99}}},
+    ),
+    "overrides.skip": (scores, {}, {"overrides": {"name": {"skip": True}}}),
+    "overrides.nulls": (
+        of_null,
+        {"overrides": {"$": {"nulls": "absent"}}},
+        {"overrides": {"$": {"nulls": "value"}}},
+    ),
+    "overrides.post": (scores, {}, {"overrides": {"$": {"post": POST}}}),
+    "post_process": (scores, {}, {"post_process": POST}),
+}
+
+
+def keys_of(schema, node, prefix=""):
+    """Return every fixed key below a node of the JSON Schema, dotted; lists and free names add no step of their own."""
+    while "$ref" in node:
+        node = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    found = set()
+    for name, child in node.get("properties", {}).items():
+        path = f"{prefix}.{name}".removeprefix(".")
+        found |= {path} | (set() if path in ("cases", "defaults") else keys_of(schema, child, path))
+    further = [*node.get("anyOf", []), node.get("items"), node.get("additionalProperties")]
+    return found.union(*(keys_of(schema, child, prefix) for child in further if isinstance(child, dict)))
+
+
+SCHEMA_OF_CASES = json.loads(case_file_schema())
+POST_NAME = {"post_process.name"}
+"""Part of the value of `post_process`, not a key of its own: without it nothing is named."""
+
+
+def load(folder, keys):
+    (folder / "a.txt").write_text("Document A", encoding="utf-8")
+    (folder / "b.txt").write_text("Document B", encoding="utf-8")
+    (folder / "prompt.md").write_text("Extract.", encoding="utf-8")
+    (folder / "one.jsonl").write_text(json.dumps({**BASE, "id": "from a dataset"}), encoding="utf-8")
+    raw = keys if keys.keys() & {"cases", "dataset"} else {**BASE, **keys}
+    path = folder / "a.extract.yaml"
+    path.write_text(json.dumps({key: value for key, value in raw.items() if value is not None}), encoding="utf-8")
+    loaded = load_cases(path, SchemaCache())
+    assert loaded.errors == ()
+    return loaded.cases
+
+
+def test_every_key_has_an_entry():
+    assert keys_of(SCHEMA_OF_CASES, SCHEMA_OF_CASES) - POST_NAME == KEYS.keys()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_changed_key_is_seen(tmp_path, key):
+    seen, one, other = KEYS[key]
+    assert seen(load(tmp_path, one)) != seen(load(tmp_path, other))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_unchanged_key_gives_the_same(tmp_path, key):
+    seen, one, _ = KEYS[key]
+    assert seen(load(tmp_path, one)) == seen(load(tmp_path, one))

@@ -1,0 +1,152 @@
+"""Documents of the shapes that real extractions have, made here from a seed: schema and gold.
+
+Shapes and sizes are those of ExtractBench's and DeepJSONEval's golds; no value is theirs.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+WORDS = ["".join(random.Random(n).choices("aeioubcdlmnrst", k=3 + n % 7)) for n in range(400)]
+LIST_SIZES = (28, 16, 16, 14, *[4] * 13, *[3] * 3, *[2] * 25, *[1] * 4, *[0] * 3)
+"""Rows of the 52 lists of a 10-Q: 189 in all."""
+
+
+def words(rng: random.Random, count: int) -> str:
+    return " ".join(rng.choice(WORDS) for _ in range(count))
+
+
+def filing(seed: int = 7) -> tuple[Any, Any]:
+    """Return a 10-Q: 52 lists of flat rows in three statements, and a head; 1,328 leaves."""
+    rng = random.Random(seed)
+    entry = {
+        "type": "object",
+        "properties": {
+            "unit": {"type": "string", "evaluation_config": "string_case_insensitive"},
+            "scale": {"anyOf": [{"type": "null"}, {"type": "integer"}], "evaluation_config": "integer_exact"},
+            "value": {
+                "anyOf": [{"type": "null"}, {"type": "number"}, {"type": "string"}],
+                "evaluation_config": {"metrics": [{"metric_id": "number_tolerance", "params": {"tolerance": 0.001}}]},
+            },
+            "data_period": {"type": "string", "evaluation_config": "string_exact"},
+            "metric_type": {"enum": ["actual", "guidance"], "evaluation_config": "string_exact"},
+            "segment_name": {"type": "string", "evaluation_config": "string_fuzzy"},
+            "segment_type": {
+                "enum": ["company", "business_segment", "geographic_segment"],
+                "evaluation_config": "string_exact",
+            },
+            "comparison_type": {"type": "string", "evaluation_config": "string_exact"},
+        },
+        "required": ["data_period", "segment_type", "unit", "scale", "value"],
+        "additionalProperties": False,
+    }
+    statements = ("income_statement", "balance_sheet", "cash_flow_statement")
+    head = {name: {"type": "string"} for name in ("company", "report_period", "report_period_end_date")}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "$defs": {"entry": entry},
+        "properties": {"meta": {"type": "object", "properties": head}},
+    }
+    gold: dict[str, Any] = {
+        "meta": {"company": words(rng, 2), "report_period": "Q2", "report_period_end_date": "2024-11-30"}
+    }
+    growth = True
+    for number, size in enumerate(LIST_SIZES):
+        statement = schema["properties"].setdefault(statements[number % 3], {"type": "object", "properties": {}})
+        name = f"{rng.choice(WORDS)}_{number}"
+        statement["properties"][name] = {"type": "array", "items": {"$ref": "#/$defs/entry"}}
+        rows = [filing_entry(rng, place) for place in range(size)]
+        if growth and size == 2:
+            growth = False
+            rows = [{**row, "comparison_type": "year over year"} for row in rows]
+        gold.setdefault(statements[number % 3], {})[name] = rows
+    return schema, gold
+
+
+def filing_entry(rng: random.Random, place: int) -> dict[str, Any]:
+    company = place < 4
+    return {
+        "data_period": f"FY2025 Q{1 + place % 4}",
+        "metric_type": "actual",
+        "segment_type": "company" if company else "business_segment",
+        "segment_name": "NA" if company else words(rng, 2),
+        "unit": "USD",
+        "scale": 1_000_000,
+        "value": round(rng.uniform(1, 90_000), 2) if rng.random() < 0.2 else rng.randint(1, 90_000),
+    }
+
+
+def paper(seed: int = 7) -> tuple[Any, Any]:
+    """Return a research paper: authors with affiliations, sections with figures and tables, citations as text."""
+    rng = random.Random(seed)
+    text = {"type": "string"}
+    figure = {"type": "object", "properties": {"label": text, "caption": text, "pages": list_of({"type": "integer"})}}
+    part = {"type": "object", "properties": {"title": text, "figures": list_of(figure), "terms": list_of(text)}}
+    section = {"type": "object", "properties": {**part["properties"], "parts": list_of(part)}}
+    affiliation = {"type": "object", "properties": {"name": text, "country": text}}
+    author = {"type": "object", "properties": {"name": text, "email": text, "affiliations": list_of(affiliation)}}
+    properties = {"title": text, "abstract": text, "number_of_pages": {"type": "integer"}}
+    properties |= {"authors": list_of(author), "sections": list_of(section), "citations": list_of(text)}
+
+    def part_of() -> dict[str, Any]:
+        figures = [
+            {"label": f"Figure {n}", "caption": words(rng, 12), "pages": [rng.randint(1, 20) for _ in range(2)]}
+            for n in range(rng.randint(0, 3))
+        ]
+        return {"title": words(rng, 4), "figures": figures, "terms": [words(rng, 2) for _ in range(rng.randint(0, 5))]}
+
+    gold = {
+        "title": words(rng, 9),
+        "abstract": words(rng, 150),
+        "number_of_pages": 18,
+        "authors": [
+            {
+                "name": words(rng, 2),
+                "email": f"{rng.choice(WORDS)}@example.org",
+                "affiliations": [
+                    {"name": words(rng, 3), "country": rng.choice(WORDS)} for _ in range(rng.randint(1, 2))
+                ],
+            }
+            for _ in range(6)
+        ],
+        "sections": [{**part_of(), "parts": [part_of() for _ in range(rng.randint(0, 3))]} for _ in range(8)],
+        "citations": [words(rng, 18) for _ in range(64)],
+    }
+    return {"type": "object", "properties": properties}, gold
+
+
+def list_of(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def texts(seed: int = 7, count: int = 1_081) -> tuple[Any, Any]:
+    """Return one list of so many texts."""
+    rng = random.Random(seed)
+    schema = {"type": "object", "properties": {"names": list_of({"type": "string"})}}
+    return schema, {"names": [words(rng, rng.randint(1, 5)) for _ in range(count)]}
+
+
+def small(seed: int) -> tuple[Any, Any]:
+    """Return a record of some twenty leaves in objects three deep, with a schema of its own."""
+    rng = random.Random(seed)
+
+    def node(depth: int) -> tuple[dict[str, Any], Any]:
+        if depth == 0 or rng.random() < 0.2:
+            return rng.choice(
+                [
+                    ({"type": "string"}, words(rng, rng.randint(1, 4))),
+                    ({"type": "integer"}, rng.randint(0, 9_999)),
+                    ({"type": "number"}, round(rng.uniform(0, 999), 2)),
+                    (list_of({"type": "string"}), [words(rng, 1) for _ in range(3)]),
+                ]
+            )
+        names = rng.sample(WORDS, 3)
+        members = {name: node(depth - 1) for name in names}
+        schema = {"type": "object", "properties": {name: schema for name, (schema, _) in members.items()}}
+        return {**schema, "required": names}, {name: value for name, (_, value) in members.items()}
+
+    schema, gold = {}, {}
+    for name in rng.sample(WORDS, 3):
+        schema[name], gold[name] = node(2)
+    return {"type": "object", "properties": schema}, gold

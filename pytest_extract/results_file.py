@@ -7,20 +7,18 @@ Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transpor
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.values import Json
+from pytest_extract.core.score_json import score_from_json, score_to_json
+from pytest_extract.core.values import Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.redact.text import redact
 
 FORMAT: Final = 1
-DEEPEST: Final = 150
-"""Containers nested deeper than this (inside one result) are written as a text that says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ def dump_result(result: CaseResult) -> str:
     try:
         return _dump(_without_secrets(_record(result)))
     except (TypeError, ValueError, RecursionError):
-        return _dump(_without_secrets(_plain(_record(result), 0)))
+        return _dump(_without_secrets(writable(_record(result))))
 
 
 def _dump(record: Json) -> str:
@@ -56,14 +54,6 @@ def _without_secrets(record: dict[str, Json]) -> dict[str, Json]:
     for attempt in cleaned["attempts"]:
         attempt["notes"] = [*attempt["notes"], told]
     return cleaned
-
-
-def tame(value: Json) -> Json:
-    """Return a value as it reads back from a results file: shallow, finite, and of JSON's types only."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError, RecursionError):
-        return _plain(value, 0)
 
 
 def load_result(line: str) -> CaseResult:
@@ -82,7 +72,10 @@ def load_result(line: str) -> CaseResult:
 
 
 def read_results(path: Path) -> ResultsFile:
-    """Read a results file; StoreError with `path:line` for a bad line. A torn last line is left out and said."""
+    """Read a results file; StoreError with `path:line` for a bad line.
+
+    A last line that was cut off, as a killed run leaves it, is left out; `torn` says so.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -141,7 +134,7 @@ def _attempt_record(attempt: Attempt) -> dict[str, Json]:
     return {
         "index": attempt.index,
         "outcome": str(attempt.outcome),
-        "score": attempt.score,
+        "score": None if attempt.score is None else score_to_json(attempt.score),
         "output": attempt.output,
         "error": attempt.error,
         "breaches": [_breach_record(breach) for breach in attempt.breaches],
@@ -167,10 +160,13 @@ def _breach_record(breach: Breach) -> dict[str, Json]:
 
 
 def _result(record: Mapping[str, Any]) -> CaseResult:
+    texts = {name: record[name] for name in ("nodeid", "case_id", "file", "modality")}
+    wrong = [name for name, text in texts.items() if not isinstance(text, str)]
+    wrong += [name for name, size in record["shape"].items() if not isinstance(size, int)]
+    if wrong:
+        raise TypeError(f"{wrong[0]!r} has a value of another type")
     return CaseResult(
-        nodeid=record["nodeid"],
-        case_id=record["case_id"],
-        file=record["file"],
+        **texts,
         arm=Arm(**record["arm"]),
         outcome=Outcome(record["outcome"]),
         why=record["why"],
@@ -180,7 +176,6 @@ def _result(record: Mapping[str, Any]) -> CaseResult:
         tags=record["tags"],
         digests=record["digests"],
         complexity=record["complexity"],
-        modality=record["modality"],
         shape=record["shape"],
         known=tuple(record["known"]),
         duration_s=record["duration_s"],
@@ -188,33 +183,12 @@ def _result(record: Mapping[str, Any]) -> CaseResult:
 
 
 def _attempt(record: Mapping[str, Any]) -> Attempt:
+    score = record["score"]
     changed = {
+        "score": None if score is None else score_from_json(score),
         "outcome": Outcome(record["outcome"]),
         "breaches": tuple(Breach(**breach) for breach in record["breaches"]),
         "usage": None if record["usage"] is None else Usage(**record["usage"]),
         "notes": tuple(record["notes"]),
     }
     return Attempt(**{**record, **changed})
-
-
-def _plain(value: object, depth: int) -> Json:
-    """Make anything writable: what JSON cannot hold becomes a text that shows it."""
-    match value:
-        case None | bool() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else repr(value)
-        case int():
-            return value if value.bit_length() < 10_000 else f"<an integer of {value.bit_length()} bits>"
-        case Mapping() if depth < DEEPEST:
-            return {_key(key): _plain(item, depth + 1) for key, item in value.items()}
-        case list() | tuple() if depth < DEEPEST:
-            return [_plain(item, depth + 1) for item in value]
-        case Mapping() | list() | tuple():
-            return f"<nested deeper than {DEEPEST} levels>"
-        case _:
-            return f"<{type(value).__module__}.{type(value).__qualname__}>"
-
-
-def _key(key: object) -> str:
-    return key if isinstance(key, str) else f"<{type(key).__qualname__} key>"

@@ -189,7 +189,7 @@ class _Repeats:
         return Attempt(
             index=index,
             outcome=Outcome.FAILED,
-            score=score.to_dict(),
+            score=score.record(),
             error=text,
             # What a declined call cost is not known; that it was declined is breach enough.
             breaches=self._breaches(score, cost_usd=0.0, latency_s=latency_s),
@@ -204,7 +204,7 @@ class _Repeats:
         return Attempt(
             index=index,
             outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
-            score=score.to_dict(),
+            score=score.record(),
             output=extraction.output,
             error=_undecided(undecided) if undecided else None,
             breaches=breaches,

@@ -172,10 +172,7 @@ class Gold:
 
 def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
-    from pytest_extract.results_file import tame
-
-    plain = tame(score.to_dict())
-    lines = score_lines(plain, Look(verbosity=verbosity, width=110), output=output)
+    lines = score_lines(score.record(), Look(verbosity=verbosity, width=110), output=output)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
 
 

@@ -10,9 +10,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
-from pytest_extract.core.pattern import ROOT
 from pytest_extract.core.results import FieldResult, Status
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, at_or_below
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
@@ -76,11 +75,7 @@ def known_patterns(case: Case, today: date) -> tuple[str, ...]:
 def covered(result: FieldResult, places: Iterable[str]) -> bool:
     """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
     path = str(result.path)
-    return any(_at_or_below(path, place) or _at_or_below(result.pattern, place) for place in places)
-
-
-def _at_or_below(path: str, place: str) -> bool:
-    return place in (path, ROOT) or path.startswith((f"{place}.", f"{place}["))
+    return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
 
 
 def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:

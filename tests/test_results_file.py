@@ -8,6 +8,7 @@ import pytest
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.errors import StoreError
 from pytest_extract.results_file import dump_result, load_result, read_results, write_results
+from tests.records import field_result, score_record
 from tests.strategies import nested
 
 RESULT = CaseResult(
@@ -23,7 +24,9 @@ RESULT = CaseResult(
         Attempt(
             index=0,
             outcome=Outcome.FAILED,
-            score={"measures": {"pass_rate": 0.5}},
+            score=score_record(
+                field_result("a[0].b", 1, None), measures={"pass_rate": 0.5}, failure="schema_violation"
+            ),
             output='{"a": "é\ud800"}',
             usage=Usage(prompt_tokens=3, completion_tokens=4, total_tokens=7),
             cost_usd=0.01,
@@ -129,7 +132,7 @@ def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
 
 def test_what_looks_like_a_secret_is_never_written_and_told():
     key = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
-    score = {"fields": [{"path": "note", "gold": None, "extracted": f"key {key}"}], "leaves": []}
+    score = score_record(field_result("note", None, f"key {key}"))
     attempt = Attempt(
         index=0, outcome=Outcome.BROKEN, output={"note": f"key {key}"}, error=f"401 for {key}", score=score
     )

@@ -65,13 +65,13 @@ def only(result: CaseResult) -> Attempt:
 def measures(result: CaseResult) -> dict[str, float]:
     score = only(result).score
     assert score is not None
-    return dict(score["measures"])
+    return dict(score.measures)
 
 
 def failure(result: CaseResult) -> str | None:
     score = only(result).score
     assert score is not None
-    return score["failure"] and score["failure"]["kind"]
+    return None if score.failure is None else score.failure.kind
 
 
 def test_gold_against_itself_passes(new_case: NewCase) -> None:

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    results = read_all("report", args.results, fields=any(files.values()))
+    results = read_all("report", args.results)
     if any(files.values()):
         for path, text in report_texts(RunReport(results=results, written=written_now()), **files):
             write_atomic(path, text)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import MEASURES
@@ -15,16 +14,9 @@ from pytest_extract.report.leaderboard import told_twice
 from pytest_extract.report.lines import Line, text_of
 from pytest_extract.results_file import read_results
 
-_MEASURES: Final = frozenset(MEASURES)
-_GATES: Final = ("parse", "root", "schema")
-_ROW: Final = frozenset({"path", "pattern", "status", "score"})
 
-
-def read_all(command: str, paths: Sequence[Path], *, fields: bool = False) -> list[CaseResult]:
-    """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none.
-
-    `fields`: each comparison is told one by one, and has to have all that this takes.
-    """
+def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
+    """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none."""
     kept: dict[tuple[str, str, str], CaseResult] = {}
     count = 0
     for path in paths:
@@ -32,7 +24,7 @@ def read_all(command: str, paths: Sequence[Path], *, fields: bool = False) -> li
         if file.torn:
             say(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
         for result in file.results:
-            _check(result, path, fields=fields)
+            _check_measures(result, path)
         count += len(file.results)
         kept.update({(result.file, result.case_id, result.arm.label): result for result in file.results})
     if not kept:
@@ -42,41 +34,14 @@ def read_all(command: str, paths: Sequence[Path], *, fields: bool = False) -> li
     return list(kept.values())
 
 
-def _check(result: CaseResult, path: Path, *, fields: bool) -> None:
-    """Raise StoreError for a result whose inner parts are not what a run writes (a file that was edited, say)."""
-    scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
-    whole = (
-        all(isinstance(text, str) for text in (result.nodeid, result.file, result.case_id, result.modality))
-        and all(isinstance(size, int) for size in result.shape.values())
-        and all(_is_score(score) and (not fields or _tells_fields(score)) for score in scores)
-    )
-    if not whole:
-        raise StoreError(f"{path}: the result of {result.nodeid!r} is not one that a run writes; was the file edited?")
-
-
-def _is_score(score: Mapping[str, Any]) -> bool:
-    measures, gates, leaves = (score.get(name) for name in ("measures", "gates", "leaves"))
-    failure = score.get("failure")
-    return (
-        isinstance(measures, Mapping)
-        and measures.keys() >= _MEASURES
-        and all(isinstance(value, int | float) for value in measures.values())
-        and isinstance(gates, Mapping)
-        and all(isinstance(gates.get(name), Mapping) and "passed" in gates[name] for name in _GATES)
-        and isinstance(leaves, list)
-        and all(
-            isinstance(row, Mapping) and row.keys() >= _ROW and isinstance(row["score"], int | float) for row in leaves
-        )
-        and (failure is None or (isinstance(failure, Mapping) and "kind" in failure))
-    )
-
-
-def _tells_fields(score: Mapping[str, Any]) -> bool:
-    rows = [score["leaves"], score.get("fields")]
-    return all(
-        isinstance(each, list) and all(isinstance(row, Mapping) and row.keys() >= {*_ROW, "metric"} for row in each)
-        for each in rows
-    )
+def _check_measures(result: CaseResult, path: Path) -> None:
+    """Raise StoreError for a result without a measure that the tables need."""
+    for attempt in result.attempts:
+        for name in MEASURES if attempt.score is not None else ():
+            if attempt.score is not None and name not in attempt.score.measures:
+                raise StoreError(
+                    f"{path}: the result of {result.nodeid!r} has no measure {name!r}; was the file edited?"
+                )
 
 
 def say(command: str, text: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pytest_extract.core.results import ScoreRecord
 from pytest_extract.core.values import Json
 
 
@@ -58,14 +59,14 @@ class Usage:
 class Attempt:
     """One repeat: what came back and how it scored.
 
-    `score` is `Score.to_dict()` (keys `fields`, `leaves`, `measures`, `gates`, ...), None when nothing was scored;
+    `score` is None when nothing was scored;
     `output` is the raw text, or JSON, that the extractor returned; `error` the text of what broke (extractor or judge).
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
     """
 
     index: int
     outcome: Outcome
-    score: Mapping[str, Json] | None = None
+    score: ScoreRecord | None = None
     output: Json = None
     error: str | None = None
     breaches: tuple[Breach, ...] = ()

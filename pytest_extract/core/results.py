@@ -45,6 +45,22 @@ class FieldResult(NamedTuple):
     """Where the extracted value stands when alignment paired it with a row of another index."""
 
 
+class ArrayResult(NamedTuple):
+    """How one array's rows were paired, by index, and the ExtractBench paper's numbers of it.
+
+    A pair counts with its own score (weighted mean of its leaves, or its F1 under struct-extract-eval): precision is
+    their sum over the extracted rows, recall over gold's rows; 1.0 where there are none.
+    """
+
+    path: FieldPath
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    precision: float
+    recall: float
+    f1: float
+
+
 class FailureKind(StrEnum):
     """Why an output could not be scored (contract, section 7)."""
 
@@ -104,6 +120,35 @@ class Gates:
     def structural(self) -> bool:
         """Whether parse, root and schema gates all let the output through."""
         return self.parse.passed and self.root.passed and self.schema.passed
+
+    @property
+    def failed(self) -> tuple[GateResult, ...]:
+        """The gates that did not let the output through."""
+        return tuple(gate for gate in (self.parse, self.root, self.schema, self.coverage) if not gate.passed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRecord:
+    """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
+
+    `fields`, `leaves`, `arrays`, `measures`, `gates`, `failure` and `vacuous` are those of `Score`; `questions` counts
+    what the judge was asked.
+    """
+
+    semantics: str
+    failure: Failure | None
+    fields: tuple[FieldResult, ...]
+    leaves: tuple[FieldResult, ...]
+    arrays: tuple[ArrayResult, ...]
+    measures: Mapping[str, float]
+    gates: Gates
+    vacuous: int
+    questions: int
+
+    @property
+    def readable(self) -> bool:
+        """Whether there is a value to show field by field: the output was read, even if it breaks its schema."""
+        return self.failure is None or self.failure.kind is FailureKind.SCHEMA_VIOLATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

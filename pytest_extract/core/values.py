@@ -7,17 +7,21 @@ bracket in it stays what it is.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 # A recursive alias fails on invariance at every call; Any is honest at this edge.
 Json: TypeAlias = Any
 Step: TypeAlias = str | int
 
+_LONGEST_BITS: Final = 10_000
 _LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = re.compile(r"[^\W\d][\w\-]*")
+_STEP_TEXT = re.compile(r'\.?([^\W\d][\w\-]*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
 class Missing(Enum):
@@ -50,6 +54,41 @@ class FieldPath(tuple[Step, ...]):
 
     def __repr__(self) -> str:
         return f"FieldPath({path_text(self)!r})"
+
+    @classmethod
+    def parse(cls, text: str) -> FieldPath:
+        """Return the path that `str` writes as this text; ValueError for a text that is no path."""
+        return _parsed(text)
+
+    @property
+    def parents(self) -> Iterator[FieldPath]:
+        """The containers of this place, nearest first, the root last."""
+        return (FieldPath(self[:size]) for size in range(len(self) - 1, -1, -1))
+
+
+@lru_cache(maxsize=16_384)
+def _parsed(text: str) -> FieldPath:
+    if text == "$":
+        return FieldPath()
+    steps: list[Step] = []
+    at = 0
+    while at < len(text):
+        match = _STEP_TEXT.match(text, at)
+        if match is None or (match[1] is not None and (text[at] == ".") is (at == 0)):
+            raise ValueError(f"{text!r} is not a path")
+        if match[1] is not None:
+            steps.append(match[1])
+        else:
+            steps.append(int(match[2]) if match[2] is not None else json.loads(match[3], strict=False))
+        at = match.end()
+    if not steps:
+        raise ValueError("an empty text is not a path; the root is `$`")
+    return FieldPath(steps)
+
+
+def at_or_below(path: str, place: str) -> bool:
+    """Whether a path (or a pattern), as text, is a place or inside it: `a.b[0]` is inside `a.b`, and all in `$`."""
+    return place in (path, "$") or path.startswith((f"{place}.", f"{place}["))
 
 
 def as_place(steps: tuple[Step, ...]) -> FieldPath:
@@ -87,6 +126,36 @@ def path_text(steps: tuple[Step, ...]) -> str:
         else:
             parts.append(f"[{json.dumps(step, ensure_ascii=False)}]")
     return "".join(parts)
+
+
+DEEPEST_WRITTEN: Final = 150
+"""Containers nested deeper than this are written as a text that says so."""
+
+
+def writable(value: object, depth: int = 0) -> Json:
+    """Return a value that JSON can hold: what it cannot, is too deep or too long, becomes a text that says what it was.
+
+    Integers of more than some 3,000 digits are too long. A value that needs no change is copied all the same.
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else repr(value)
+        case int():
+            return value if value.bit_length() < _LONGEST_BITS else f"<an integer of {value.bit_length()} bits>"
+        case Mapping() if depth < DEEPEST_WRITTEN:
+            return {_writable_key(key): writable(item, depth + 1) for key, item in value.items()}
+        case list() | tuple() if depth < DEEPEST_WRITTEN:
+            return [writable(item, depth + 1) for item in value]
+        case Mapping() | list() | tuple():
+            return f"<nested deeper than {DEEPEST_WRITTEN} levels>"
+        case _:
+            return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def _writable_key(key: object) -> str:
+    return key if isinstance(key, str) else f"<{type(key).__qualname__} key>"
 
 
 def json_type(value: Json) -> str:

@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 _STRUCTURE: Final = "structure"  # what a value of the wrong JSON type is told by, whatever the field's own metric is
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
-_UNDECIDED: Final = frozenset({"skipped", "judge_error"})
+_UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
 
 class CaseKey(NamedTuple):
@@ -86,15 +87,8 @@ class CaseState:
 Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
 
 
-class _Seen(NamedTuple):
-    """One field of one run."""
-
-    pattern: str
-    passed: bool
-    asked: bool
-    metric: str
-    gold: Json | Missing
-    value: Json | Missing
+_Run: TypeAlias = Mapping[FieldPath, FieldResult]
+"""The decided leaf results of one run, by path."""
 
 
 def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
@@ -115,7 +109,7 @@ def case_state(result: CaseResult) -> CaseState:
         if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
     ]
     judge = result.digests.get("judge", "")
-    runs = [_fields(attempt.score or {}) for attempt in scored]
+    runs = [_decided(attempt.score) for attempt in scored if attempt.score is not None]
     shapes, failing = _merge(runs)
     return CaseState(
         case_id=result.case_id,
@@ -136,55 +130,47 @@ def case_state(result: CaseResult) -> CaseState:
 
 def judged(result: CaseResult) -> bool:
     """Whether some field of a result is of the kind that a judge decides, whoever stood in for one."""
-    leaves = (leaf for attempt in result.attempts for leaf in (attempt.score or {}).get("leaves") or ())
-    return any(leaf["metric"] in _JUDGED for leaf in leaves)
+    scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
+    return any(leaf.metric in _JUDGED for score in scores for leaf in score.leaves)
 
 
-def _fields(score: Mapping[str, Json]) -> dict[str, _Seen]:
-    """Fields of one run by path: its leaves, whatever array they stand in."""
-    seen: dict[str, _Seen] = {}
-    for row in score.get("leaves") or score.get("fields") or ():
-        if row["status"] in _UNDECIDED:
-            continue
-        gold = row.get("gold", MISSING)
-        seen[row["path"]] = _Seen(
-            pattern=row["pattern"],
-            passed=bool(row["passed"]),
-            asked=row["status"] != "hallucination" and not (gold is MISSING or gold is None),
-            metric=canonical_json([row["metric"], row.get("params") or {}]),
-            gold=gold,
-            value=row.get("extracted", MISSING),
-        )
-    return seen
+def _decided(score: ScoreRecord) -> _Run:
+    return {leaf.path: leaf for leaf in score.leaves or score.fields if leaf.status not in _UNDECIDED}
 
 
-def _merge(runs: Sequence[Mapping[str, _Seen]]) -> tuple[dict[str, _Seen], dict[str, Failing]]:
+def _asked(result: FieldResult) -> bool:
+    """Whether gold has a value at the place."""
+    return result.status is not Status.HALLUCINATION and result.gold is not MISSING and result.gold is not None
+
+
+def _merge(runs: Sequence[_Run]) -> tuple[_Run, dict[str, Failing]]:
     """Bring the runs of a case together: each field once, and those that failed with their verdict in every run."""
-    shapes: dict[str, _Seen] = {}
+    shapes: dict[FieldPath, FieldResult] = {}
     for run in runs:
-        for path, seen in run.items():
-            if path not in shapes or (seen.asked and not shapes[path].asked):
-                shapes[path] = seen
-    inner = {container for path in shapes for container in containers(path)}
-    shapes = {path: seen for path, seen in shapes.items() if path not in inner}
-    failed = {path for run in runs for path, seen in run.items() if not seen.passed}
-    suspects = [path for path in shapes if path in failed or not failed.isdisjoint(containers(path))]
-    failing = {path: _failing(path, shapes[path], runs) for path in suspects}
+        for path, result in run.items():
+            if path not in shapes or (not _asked(shapes[path]) and _asked(result)):
+                shapes[path] = result
+    inner = {path[:size] for path in shapes for size in range(len(path))}
+    shapes = {path: result for path, result in shapes.items() if path not in inner}
+    failed = {path for run in runs for path, result in run.items() if not result.passed}
+    suspects = [path for path in shapes if any(path[:size] in failed for size in range(len(path) + 1))]
+    failing = {str(path): _failing(path, shapes[path], runs) for path in suspects}
     return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
 
 
-def _failing(path: str, shape: _Seen, runs: Sequence[Mapping[str, _Seen]]) -> Failing:
+def _failing(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) -> Failing:
     verdicts: list[bool] = []
     value: Json | Missing = MISSING
     for run in runs:
         here = run.get(path)
         if here is None:
-            verdicts.append(all(run[place].passed for place in containers(path) if place in run))
+            verdicts.append(all(run[place].passed for place in path.parents if place in run))
             continue
         verdicts.append(here.passed)
         if not here.passed:
-            value = here.value
-    return Failing(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not shape.asked)
+            value = here.extracted
+    asked = _asked(shape)
+    return Failing(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not asked)
 
 
 def containers(path: str) -> Iterator[str]:
@@ -206,17 +192,19 @@ def _escaped(text: str, index: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _patterns(shapes: Mapping[str, _Seen], judge: str) -> dict[str, PatternState]:
-    grouped: dict[str, list[tuple[str, _Seen]]] = {}
-    for path, seen in shapes.items():
-        grouped.setdefault(seen.pattern, []).append((path, seen))
-    return {pattern: _pattern_state(fields, judge) for pattern, fields in sorted(grouped.items())}
+def _patterns(shapes: _Run, judge: str) -> dict[str, PatternState]:
+    grouped: dict[str, list[FieldResult]] = {}
+    for result in shapes.values():
+        grouped.setdefault(result.pattern, []).append(result)
+    return {pattern: _pattern_state(results, judge) for pattern, results in sorted(grouped.items())}
 
 
-def _pattern_state(fields: Sequence[tuple[str, _Seen]], judge: str) -> PatternState:
-    asked = sorted((path, seen.gold) for path, seen in fields if seen.asked)
-    metrics = sorted({seen.metric for _path, seen in fields if not seen.metric.startswith(f'["{_STRUCTURE}"')})
-    judged = any(f'["{name}"' in metric for name in _JUDGED for metric in metrics)
+def _pattern_state(results: Sequence[FieldResult], judge: str) -> PatternState:
+    asked = sorted((str(result.path), result.gold) for result in results if _asked(result))
+    # results of one place of the schema share their parameters: each is written once
+    bound = {(result.metric, id(result.params)): result for result in results if result.metric != _STRUCTURE}
+    metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in bound.values()})
+    judged = any(result.metric in _JUDGED for result in bound.values())
     return PatternState(
         of=len(asked),
         metric=_short_digest([metrics, judge if judged else ""]) if metrics else "",
@@ -250,22 +238,17 @@ def writable(value: Json) -> Json:
 def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     gates: dict[str, tuple[bool, ...]] = {}
     for name in STRUCTURAL_GATES:
-        passed = tuple(_gate_passed(attempt.score or {}, name) for attempt in scored)
+        passed = tuple(getattr(attempt.score.gates, name).passed for attempt in scored if attempt.score is not None)
         if not all(passed):
             gates[name] = passed
     return gates
 
 
-def _gate_passed(score: Mapping[str, Json], name: str) -> bool:
-    gate = (score.get("gates") or {}).get(name)
-    return gate is None or bool(gate["passed"])
-
-
 def _measures(scored: Sequence[Attempt]) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for attempt in scored:
-        for name, value in ((attempt.score or {}).get("measures") or {}).items():
-            if isinstance(value, int | float) and math.isfinite(value):
+        for name, value in attempt.score.measures.items() if attempt.score is not None else ():
+            if math.isfinite(value):
                 values.setdefault(name, []).append(float(value))
     return {name: math.fsum(found) / len(found) for name, found in sorted(values.items())}
 

@@ -16,7 +16,6 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 from pytest_extract.errors import ExtractError
 from pytest_extract.report.lines import Line, Span, line, safe_prose
-from pytest_extract.report.tallies import failure_kind
 
 Kind: TypeAlias = Literal["updated", "unchanged", "kept"]
 
@@ -57,7 +56,7 @@ class Golds:
 
 def _extracted(result: CaseResult) -> Json | Missing:
     for attempt in result.attempts:
-        if attempt.score is not None and failure_kind(attempt.score) in {None, "schema_violation"}:
+        if attempt.score is not None and attempt.score.readable:
             return parse_output(attempt.output, finish_reason=attempt.finish_reason).value
     return MISSING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
@@ -65,13 +65,14 @@ def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
         cost_usd=attempt.cost_usd,
         finish_reason=attempt.finish_reason,
         recorded=True,
-        failure=_failure((attempt.score or {}).get("failure")),
+        failure=_declined(attempt),
         extractor=extractor,
     )
 
 
-def _failure(record: Mapping[str, Any] | None) -> Failure | None:
+def _declined(attempt: Attempt) -> Failure | None:
     """Keep what only the provider knew; anything else is found out again from the output."""
-    if record is None or record["kind"] not in _DECLINED:
+    failure = None if attempt.score is None else attempt.score.failure
+    if failure is None or failure.kind not in _DECLINED:
         return None
-    return Failure(kind=FailureKind(record["kind"]), message=record["message"])
+    return Failure(kind=failure.kind, message=failure.message)

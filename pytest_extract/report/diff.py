@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, json_type
-from pytest_extract.report.entries import FAILING, Entry, entries_of, failing, stale_known
+from pytest_extract.report.findings import (
+    FAILING,
+    Finding,
+    failing,
+    metric_label,
+    split_known,
+    stale_known,
+    worst_first,
+)
+from pytest_extract.report.fold import fold
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
-from pytest_extract.report.rows import fold_rows
 from pytest_extract.report.texts import first_difference, look_alike
 from pytest_extract.report.values import WHOLE, difference, show
 
@@ -24,7 +33,6 @@ _MARKED_LINES: Final = 4
 """Lines of a text with its differences marked that are shown under -vv, beside both whole values."""
 _BELOW: Final = 6
 """Indent of what stands below the line of its field."""
-_STYLES: Final[Mapping[str, Any]] = {"judge_error": "warn"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,40 +106,39 @@ def attempt_lines(attempt: Attempt, known: Sequence[str], look: Look, places: Ma
 
 
 def score_lines(
-    score: Mapping[str, Any],
+    score: ScoreRecord,
     look: Look,
     *,
     known: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
     output: object = None,
 ) -> list[Line]:
-    """Tell a score in its plain form (`Score.to_dict()`): failure, gates, failing fields, counts."""
-    failure = score.get("failure")
-    if failure is not None and failure["kind"] != "schema_violation":  # that one still has fields to show
-        return output_lines(failure, output, look.width)
-    lines = _gate_lines(score.get("gates") or {}, look.width)
-    fresh, excused = entries_of(score, known)
-    bad = with_nearest(failing(fresh if look.verbosity >= 2 else fold_rows(fresh)))
+    """Show a score: its failure, gates, failing fields, and counts."""
+    if score.failure is not None and not score.readable:
+        return output_lines(score.failure, output, look.width)
+    lines = [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, look.width)]
+    counted, excused = split_known(score, known)
+    bad = findings_of(counted, folded=look.verbosity < 2)
     lines += _field_lines(bad, look, places or {})
-    return [*lines, *prose(counts_text(fresh, excused, score, known), "dim", indent=2, width=look.width)]
+    return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=look.width)]
 
 
-def _gate_lines(gates: Mapping[str, Any], width: int) -> list[Line]:
-    lines: list[Line] = []
-    for name, gate in gates.items():
-        if not gate["passed"]:
-            lines += titled(f"{name} gate", gate["why"], width)
-    return lines
+def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[Finding]:
+    """Return the findings of the results that failed, worst first."""
+    if not failing(results):  # folding takes its time, and most outputs are right
+        return []
+    findings = fold(results) if folded else list(map(Finding, results))
+    return with_nearest(worst_first(finding for finding in findings if finding.result.status in FAILING))
 
 
-def _field_lines(bad: Sequence[Entry], look: Look, places: Mapping[str, str]) -> list[Line]:
+def _field_lines(bad: Sequence[Finding], look: Look, places: Mapping[str, str]) -> list[Line]:
     shown = list(bad[: look.most])
     columns = _Columns.of(shown, look)
     lines: list[Line] = []
     for item in shown:
-        lines += _entry_lines(item, look, columns)
-        if item.path in places:
-            lines += prose(places[item.path], "dim", indent=_BELOW, width=look.width)
+        lines += _finding_lines(item, look, columns)
+        if (path := str(item.result.path)) in places:
+            lines += prose(places[path], "dim", indent=_BELOW, width=look.width)
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
         hint = "-vv shows all" if look.verbosity > 0 else "-v shows more, -vv all"
@@ -146,25 +153,26 @@ class _Columns:
     status: int
 
     @classmethod
-    def of(cls, entries: Sequence[Entry], look: Look) -> _Columns:
+    def of(cls, findings: Sequence[Finding], look: Look) -> _Columns:
         # Columns line up what is short; a longer path or label is still shown whole, for it says what is wrong where.
         return cls(
-            path=min(max((len(item.path) for item in entries), default=0), max(look.width // 3, 20)),
-            metric=min(max((len(item.label) for item in entries), default=0), max(look.width // 4, 16)),
-            status=max((len(item.status) for item in entries), default=0),
+            path=min(max((len(str(item.result.path)) for item in findings), default=0), max(look.width // 3, 20)),
+            metric=min(max((len(metric_label(item.result)) for item in findings), default=0), max(look.width // 4, 16)),
+            status=max((len(item.result.status) for item in findings), default=0),
         )
 
 
-def _entry_lines(item: Entry, look: Look, columns: _Columns) -> list[Line]:
-    """Tell one field in one line; where the window is too narrow, what does not fit goes on below, indented."""
-    path, label = safe_prose(item.path), safe_prose(item.label)
+def _finding_lines(finding: Finding, look: Look, columns: _Columns) -> list[Line]:
+    """Show one finding in one line; where the window is too narrow, what does not fit goes on below, indented."""
+    item = finding.result
+    path, label = safe_prose(str(item.path)), safe_prose(metric_label(item))
     over = max(len(path) - columns.path, 0)  # a long path takes its room from the next column
     verdict = line(
         Span(f"{label.ljust(columns.metric - over)}  "),
-        Span(item.status.ljust(columns.status), _STYLES.get(item.status, "bad")),
+        Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad"),
     )
     lines = [line(Span(path.ljust(columns.path), "head"), indent=2)]
-    for group in ((verdict,), _values(item, look), *((part,) for part in _notes(item, look))):
+    for group in ((verdict,), _values(item, look), *((part,) for part in _notes(finding, look))):
         _put(lines, group, look.width)
     return lines
 
@@ -196,12 +204,12 @@ def _put(lines: list[Line], group: Sequence[Line], width: int) -> None:
         lines += [(Span(" " * _BELOW), Span(name.text.ljust(wide)), *rest) for name, *rest in group]
 
 
-def _values(item: Entry, look: Look) -> list[Line]:
+def _values(item: FieldResult, look: Look) -> list[Line]:
     """Name the values that there are; of long texts, show the part where they begin to differ."""
     if item.metric == "order" and item.gold is MISSING and item.extracted is MISSING:
         return []
-    gold = item.gold is not MISSING or item.status == "omission"
-    extracted = item.extracted is not MISSING or item.status != "omission"
+    gold = item.gold is not MISSING or item.status is Status.OMISSION
+    extracted = item.extracted is not MISSING or item.status is not Status.OMISSION
     width = look.value_width if (gold and extracted) or look.verbosity >= 2 else max(look.width - 20, 24)
     texts = isinstance(item.gold, str) and isinstance(item.extracted, str)
     at = first_difference(str(item.gold), str(item.extracted)) if texts else 0
@@ -213,25 +221,26 @@ def _values(item: Entry, look: Look) -> list[Line]:
     return parts
 
 
-def _notes(item: Entry, look: Look) -> list[Line]:
+def _notes(finding: Finding, look: Look) -> list[Line]:
     """Say what differs, the score where it is not all or nothing, the metric's reason, the row it was matched with."""
-    parts = [line(Span(safe_prose(item.note), "mark"))] if item.note else []
-    spans = _difference(item, look) if item.status == "mismatch" else ()
+    item = finding.result
+    parts = [line(Span(safe_prose(finding.note), "mark"))] if finding.note else []
+    spans = _difference(item, look) if item.status is Status.MISMATCH else ()
     if spans:
         parts.append(spans)
-    if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status == "mismatch":
+    if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status is Status.MISMATCH:
         parts += [line(Span(told, "dim")) for told in (look_alike(item.gold, item.extracted),) if told]
     if 0 < item.score < 1:
         parts.append(line(f"score {number(item.score)}"))
-    if item.status in {"mismatch", "judge_error"} and item.reason and not _plain_to_see(item, spans, look):
+    if item.status in {Status.MISMATCH, Status.JUDGE_ERROR} and item.reason and not _plain_to_see(item, spans, look):
         parts.append(line(Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim")))
     if item.matched and item.matched != item.path:
-        verb = "stands at" if item.status == "hallucination" else "matched with"
-        parts.append(line(Span(f"{verb} {safe_prose(item.matched)}", "dim")))
+        verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
+        parts.append(line(Span(f"{verb} {safe_prose(str(item.matched))}", "dim")))
     return parts
 
 
-def _plain_to_see(item: Entry, spans: Sequence[Span], look: Look) -> bool:
+def _plain_to_see(item: FieldResult, spans: Sequence[Span], look: Look) -> bool:
     """Whether the reason says no more than the marks, or than two values that are both shown whole."""
     if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
         return False
@@ -239,7 +248,7 @@ def _plain_to_see(item: Entry, spans: Sequence[Span], look: Look) -> bool:
     return bool(spans) or whole
 
 
-def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
+def _difference(item: FieldResult, look: Look) -> tuple[Span, ...]:
     """Mark what differs inside texts, lists and objects; of other values only where the metric gives no reason."""
     kinds = {json_type(side) for side in (item.gold, item.extracted) if side is not MISSING}
     if item.metric == "order" or (item.reason and (len(kinds) > 1 or not kinds <= {"string", "array", "object"})):
@@ -250,19 +259,19 @@ def _difference(item: Entry, look: Look) -> tuple[Span, ...]:
 
 
 def counts_text(
-    fresh: Sequence[Entry], excused: Sequence[Entry], score: Mapping[str, Any], known: Sequence[str] = ()
+    counted: Sequence[FieldResult], excused: Sequence[FieldResult], score: ScoreRecord, known: Sequence[str] = ()
 ) -> str:
     """Count what is told by no line of its own: matches, known failures, skipped fields, agreement on absence."""
-    tally = Counter(item.status for item in fresh)
-    told = [plural(tally["match"], "value matches", "values match")]
+    tally = Counter(item.status for item in counted)
+    told = [plural(tally[Status.MATCH], "value matches", "values match")]
     bad = sum(item.status in FAILING for item in excused)
     if bad:
         told.append(plural(bad, "known failure"))
     stale = stale_known(excused, known)
     if stale:
         told.append(f"known failures that pass now: {', '.join(stale)} (take out of known_failures)")
-    if tally["skipped"]:
-        told.append(f"{tally['skipped']:,} skipped")
-    if score.get("vacuous"):
-        told.append(f"{score['vacuous']:,} absent on both sides")
+    if tally[Status.SKIPPED]:
+        told.append(f"{tally[Status.SKIPPED]:,} skipped")
+    if score.vacuous:
+        told.append(f"{score.vacuous:,} absent on both sides")
     return ", ".join(told)

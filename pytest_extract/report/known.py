@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.report.entries import FAILING, entries_of, stale_known
+from pytest_extract.report.findings import failing, split_known, stale_known
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.tallies import read_scores
 
@@ -19,9 +19,9 @@ def known_lines(results: Sequence[CaseResult]) -> list[Line]:
     cases: set[str] = set()
     stale: list[str] = []
     for result in results:
-        failing, passing = _of(result)
-        values += failing
-        if failing:
+        count, passing = _of(result)
+        values += count
+        if count:
             cases.add(result.nodeid)
         stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in passing]
     lines: list[Line] = []
@@ -40,7 +40,7 @@ def _of(result: CaseResult) -> tuple[int, list[str]]:
     scores = read_scores(result)
     if not result.known or not scores:
         return 0, []
-    excused = [entries_of(score, result.known).excused for score in scores]
-    failing = sum(item.status in FAILING for items in excused for item in items)
-    passing = [stale_known(items, result.known) for items in excused]
-    return failing, [place for place in passing[0] if all(place in places for places in passing)]
+    excused = [split_known(score, result.known).known for score in scores]
+    count = sum(len(failing(results)) for results in excused)
+    passing = [stale_known(results, result.known) for results in excused]
+    return count, [place for place in passing[0] if all(place in places for places in passing)]

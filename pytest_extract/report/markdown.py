@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.entries import FAILING
+from pytest_extract.report.findings import FAILING
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from pytest_extract.core.results import Failure
 from pytest_extract.report.lines import Line, Span, line, plural, safe, safe_prose, titled
 from pytest_extract.report.values import show
 
@@ -12,23 +12,23 @@ _CONTEXT: Final = 2
 """Lines of the output shown before the place."""
 
 
-def output_lines(failure: Mapping[str, Any], output: object, width: int) -> list[Line]:
-    """Tell a failure in its plain form, and show the output around line and column, with a caret below."""
+def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
+    """Show a failure, and the output around its line and column, with a caret below."""
     place = _where(failure)
-    head = titled(f"{failure['kind']}{place}", failure["message"], width)
+    head = titled(f"{failure.kind}{place}", failure.message, width)
     if not isinstance(output, str):
         return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
-    if output.strip() in failure["message"]:  # nothing, or quoted there whole
+    if output.strip() in failure.message:  # nothing, or quoted there whole
         return head
-    if not failure.get("line"):
+    if not failure.line:
         return [*head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
-    return [*head, *_excerpt(output, failure["line"], failure["column"] or 1, width)]
+    return [*head, *_excerpt(output, failure.line, failure.column or 1, width)]
 
 
-def _where(failure: Mapping[str, Any]) -> str:
-    if failure.get("line"):
-        return f" at line {failure['line']}, column {failure['column']}"
-    return f" at {safe_prose(failure['path'])}" if failure.get("path") else ""
+def _where(failure: Failure) -> str:
+    if failure.line:
+        return f" at line {failure.line}, column {failure.column}"
+    return "" if failure.path is None else f" at {safe_prose(str(failure.path))}"
 
 
 def _excerpt(output: str, row: int, column: int, width: int) -> list[Line]:

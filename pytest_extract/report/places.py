@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.entries import FAILING
+from pytest_extract.report.findings import failing
 
 MOST: Final = 3
 """Places told of one value; more are only counted."""
@@ -97,10 +97,12 @@ def result_places(result: CaseResult, document: Document) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for attempt in result.attempts:
-        for record in (attempt.score or {}).get("leaves", ()):
-            if record["status"] in FAILING and record["path"] not in found:
-                told = [_told(side, record[side], pages) for side in ("gold", "extracted") if side in record]
-                found[record["path"]] = "; ".join(text for text in told if text)
+        for leaf in failing(attempt.score.leaves) if attempt.score is not None else ():
+            path = str(leaf.path)
+            if path not in found:
+                sides = (("gold", leaf.gold), ("extracted", leaf.extracted))
+                told = [_told(side, value, pages) for side, value in sides if value is not MISSING]
+                found[path] = "; ".join(text for text in told if text)
     return {path: text for path, text in found.items() if text}
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.report.entries import FAILING
+from pytest_extract.report.findings import FAILING
 from pytest_extract.report.known import known_lines
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
-from pytest_extract.report.tallies import MEASURES, failure_kind, measure_means, tallies, worst_first
+from pytest_extract.report.tallies import MEASURES, measure_means, tallies, worst_first
 from pytest_extract.report.values import percent
 
 WORST_FIELDS: Final = 10
@@ -104,10 +104,10 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
 def failure_lines(results: Sequence[CaseResult]) -> list[Line]:
     """Tell what kept outputs from being scored, and what kept cases from having any."""
     kinds = Counter(
-        kind
+        attempt.score.failure.kind
         for result in results
         for attempt in result.attempts
-        if attempt.score is not None and (kind := failure_kind(attempt.score)) is not None
+        if attempt.score is not None and attempt.score.failure is not None
     )
     lines = []
     if kinds:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
-from pytest_extract.report.entries import Entry, entry
+from pytest_extract.report.findings import metric_label
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
@@ -40,19 +41,19 @@ def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
     case = (result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome))
     told = False
     for attempt in result.attempts:
-        for record in (attempt.score or {}).get("leaves", ()):
+        for leaf in attempt.score.leaves if attempt.score is not None else ():
             told = True
-            yield (*case, attempt.index + 1, *_fields(entry(record)))
+            yield (*case, attempt.index + 1, *_fields(leaf))
     if not told:
         yield (*case, *[None] * 8, result.why)
 
 
-def _fields(item: Entry) -> tuple[object, ...]:
+def _fields(item: FieldResult) -> tuple[object, ...]:
     sides = (
         None if side is MISSING else json.dumps(side, default=repr, ensure_ascii=False)
         for side in (item.gold, item.extracted)
     )
-    return (item.path, item.pattern, item.label, item.status, item.score, *sides, item.reason)
+    return (str(item.path), item.pattern, metric_label(item), str(item.status), item.score, *sides, item.reason)
 
 
 def _cell(value: object) -> object:

@@ -6,10 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.report.entries import FAILING, entry, is_known
+from pytest_extract.core.results import ScoreRecord
+from pytest_extract.report.findings import FAILING
+from pytest_extract.verdict import covered
 
 MEASURES: Final = ("pass_rate", "f1")
 """What is told of every run, arm and case; the rest is in the results file."""
@@ -19,7 +21,7 @@ def measure_means(results: Iterable[CaseResult], names: Sequence[str]) -> dict[s
     """Plain means over the cases of each case's mean over its repeats; a name that no case has is left out."""
     values: dict[str, list[float]] = defaultdict(list)
     for result in results:
-        scored = [attempt.score["measures"] for attempt in scored_attempts(result) if attempt.score is not None]
+        scored = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
         for name in names:
             per_repeat = [measures[name] for measures in scored if name in measures]
             if per_repeat:
@@ -32,16 +34,10 @@ def scored_attempts(result: CaseResult) -> list[Attempt]:
     return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
 
 
-def failure_kind(score: Mapping[str, Any]) -> str | None:
-    """Return the failure kind of a score in its plain form; None where the output counts."""
-    failure = score.get("failure")
-    return None if failure is None else str(failure["kind"])
-
-
-def read_scores(result: CaseResult) -> list[Mapping[str, Any]]:
-    """Return the scores, in plain form, of the outputs that were scored field by field: those that could be read."""
+def read_scores(result: CaseResult) -> list[ScoreRecord]:
+    """Return the scores of the outputs that were scored field by field: those that could be read."""
     scores = [attempt.score for attempt in scored_attempts(result) if attempt.score is not None]
-    return [score for score in scores if failure_kind(score) in {None, "schema_violation"}]
+    return [score for score in scores if score.readable]
 
 
 @dataclass(slots=True)
@@ -79,9 +75,8 @@ def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
     patterns: dict[str, Tally] = defaultdict(Tally)
     for result in results:
         for score in read_scores(result):
-            for record in score["leaves"]:
-                item = entry(record)
-                if is_known(item, result.known):
+            for item in score.leaves:
+                if covered(item, result.known):
                     continue
                 tally = patterns[item.pattern]
                 tally.statuses[item.status] += 1

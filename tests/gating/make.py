@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.results import FieldResult
+from tests.records import field_result, pass_rate, score_record
 
 FILE = "invoices/acme.extract.yaml"
 DIGESTS = {"document": "d" * 64, "schema": "5" * 64, "gold": "6" * 64, "prompt": "a" * 64}
@@ -13,37 +14,20 @@ INVENTED = object()
 """Gold has nothing at this place, the output has."""
 
 
-def leaf(path: str, what: Any, metric: str = "text") -> dict[str, Any]:
-    row = {
-        "path": path,
-        "pattern": re.sub(r"\[-?\d+\]", "[]", path),
-        "metric": metric,
-        "params": {},
-        "score": 0.0,
-        "passed": False,
-        "status": "mismatch",
-        "reason": None,
-        "weight": 1.0,
-    }
+def leaf(path: str, what: Any, metric: str = "text") -> FieldResult:
     if what is INVENTED:
-        return row | {"status": "hallucination", "extracted": "made up"}
+        return field_result(path, extracted="made up", metric=metric)
     gold, extracted = what if isinstance(what, tuple) else ("right", "right" if what else "wrong")
-    passed = gold == extracted
-    status = "match" if passed else "mismatch"
-    return row | {"gold": gold, "extracted": extracted, "passed": passed, "score": float(passed), "status": status}
+    return field_result(path, gold, extracted, metric=metric)
 
 
 def attempt(
     fields: dict[str, Any], *, index: int = 0, failed_gate: str = "", metric: str = "text", **more: Any
 ) -> Attempt:
     leaves = [leaf(path, what, metric) for path, what in fields.items()]
-    share = sum(row["passed"] for row in leaves) / len(leaves) if leaves else 0.0
-    share = 0.0 if failed_gate else share
-    gates = {
-        name: {"passed": name != failed_gate, "factor": 1.0, "why": ""}
-        for name in ("parse", "root", "schema", "coverage")
-    }
-    score = {"leaves": leaves, "fields": leaves, "gates": gates, "measures": {"pass_rate": share, "f1": share}}
+    share = 0.0 if failed_gate else pass_rate(leaves)
+    failed = {failed_gate: "it failed"} if failed_gate else {}
+    score = score_record(*leaves, failed=failed, fields=tuple(leaves), measures={"pass_rate": share, "f1": share})
     outcome = Outcome.PASSED if share == 1 else Outcome.FAILED
     return Attempt(**({"index": index, "outcome": outcome, "score": score, "cost_usd": 0.01} | more))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING
 from pytest_extract.gating.snapshot import CaseKey, case_state, containers, snapshot
 from tests.gating.make import FILE, INVENTED, attempt, broken, not_run, result
@@ -69,9 +72,9 @@ def test_a_container_that_always_fails_as_a_whole_is_kept_as_one_field():
 
 def test_skipped_fields_and_those_that_no_judge_decided_are_no_evidence():
     run = attempt({"n": True, "m": False, "k": False})
-    for row, status in zip(run.score["leaves"], ("match", "skipped", "judge_error"), strict=True):
-        row["status"] = status
-    state = case_state(result("a", run))
+    statuses = (Status.MATCH, Status.SKIPPED, Status.JUDGE_ERROR)
+    leaves = tuple(leaf._replace(status=status) for leaf, status in zip(run.score.leaves, statuses, strict=True))
+    state = case_state(result("a", replace(run, score=replace(run.score, leaves=leaves))))
     assert set(state.patterns) == {"n"}
     assert not state.failing
 
@@ -122,5 +125,5 @@ def test_another_judge_changes_judged_fields_only():
 
 def test_a_measure_that_is_no_number_is_left_out():
     run = attempt({"n": True})
-    run.score["measures"].update(odd=float("nan"), text="x")
+    run.score.measures.update(odd=float("nan"))
     assert set(case_state(result("a", run)).measures) == {"f1", "pass_rate"}

@@ -33,7 +33,7 @@ def test_every_missed_bound_is_a_reason():
 def test_rounding_does_not_miss_a_bound():
     results = [result(str(number), {"n": True}) for number in range(10)]
     for one in results:
-        one.attempts[0].score["measures"]["pass_rate"] = 0.1
+        one.attempts[0].score.measures["pass_rate"] = 0.1
     assert check_suite(results, {"pass_rate": 0.1}).passed
 
 

@@ -40,7 +40,7 @@ def imported(pytester: pytest.Pytester, dataset: str, source: Path) -> dict[str,
 
 def measures(result: CaseResult) -> dict[str, float]:
     assert result.attempts[0].score is not None
-    return dict(result.attempts[0].score["measures"])
+    return dict(result.attempts[0].score.measures)
 
 
 def check(results: dict[str, CaseResult], broken: set[str]) -> None:

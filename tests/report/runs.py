@@ -30,8 +30,8 @@ SCORER = compile_schema(SCHEMA)
 
 def scored(name: str, extracted: object, *, gold: object = GOLD, model: str | None = None, **keys: Any) -> CaseResult:
     """Make the result of a case that passes when every field does."""
-    score = keys.pop("scorer", SCORER).score(gold, extracted).to_dict()
-    rate = score["measures"]["pass_rate"]
+    score = keys.pop("scorer", SCORER).score(gold, extracted).record()
+    rate = score.measures["pass_rate"]
     outcome = Outcome.PASSED if rate == 1 else Outcome.FAILED
     breaches = () if rate == 1 else (Breach(what="pass_rate", message=f"pass_rate {rate:.3g} is below 1"),)
     attempt = Attempt(index=0, outcome=outcome, score=score)

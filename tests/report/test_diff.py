@@ -6,27 +6,14 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.results import Failure, FailureKind, FieldResult, ScoreRecord
 from pytest_extract.report.diff import Look, case_lines, score_lines
 from pytest_extract.report.lines import text_of
+from tests.records import field_result as leaf
+from tests.records import score_record as score
 
 
-def leaf(path: str, gold: object = MISSING, extracted: object = MISSING, **keys: Any) -> dict[str, Any]:
-    status = "omission" if extracted is MISSING else "hallucination" if gold is MISSING else "mismatch"
-    record = {
-        "path": path, "pattern": re.sub(r"\[-?\d+\]", "[]", path), "metric": "text", "params": {},
-        "status": "match" if gold == extracted else status, "score": float(gold == extracted), "passed": False,
-        "reason": None, "weight": 1.0, **keys,
-    }  # fmt: skip
-    sides = {"gold": gold, "extracted": extracted}
-    return record | {name: value for name, value in sides.items() if value is not MISSING}
-
-
-def score(*leaves: dict[str, Any], **keys: Any) -> dict[str, Any]:
-    return {"failure": None, "fields": [], "leaves": list(leaves), "gates": {}, "vacuous": 0, **keys}
-
-
-def told(one: dict[str, Any], *, verbosity: int = 0, width: int = 160, brief: bool = False, **keys: Any) -> list[str]:
+def told(one: ScoreRecord, *, verbosity: int = 0, width: int = 160, brief: bool = False, **keys: Any) -> list[str]:
     return [text_of(each) for each in score_lines(one, Look(verbosity=verbosity, width=width, brief=brief), **keys)]
 
 
@@ -79,7 +66,7 @@ def test_the_worst_stands_first_then_the_heaviest_then_document_order() -> None:
         ),
     ],
 )
-def test_a_field_s_line(record: dict[str, Any], text: str) -> None:
+def test_a_field_s_line(record: FieldResult, text: str) -> None:
     assert squeezed(told(score(record)))[0] == text
 
 
@@ -138,7 +125,7 @@ def test_vv_shows_whole_values_and_marks_what_is_around_the_difference() -> None
         ),
     ],
 )
-def test_nothing_is_said_twice(record: dict[str, Any], text: str) -> None:
+def test_nothing_is_said_twice(record: FieldResult, text: str) -> None:
     assert squeezed(told(score(record)))[0] == text
 
 
@@ -243,11 +230,8 @@ def test_only_known_failures_of_which_nothing_fails_are_told_to_pass() -> None:
 
 
 def test_a_failed_gate_tells_its_arithmetic() -> None:
-    gates = {
-        "schema": {"passed": True, "factor": 1.0, "why": "fits"},
-        "coverage": {"passed": False, "factor": 0.0, "why": "structure coverage 0.947 < 0.95"},
-    }
-    assert told(score(gates=gates))[0] == "  coverage gate: structure coverage 0.947 < 0.95"
+    failed = {"coverage": "structure coverage 0.947 < 0.95"}
+    assert told(score(failed=failed))[0] == "  coverage gate: structure coverage 0.947 < 0.95"
 
 
 def test_places_stand_below_their_field() -> None:
@@ -256,7 +240,7 @@ def test_places_stand_below_their_field() -> None:
 
 
 def test_an_unusable_output_is_shown_around_the_place() -> None:
-    failure = {"kind": "trailing_comma", "message": "a comma before }", "line": 3, "column": 9, "path": None}
+    failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma before }", line=3, column=9)
     assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}') == [
         "  trailing_comma at line 3, column 9: a comma before }",
         "     1 | {",
@@ -274,12 +258,12 @@ def test_an_unusable_output_is_shown_around_the_place() -> None:
     ],
 )
 def test_an_unusable_output_without_a_place_is_shown(output: object, line: str) -> None:
-    failure = {"kind": "no_json", "message": "no JSON", "line": None, "column": None, "path": None}
+    failure = Failure(kind=FailureKind.NO_JSON, message="no JSON", line=None, column=None)
     assert told(score(failure=failure), output=output) == ["  no_json: no JSON", line]
 
 
 def test_an_excerpt_of_one_endless_line_stays_in_the_window() -> None:
-    failure = {"kind": "malformed_json", "message": "bad", "line": 1, "column": 5_000, "path": None}
+    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=1, column=5_000)
     lines = told(score(failure=failure), output="x" * 10_000, width=80)
     assert max(map(len, lines)) <= 80
     assert lines[-1].endswith("^")

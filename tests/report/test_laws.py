@@ -7,11 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, writable
 from pytest_extract.report.diff import Look, score_lines
 from pytest_extract.report.lines import safe, shorten, text_of
 from pytest_extract.report.values import difference, show
-from pytest_extract.results_file import tame
 from tests.strategies import any_json
 
 SCHEMA = {
@@ -29,7 +28,7 @@ documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | an
 @given(documents, documents, st.integers(40, 200), st.integers(0, 2))
 @example([None, {}], [None, {"\x7f": None}], 40, 0)
 def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
-    score = tame(SCORER.score(gold, extracted).to_dict())
+    score = SCORER.score(gold, extracted).record()
     for each in score_lines(score, Look(verbosity=verbosity, width=width)):
         assert text_of(each).isprintable()
 
@@ -37,7 +36,7 @@ def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, wi
 @pytest.mark.parametrize("width", [16, 40])
 @given(gold=any_json, extracted=any_json)
 def test_values_are_short_and_harmless(gold: object, extracted: object, width: int) -> None:
-    one, other = tame(gold), tame(extracted)
+    one, other = writable(gold), writable(extracted)
     assert show(one, width).isprintable()
     assert len(show(one, width)) <= width + 40
     assert text_of(difference(one, other, width)).isprintable()

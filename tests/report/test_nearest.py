@@ -2,18 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.report.entries import Entry
+from pytest_extract.core.results import FieldResult
+from pytest_extract.report.findings import Finding
 from pytest_extract.report.nearest import with_nearest
-from tests.report.test_rows import entry
+from tests.records import field_result
 
 
-def item(path: str, gold: object = None, extracted: object = None, matched: str | None = None) -> Entry:
+def item(path: str, gold: object = None, extracted: object = None, matched: str | None = None) -> FieldResult:
     sides = {name: value for name, value in (("gold", gold), ("extracted", extracted)) if value is not None}
-    return entry(path, matched=matched, **sides)._replace(pattern=path.partition("[")[0] + "[]")
+    return field_result(path, matched=matched, **sides)._replace(pattern=path.partition("[")[0] + "[]")
 
 
-def notes(*entries: Entry) -> list[str]:
-    return [each.note for each in with_nearest(entries)]
+def notes(*results: FieldResult) -> list[str]:
+    return [each.note for each in with_nearest(list(map(Finding, results)))]
 
 
 def test_a_misread_value_of_a_list_is_named_beside_the_lost_one() -> None:
@@ -32,7 +33,7 @@ def test_a_misread_value_of_a_list_is_named_beside_the_lost_one() -> None:
         pytest.param([item("a[0]", {"x": "green"}), item("a[-1]", extracted="green")], id="whole-row"),
     ],
 )
-def test_nothing_is_guessed(entries: list[Entry]) -> None:
+def test_nothing_is_guessed(entries: list[FieldResult]) -> None:
     assert not any(notes(*entries))
 
 

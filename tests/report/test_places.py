@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.results import FieldResult
 from pytest_extract.documents import Document
 from pytest_extract.report.places import Place, page_texts, places, result_places
+from tests.records import field_result, score_record
 
 TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117\n"
 
@@ -43,17 +45,17 @@ def test_pages_are_counted() -> None:
     assert str(Place(None, 1, 2)) == "line 1, column 2"
 
 
-def result(*leaves: dict[str, object]) -> CaseResult:
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score={"leaves": list(leaves)})
+def result(*leaves: FieldResult) -> CaseResult:
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves))
     return CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt, attempt))
 
 
 def test_the_places_of_a_result_are_those_of_failing_fields() -> None:
     leaves = (
-        {"path": "a", "status": "mismatch", "gold": "ACME GmbH", "extracted": "Acme Ltd"},
-        {"path": "b", "status": "omission", "gold": 17},
-        {"path": "c", "status": "match", "gold": 17, "extracted": 17},
-        {"path": "d", "status": "hallucination", "extracted": True},
+        field_result("a", "ACME GmbH", "Acme Ltd"),
+        field_result("b", 17),
+        field_result("c", 17, 17),
+        field_result("d", extracted=True),
     )
     assert result_places(result(*leaves), Document(text=TEXT)) == {
         "a": "gold at line 2, column 1; extracted stands nowhere in the document",

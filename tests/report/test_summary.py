@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
+from pytest_extract.core.results import FieldResult
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.summary import (
     Forecast,
@@ -14,21 +15,17 @@ from pytest_extract.report.summary import (
     summary_lines,
 )
 from pytest_extract.report.tallies import measure_means
+from tests.records import field_result, score_record
 
 
-def leaf(pattern: str, status: str, score: float = 0.0) -> dict[str, Any]:
-    return {"path": pattern, "pattern": pattern, "metric": "text", "status": status, "score": score, "gold": 1}
+def leaf(pattern: str, status: str, score: float = 0.0) -> FieldResult:
+    return field_result("a", 1, status=status, score=score, pattern=pattern)
 
 
-def attempt(pass_rate: float = 1.0, *leaves: dict[str, Any], **keys: Any) -> Attempt:
+def attempt(pass_rate: float = 1.0, *leaves: FieldResult, **keys: Any) -> Attempt:
     outcome = keys.pop("outcome", Outcome.PASSED if pass_rate == 1 else Outcome.FAILED)
     failure = keys.pop("failure", None)
-    score = {
-        "measures": {"pass_rate": pass_rate, "f1": pass_rate},
-        "leaves": list(leaves),
-        "fields": [],
-        "failure": failure and {"kind": failure},
-    }
+    score = score_record(*leaves, measures={"pass_rate": pass_rate, "f1": pass_rate}, failure=failure)
     return Attempt(index=0, outcome=outcome, score=score, **keys)
 
 

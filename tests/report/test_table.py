@@ -8,6 +8,7 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.report.table import table
+from tests.records import field_result, score_record
 
 
 @pytest.mark.parametrize(
@@ -20,11 +21,11 @@ from pytest_extract.report.table import table
     ],
 )
 def test_no_cell_is_a_formula(path: str, cell: str) -> None:
-    leaf = {"path": path, "pattern": path, "metric": "text", "status": "omission", "score": 0.0, "gold": None}
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score={"leaves": [leaf]})
+    leaf = field_result("a", None)._replace(pattern=path)
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(leaf))
     result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
     (row,) = csv.DictReader(table([result]).splitlines(keepends=True))
-    assert (row["path"], row["gold"], row["extracted"]) == (cell, "null", "")
+    assert (row["pattern"], row["gold"], row["extracted"]) == (cell, "null", "")
 
 
 @pytest.mark.parametrize(
@@ -41,10 +42,10 @@ def test_no_cell_is_a_formula(path: str, cell: str) -> None:
     ],
 )
 def test_cells_can_be_written_and_read_anywhere(path: str, cell: str) -> None:
-    leaf = {"path": path, "pattern": path, "metric": "text", "status": "omission", "score": 0.0, "gold": path}
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score={"leaves": [leaf]})
+    leaf = field_result("a", path)._replace(pattern=path)
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(leaf))
     result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
     written = table([result]).encode("utf-8").decode("utf-8")
     (row,) = csv.DictReader(io.StringIO(written, newline=""))
-    assert row["path"] == cell
+    assert row["pattern"] == cell
     assert json.loads(row["gold"]) == path

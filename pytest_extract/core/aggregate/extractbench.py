@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.results import FailureKind, ScoreRecord
 from pytest_extract.core.values import Json
 
 Row: TypeAlias = Mapping[str, Json]
@@ -195,11 +196,11 @@ class Rates:
     failures: Mapping[str, int] = field(default_factory=dict)
 
 
-def rates(scores: Iterable[Mapping[str, Json]]) -> Rates:
-    """Rate a run from scores in their plain form (`Score.to_dict()`); `failures` counts kinds of broken output."""
+def rates(scores: Iterable[ScoreRecord]) -> Rates:
+    """Rate a run from its scores; `failures` counts kinds of broken output."""
     kept = list(scores)
     valid = [score for score in kept if is_valid(score)]
-    passed = sum(score["measures"]["pass_rate"] for score in valid)
+    passed = sum(score.measures["pass_rate"] for score in valid)
     kinds = Counter(_kind(score) for score in kept if not is_valid(score))
     return Rates(
         documents=len(kept),
@@ -211,11 +212,10 @@ def rates(scores: Iterable[Mapping[str, Json]]) -> Rates:
     )
 
 
-def is_valid(score: Mapping[str, Json]) -> bool:
+def is_valid(score: ScoreRecord) -> bool:
     """Whether an output got through the parse, root and schema gates."""
-    return score.get("failure") is None and all(score["gates"][gate]["passed"] for gate in ("parse", "root", "schema"))
+    return score.failure is None and score.gates.structural
 
 
-def _kind(score: Mapping[str, Json]) -> str:
-    failure = score.get("failure")
-    return str(failure["kind"]) if failure is not None else "schema_violation"
+def _kind(score: ScoreRecord) -> str:
+    return str(FailureKind.SCHEMA_VIOLATION if score.failure is None else score.failure.kind)

@@ -1,21 +1,15 @@
-"""Tables by field: over field patterns for a run of ours, and struct-extract-eval's own run numbers (`core/record.py`).
-
-Rows are leaf results as in a results file: mappings with `path`, `pattern`, `status` and `score`.
-"""
+"""Tables by field: over the field patterns of a run, and struct-extract-eval's run numbers (`core/record.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
-from pytest_extract.core.values import Json
+from pytest_extract.core.results import FieldResult, Status
 
-Row: TypeAlias = Mapping[str, Json]
-
-_COMPARED: Final = ("match", "mismatch")
-_ERRORS: Final = ("judge_error", "batch_error")
-_COUNTED: Final = (*_COMPARED, "omission", "hallucination")
+_COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
+_COUNTED: Final = _COMPARED | {Status.OMISSION, Status.HALLUCINATION}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,13 +24,13 @@ class FieldCounts:
     score: float = 0.0
     records: set[str] = field(default_factory=set)
 
-    def add(self, row: Row, record: str = "") -> None:
+    def add(self, leaf: FieldResult, record: str = "") -> None:
         """Count one leaf result; skipped ones do not count."""
-        status = str(row["status"])
+        status = leaf.status
         if status in _COUNTED:
             setattr(self, status, getattr(self, status) + 1)
-            self.score += row["score"] if status in _COMPARED else 0.0
-        elif status in _ERRORS:
+            self.score += leaf.score if status in _COMPARED else 0.0
+        elif status is Status.JUDGE_ERROR:
             self.undecided += 1
         else:
             return
@@ -76,12 +70,12 @@ class FieldCounts:
         return 2 * self.precision * self.recall / both if both else 0.0
 
 
-def field_table(records: Iterable[tuple[str, Iterable[Row]]]) -> dict[str, FieldCounts]:
-    """Count leaf results by field pattern over records (name, rows); patterns in order of appearance."""
+def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[str, FieldCounts]:
+    """Count leaf results by field pattern over records (name, leaf results); patterns in order of appearance."""
     table: dict[str, FieldCounts] = {}
-    for record, rows in records:
-        for row in rows:
-            table.setdefault(str(row["pattern"]), FieldCounts()).add(row, record)
+    for record, leaves in records:
+        for leaf in leaves:
+            table.setdefault(leaf.pattern, FieldCounts()).add(leaf, record)
     return {pattern: counts for pattern, counts in table.items() if counts.records}
 
 
@@ -100,15 +94,15 @@ class StructRun:
     per_field: Mapping[str, FieldCounts]
 
 
-def struct_run(records: Sequence[Sequence[Row]]) -> StructRun:
+def struct_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
     """Summarize records of leaf results; every mean is 1.0 without records."""
     each, per_field = [], dict[str, FieldCounts]()
-    for rows in records:
+    for leaves in records:
         counts = FieldCounts()
         each.append(counts)
-        for row in rows:
-            counts.add(row)
-            per_field.setdefault(str(row["path"]), FieldCounts()).add(row)
+        for leaf in leaves:
+            counts.add(leaf)
+            per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
     return StructRun(
         mean_precision=_mean([counts.precision for counts in each]),
         mean_recall=_mean([counts.recall for counts in each]),

@@ -51,7 +51,7 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseRow]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
     rows = []
     for result in results:
-        measured = [attempt.score["measures"] for attempt in scored_attempts(result) if attempt.score is not None]
+        measured = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
         if measured:
             names = [name for name in measured[0] if all(name in found for found in measured)]
             means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
@@ -123,7 +123,7 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
         sob_weighted=summarize(columns, weights, samples=samples) if any(weights) else None,
         rates=rates(score for _, score in kept),
         by_depth=by_depth(rows),
-        fields=field_table((result.nodeid, score["leaves"]) for result, score in kept),
+        fields=field_table((result.nodeid, score.leaves) for result, score in kept),
     )
 
 

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Program, Skip
-from pytest_extract.core.results import FieldResult, Question
+from pytest_extract.core.results import ArrayResult, FieldResult, Question
 from pytest_extract.core.score.array import walk_array
 from pytest_extract.core.score.batch import finish_batches
 from pytest_extract.core.score.leaf import walk_leaf, walk_skip
-from pytest_extract.core.score.run import ArrayPairing, Known, Rules, Run, Walker
+from pytest_extract.core.score.run import Known, Rules, Run, Walker
 from pytest_extract.core.score.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.values import Json, Missing
 
@@ -37,7 +37,7 @@ class Scored(NamedTuple):
 
     fields: tuple[FieldResult, ...]
     leaves: tuple[FieldResult, ...]
-    arrays: tuple[ArrayPairing, ...]
+    arrays: tuple[ArrayResult, ...]
     questions: Mapping[str, Question]
     vacuous: int
 

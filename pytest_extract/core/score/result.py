@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.results import Failure, FieldResult, Gates
+from pytest_extract.core.results import ArrayResult, Failure, FieldResult, Gates, ScoreRecord
 from pytest_extract.core.score.document import Scored
-from pytest_extract.core.score.run import ArrayPairing
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
     from pytest_extract.core.measures.document import DocumentScore
 
-FORMAT: Final = 1
+_PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
+"""Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 
 
 class Score:
@@ -39,7 +39,7 @@ class Score:
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
         self.leaves: tuple[FieldResult, ...] = scored.leaves
-        self.arrays: tuple[ArrayPairing, ...] = scored.arrays
+        self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
         self.semantics: str = semantics.name
@@ -77,60 +77,30 @@ class Score:
             own = dict.fromkeys(own, 0.0)
         return {**own, **self._document.measures}
 
+    def record(self) -> ScoreRecord:
+        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written."""
+        return ScoreRecord(
+            semantics=self.semantics,
+            failure=self.failure,
+            fields=tuple(map(_writable, self.fields)),
+            leaves=tuple(map(_writable, self.leaves)),
+            arrays=self.arrays,
+            measures=self.measures,
+            gates=self.gates,
+            vacuous=self.vacuous,
+            questions=self.questions_asked,
+        )
+
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it."""
-        gates = (self.gates.parse, self.gates.root, self.gates.schema, self.gates.coverage)
-        return {
-            "format": FORMAT,
-            "semantics": self.semantics,
-            "failure": None if self.failure is None else _failure(self.failure),
-            "fields": [_result(result) for result in self.fields],
-            "leaves": [_result(result) for result in self.leaves],
-            "arrays": [_array(array) for array in self.arrays],
-            "measures": dict(self.measures),
-            "gates": {gate.name: {"passed": gate.passed, "factor": gate.factor, "why": gate.why} for gate in gates},
-            "vacuous": self.vacuous,
-            "questions": self.questions_asked,
-        }
+        from pytest_extract.core.score_json import score_to_json
+
+        return score_to_json(self.record())
 
 
-def _failure(failure: Failure) -> dict[str, Json]:
-    return {
-        "kind": str(failure.kind),
-        "message": failure.message,
-        "line": failure.line,
-        "column": failure.column,
-        "path": None if failure.path is None else str(failure.path),
-    }
-
-
-def _result(result: FieldResult) -> dict[str, Json]:
-    found: dict[str, Json] = {
-        "path": str(result.path),
-        "pattern": result.pattern,
-        "metric": result.metric,
-        "params": dict(result.params),
-        "status": str(result.status),
-        "score": result.score,
-        "passed": result.passed,
-    }
-    if result.gold is not MISSING:
-        found["gold"] = result.gold
-    if result.extracted is not MISSING:
-        found["extracted"] = result.extracted
-    found |= {"reason": result.reason, "weight": result.weight}
-    if result.matched is not None:
-        found["matched"] = str(result.matched)
-    return found
-
-
-def _array(array: ArrayPairing) -> dict[str, Json]:
-    return {
-        "path": str(array.path),
-        "pairs": [list(pair) for pair in array.pairs],
-        "missing": list(array.missing),
-        "extra": list(array.extra),
-        "precision": array.precision,
-        "recall": array.recall,
-        "f1": array.f1,
-    }
+def _writable(result: FieldResult) -> FieldResult:
+    """Return the result with values that JSON can hold; most are short scalars and stay as they are."""
+    if type(result.gold) in _PLAIN and type(result.extracted) in _PLAIN:
+        return result
+    gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
+    return result._replace(gold=gold, extracted=extracted)

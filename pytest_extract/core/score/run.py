@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pytest_extract.core.align.pairing import Pairing
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.plan.nodes import Check, Plan, Program
-from pytest_extract.core.results import Answer, FieldResult, Question, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, as_place
+from pytest_extract.core.results import Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
 
 Path: TypeAlias = tuple[Step, ...]
 Walker: TypeAlias = Callable[["Run", Any, Json | Missing, Json | Missing, Path, Path | None], None]
@@ -25,22 +25,6 @@ MOST_KEPT: Final = 100_000
 SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 _new: Final = tuple.__new__
 """Makes a named tuple in a quarter of the time that its own constructor takes."""
-
-
-class ArrayPairing(NamedTuple):
-    """How one array's rows were paired, by index, and the ExtractBench paper's numbers of it.
-
-    A pair counts with its own score (weighted mean of its leaves, or its F1 under struct-extract-eval): precision is
-    their sum over the extracted rows, recall over gold's rows; 1.0 where there are none.
-    """
-
-    path: FieldPath
-    pairs: tuple[tuple[int, int], ...]
-    missing: tuple[int, ...]
-    extra: tuple[int, ...]
-    precision: float
-    recall: float
-    f1: float
 
 
 class NoAnswer(NamedTuple):
@@ -119,7 +103,7 @@ class Run:
         self.fits = program.fits
         self.leaves: list[FieldResult] = []
         self.fields: list[FieldResult] = []
-        self.arrays: list[ArrayPairing] = []
+        self.arrays: list[ArrayResult] = []
         self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []
         self.vacuous = 0

@@ -6,8 +6,8 @@ from typing import Final
 
 from pytest_extract.core.align.pairing import Pairing
 from pytest_extract.core.plan.nodes import Array
-from pytest_extract.core.results import FieldResult, Status
-from pytest_extract.core.score.run import ArrayPairing, Path, Run
+from pytest_extract.core.results import ArrayResult, FieldResult, Status
+from pytest_extract.core.score.run import Path, Run
 from pytest_extract.core.score.table import identity
 from pytest_extract.core.values import Json, Missing, as_place
 
@@ -29,7 +29,7 @@ def conclude(
     height, width = len(lists[0]), len(lists[1])
     numbers = (total / width if width else 1.0, total / height if height else 1.0)
     f1 = 2 * total / (height + width) if height + width else 1.0
-    run.arrays.append(_new(ArrayPairing, (as_place(path), *pairing, *numbers, f1)))
+    run.arrays.append(_new(ArrayResult, (as_place(path), *pairing, *numbers, f1)))
     result = array.result
     if result is None or not array.field:
         return
@@ -46,7 +46,7 @@ def conclude_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]],
     """Do the same for two lists that are equal."""
     if run.depth:
         return
-    run.arrays.append(_new(ArrayPairing, (as_place(path), identity(len(lists[0])), (), (), 1.0, 1.0, 1.0)))
+    run.arrays.append(_new(ArrayResult, (as_place(path), identity(len(lists[0])), (), (), 1.0, 1.0, 1.0)))
     array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
 
 

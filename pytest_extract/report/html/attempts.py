@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult
+from pytest_extract.core.results import FieldResult, ScoreRecord
+from pytest_extract.core.values import at_or_below
 from pytest_extract.gating.changes import FieldChange
-from pytest_extract.report.diff import counts_text
-from pytest_extract.report.entries import Entry, entries_of, failing
+from pytest_extract.report.diff import counts_text, findings_of
+from pytest_extract.report.findings import Finding, split_known
 from pytest_extract.report.html.arms import word_of
-from pytest_extract.report.html.card import entry_card
+from pytest_extract.report.html.card import finding_card
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import line, plural, shorten
-from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.output import output_lines
-from pytest_extract.report.rows import fold_rows
-from pytest_extract.report.tallies import failure_kind
 
 MOST_FIELDS: Final = 50
 """Failing fields of an output; further ones are counted."""
@@ -47,42 +46,40 @@ def _error(text: str) -> Markup:
     return block([*told, line(f"… {plural(left, 'more line')}")] if left > 0 else told)
 
 
-def _score(score: Mapping[str, Any], known: Sequence[str], worse: Mapping[str, FieldChange], output: object) -> Markup:
-    if failure_kind(score) not in {None, "schema_violation"}:  # with that one there still are fields to show
-        return block(output_lines(score["failure"], output, _WIDTH))
-    gates = [(name, gate["why"]) for name, gate in (score.get("gates") or {}).items() if not gate["passed"]]
-    fresh, excused = entries_of(score, known)
+def _score(score: ScoreRecord, known: Sequence[str], worse: Mapping[str, FieldChange], output: object) -> Markup:
+    if score.failure is not None and not score.readable:
+        return block(output_lines(score.failure, output, _WIDTH))
+    counted, excused = split_known(score, known)
     parts: list[Part] = [
-        element("p", element("strong", f"{name} gate: "), shorten(why, _MESSAGE), class_="gate") for name, why in gates
+        element("p", element("strong", f"{gate.name} gate: "), shorten(gate.why, _MESSAGE), class_="gate")
+        for gate in score.gates.failed
     ]
-    if failing(fresh):  # folding takes its time, and most outputs are right
-        parts.append(_fields(with_nearest(failing(fold_rows(fresh))), worse))
-    parts.append(element("p", f"{counts_text(fresh, excused, score)}.", class_="dim"))
+    parts.append(_fields(findings_of(counted), worse))
+    parts.append(element("p", f"{counts_text(counted, excused, score)}.", class_="dim"))
     parts.append(_known(excused))
     return joined(parts)
 
 
-def _fields(bad: Sequence[Entry], worse: Mapping[str, FieldChange]) -> Markup | None:
+def _fields(bad: Sequence[Finding], worse: Mapping[str, FieldChange]) -> Markup | None:
     if not bad:
         return None
     fallen = {id(item): _was_right(item, worse) for item in bad}
     first = sorted(bad, key=lambda item: not fallen[id(item)])  # stable: worst first among both
-    cards = [entry_card(item, was_right=fallen[id(item)]) for item in first[:MOST_FIELDS]]
+    cards = [finding_card(item, was_right=fallen[id(item)]) for item in first[:MOST_FIELDS]]
     left = sum(item.stands_for for item in first[MOST_FIELDS:])
     more = f"… {plural(left, 'more failing field')}; the results file has them."
     listed = element("ul", *cards, class_="fields", role="list")
     return joined([listed, element("p", more, class_="dim") if left else None])
 
 
-def _was_right(item: Entry, worse: Mapping[str, FieldChange]) -> bool:
+def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
     """Whether a field, or one of those that a whole row stands for, was right in the baseline."""
-    if item.stands_for == 1:
-        return item.path in worse
-    return any(path.startswith((f"{item.path}.", f"{item.path}[")) for path in worse)
+    place = str(finding.result.path)
+    return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
 
 
-def _known(excused: Sequence[Entry]) -> Markup | None:
-    bad = failing(excused)
+def _known(excused: Sequence[FieldResult]) -> Markup | None:
+    bad = findings_of(excused, folded=False)
     if not bad:
         return None
     name = element("summary", f"{plural(len(bad), 'known failure')}, not in the verdict")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import MISSING
 from pytest_extract.gating.changes import FieldChange
 from pytest_extract.report.diff import SEEN
-from pytest_extract.report.entries import Entry
+from pytest_extract.report.findings import Finding, metric_label
 from pytest_extract.report.html.markup import Markup, Part, element, joined, styled
 from pytest_extract.report.lines import Line, Span, number, shorten
 from pytest_extract.report.objects import object_lines
@@ -50,19 +51,20 @@ def chip(text: str, tone: str = "") -> Markup:
     return element("span", shorten(text, _LONGEST_NAME), class_=f"chip {tone}".rstrip())
 
 
-def entry_card(item: Entry, *, was_right: bool = False) -> Markup:
+def finding_card(finding: Finding, *, was_right: bool = False) -> Markup:
     """Write a failing comparison; `was_right`: in the baseline."""
-    chips: list[Part] = [chip(item.status, "warn" if item.status == "judge_error" else "bad")]
+    item = finding.result
+    chips: list[Part] = [chip(item.status, "warn" if item.status is Status.JUDGE_ERROR else "bad")]
     if was_right:
         chips.append(chip("right in the baseline", "bad"))
-    chips.append(element("span", shorten(item.label, _LONGEST_NAME), class_="metric"))
+    chips.append(element("span", shorten(metric_label(item), _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:
         chips.append(element("span", f"score {number(item.score)}", class_="metric"))
     both = sides(item.gold, item.extracted, WIDTH)
-    return card(item.path, chips, _values(item, both), _notes(item, both))
+    return card(str(item.path), chips, _values(item, both), _notes(finding, both))
 
 
-def _values(item: Entry, both: Sides) -> list[Value]:
+def _values(item: FieldResult, both: Sides) -> list[Value]:
     if item.metric == "order":
         return []
     return [
@@ -71,20 +73,21 @@ def _values(item: Entry, both: Sides) -> list[Value]:
     ]
 
 
-def _notes(item: Entry, both: Sides) -> list[Part]:
-    notes: list[Part] = [item.note or None]
-    if item.status in {"mismatch", "judge_error"}:
+def _notes(finding: Finding, both: Sides) -> list[Part]:
+    item = finding.result
+    notes: list[Part] = [finding.note or None]
+    if item.status in {Status.MISMATCH, Status.JUDGE_ERROR}:
         told = item.reason is not None and not item.reason.startswith((SEEN, "values differ"))
         notes.append(shorten(item.reason or "", WIDTH) if told else _difference(item, both))
         if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
             notes.append(styled(object_lines(item.gold, item.extracted, WIDTH, limit=_CHANGES)))
     if item.matched and item.matched != item.path:
-        verb = "stands at" if item.status == "hallucination" else "matched with"
-        notes.append(joined([f"{verb} ", element("code", shorten(item.matched, _LONGEST_NAME))]))
+        verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
+        notes.append(joined([f"{verb} ", element("code", shorten(str(item.matched), _LONGEST_NAME))]))
     return [note for note in notes if note]
 
 
-def _difference(item: Entry, both: Sides) -> Part:
+def _difference(item: FieldResult, both: Sides) -> Part:
     """Say what no mark in the two values shows: how far off a number is, that types or whole texts differ."""
     if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
         return styled(difference(item.gold, item.extracted, WIDTH))

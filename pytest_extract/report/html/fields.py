@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_extract.report.entries import FAILING
+from pytest_extract.report.findings import FAILING
 from pytest_extract.report.html.arms import NO_ARM
 from pytest_extract.report.html.markup import Markup, Part, element, joined, share_bar
 from pytest_extract.report.lines import plural, shorten

@@ -66,7 +66,7 @@ def test_modalities_count_with_their_cases_and_audio_is_not_in_perfect():
 def test_equal_arms_are_ranked_by_value_accuracy():
     def columns(**values):
         found = score(0.5)
-        return {**found, "measures": {**found["measures"], **values}}
+        return replace(found, measures={**found.measures, **values})
 
     first = columns(value_accuracy=0.4, faithfulness=0.6)
     second = columns(value_accuracy=0.6, faithfulness=0.4)
@@ -85,7 +85,7 @@ def published_cases(folder: str) -> list[CaseResult]:
         for index, weight in enumerate(columns["difficulty_weight"]):
             own = {ours[name]: values[index] for name, values in columns.items() if name in ours}
             made = score(0.0)
-            given = {**made, "measures": {**made["measures"], **own}}
+            given = replace(made, measures={**made.measures, **own})
             found.append(case(f"{kind}{index}", given, modality=kind, model=folder, complexity=classes[weight]))
     return found
 

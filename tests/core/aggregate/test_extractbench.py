@@ -8,6 +8,7 @@ import pytest
 
 from pytest_extract.core.aggregate.extractbench import absent_side, document_report, rates, shown_path
 from pytest_extract.core.measures.coverage import Coverage, coverage
+from tests.records import score_record
 from tests.shared_data import jsonl
 
 
@@ -118,14 +119,12 @@ def test_a_report_of_nothing():
 
 
 def score(pass_rate, *, schema=True, failure=None):
-    gates = {name: {"passed": failure is None} for name in ("parse", "root")} | {"schema": {"passed": schema}}
-    return {"failure": failure, "gates": gates, "measures": {"pass_rate": pass_rate}}
+    failed = {"parse": "no JSON"} if failure else {} if schema else {"schema": "it breaks"}
+    return score_record(failure=failure, failed=failed, measures={"pass_rate": pass_rate})
 
 
 def test_rates_keep_validity_and_accuracy_apart():
-    found = rates(
-        [score(1.0), score(0.5), score(0.9, schema=False), score(0.0, failure={"kind": "truncated_json"}), score(0.5)]
-    )
+    found = rates([score(1.0), score(0.5), score(0.9, schema=False), score(0.0, failure="truncated_json"), score(0.5)])
     assert (found.documents, found.valid) == (5, 3)
     assert found.valid_rate == pytest.approx(0.6)
     assert found.pass_rate == pytest.approx(2.0 / 5)

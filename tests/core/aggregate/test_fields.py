@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.aggregate.fields import field_table, struct_run
+from tests.records import field_result
 from tests.shared_data import jsonl
+
+_STATUS = {"batch_error": "judge_error"}
 
 
 def test_published_runs():
@@ -16,7 +19,10 @@ def test_published_runs():
             continue
         seen += 1
         records = [
-            [{"path": path, "status": status, "score": score} for path, status, score, _ in record["fields"]]
+            [
+                field_result("$", status=_STATUS.get(status, status), score=score)._replace(path=path)
+                for path, status, score, _ in record["fields"]
+            ]
             for record in vector["expected"]["records"]
         ]
         run = struct_run(records)
@@ -33,7 +39,7 @@ def test_published_runs():
 
 
 def leaf(pattern, status, score=0.0):
-    return {"path": pattern.replace("[]", "[0]"), "pattern": pattern, "status": status, "score": score}
+    return field_result(pattern.replace("[]", "[0]"), status=status, score=score, pattern=pattern)
 
 
 def test_the_table_counts_by_pattern():
@@ -57,5 +63,5 @@ def test_nothing_to_count():
     run = struct_run([])
     assert (run.mean_precision, run.mean_recall, run.mean_f1, run.total_records) == (1.0, 1.0, 1.0, 0)
     assert field_table([]) == {}
-    only_errors = struct_run([[leaf("a", "batch_error")]])
+    only_errors = struct_run([[leaf("a", "judge_error")]])
     assert (only_errors.mean_f1, only_errors.total_fields, only_errors.total_batch_errors) == (1.0, 0, 1)

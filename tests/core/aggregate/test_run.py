@@ -14,18 +14,17 @@ from pytest_extract.core.aggregate.run import (
 )
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.measures.table import MEASURES
+from tests.records import field_result, score_record
 
 
 def score(value=1.0, failure=None):
-    gates = {name: {"passed": failure is None} for name in ("parse", "root", "schema", "coverage")}
-    leaf = {"path": "a", "pattern": "a", "status": "match" if value == 1.0 else "mismatch", "score": value}
-    return {
-        "failure": failure,
-        "gates": gates,
-        "measures": dict.fromkeys(MEASURES, value),
-        "leaves": [leaf] if failure is None else [],
-        "fields": [],
-    }
+    leaf = field_result("a", 1, 1 if value == 1.0 else 2, score=value)
+    return score_record(
+        *([leaf] if failure is None else []),
+        failure=failure,
+        failed={} if failure is None else {"parse": "no JSON"},
+        measures=dict.fromkeys(MEASURES, value),
+    )
 
 
 def result(name, *scores, outcome=Outcome.PASSED, model=None, complexity="easy", depth=2, broken=()):
@@ -50,7 +49,7 @@ RUN = [
     result("b", score(0.5), score(0.7), complexity="hard", depth=5),
     result("c", outcome=Outcome.BROKEN),
     result("d", outcome=Outcome.NOT_RUN),
-    result("e", score(0.0, failure={"kind": "no_json"}), outcome=Outcome.FAILED, complexity="medium", depth=3),
+    result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED, complexity="medium", depth=3),
 ]
 
 

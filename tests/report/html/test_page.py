@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.report.html import attempts, listing
 from pytest_extract.report.html.markup import Markup, element, escaped, joined
 from pytest_extract.report.html.names import anchor
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import JudgeSpending
+from tests.records import score_record
 from tests.report.runs import GOLD, broken, case, scored, wrong
 
 
@@ -138,8 +140,8 @@ def test_repeats_are_told_one_by_one() -> None:
 
 
 def test_an_output_that_cannot_be_scored_is_shown_around_the_place() -> None:
-    failure = {"kind": "trailing_comma", "message": "a comma too many", "line": 2, "column": 7, "path": None}
-    score = {"failure": failure, "measures": {"pass_rate": 0.0}, "leaves": [], "fields": [], "gates": {}}
+    failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=7)
+    score = score_record(failure=failure, measures={"pass_rate": 0.0})
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "a": 1,\n}')
     text = shown(case("a", Outcome.FAILED, attempt))
     assert '<span class="head">trailing_comma at line 2, column 7: </span>' in text

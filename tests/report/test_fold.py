@@ -2,48 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.values import MISSING
-from pytest_extract.report.entries import Entry
-from pytest_extract.report.moves import rows_of
-from pytest_extract.report.rows import fold_rows
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.report.fold import fold
+from tests.records import field_result as entry
 
 
-def entry(path: str, gold: object = MISSING, extracted: object = MISSING, matched: str | None = None) -> Entry:
-    status = "omission" if extracted is MISSING else "hallucination" if gold is MISSING else "mismatch"
-    return Entry(
-        path=path,
-        pattern=path,
-        metric="text",
-        params={},
-        status="match" if gold == extracted else status,
-        score=float(gold == extracted),
-        gold=gold,
-        extracted=extracted,
-        reason=None,
-        weight=1.0,
-        matched=matched,
-    )
-
-
-def told(*entries: Entry) -> list[tuple[str, str, int]]:
-    return [(item.path, item.note, item.stands_for) for item in fold_rows(entries)]
-
-
-@pytest.mark.parametrize(
-    ("path", "rows"),
-    [
-        pytest.param("a.b", [], id="none"),
-        pytest.param("a[3].b", [("a", 3, "a[3]", 0, ".b")], id="one"),
-        pytest.param(
-            "a[3].b[-1]", [("a", 3, "a[3]", 0, ".b[-1]"), ("a[3].b", -1, "a[3].b[-1]", 1, "")], id="nested-and-invented"
-        ),
-        pytest.param("[0][1]", [("$", 0, "[0]", 0, "[1]"), ("[0]", 1, "[0][1]", 1, "")], id="root"),
-        pytest.param('["x[3]"].b', [], id="bracket-in-a-key"),
-        pytest.param('["a\\"]b"][2]', [('["a\\"]b"]', 2, '["a\\"]b"][2]', 0, "")], id="quote-in-a-key"),
-    ],
-)
-def test_rows_of(path: str, rows: list[tuple[object, ...]]) -> None:
-    assert [(*row, rest) for row, rest in rows_of(path)] == rows
+def told(*results: FieldResult) -> list[tuple[str, str, int]]:
+    return [(str(item.result.path), item.note, item.stands_for) for item in fold(results)]
 
 
 def test_the_outermost_missing_row_is_told() -> None:
@@ -81,16 +46,16 @@ def test_a_row_of_an_array_that_is_not_missing_whole_is_told_by_itself() -> None
         pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 values", 2)], id="scalars"),
     ],
 )
-def test_wholes(entries: list[Entry], folded: list[tuple[str, str, int]]) -> None:
+def test_wholes(entries: list[FieldResult], folded: list[tuple[str, str, int]]) -> None:
     assert told(*entries) == folded
 
 
 def test_a_whole_is_put_together_again() -> None:
     entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
-    assert fold_rows(entries)[0].gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], '["o.k"]': 4}
+    assert fold(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
 
 
-def rows(gold: list[object], extracted: list[object]) -> list[Entry]:
+def rows(gold: list[object], extracted: list[object]) -> list[FieldResult]:
     """Return the entries of two lists that are compared by position."""
     both = min(len(gold), len(extracted))
     found = [entry(f"r[{i}]", gold[i], extracted[i]) for i in range(both)]
@@ -111,31 +76,34 @@ def rows(gold: list[object], extracted: list[object]) -> list[Entry]:
 )
 def test_rows_moved_by_a_gap_or_an_insertion(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
     told_of = [
-        (item.path, item.note, item.stands_for)
-        for item in fold_rows(rows([*gold], [*extracted]))
-        if item.status != "match"
+        (str(item.result.path), item.note, item.stands_for)
+        for item in fold(rows([*gold], [*extracted]))
+        if item.result.status is not Status.MATCH
     ]
     assert told_of == folded
 
 
 @pytest.mark.parametrize(("gold", "extracted"), [("abcde", "abxe"), ("abc", "ab"), ("abc", "abcd"), ("abcd", "axyzq")])
 def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
-    assert not any(" after stand" in item.note for item in fold_rows(rows([*gold], [*extracted])))
+    assert not any(" after stand" in item.note for item in fold(rows([*gold], [*extracted])))
 
 
 def test_the_missing_row_is_shown() -> None:
-    assert fold_rows(rows([*"abc"], [*"bc"]))[0].gold == "a"
+    assert fold(rows([*"abc"], [*"bc"]))[0].result.gold == "a"
 
 
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:
-    folded = fold_rows(
+    folded = fold(
         [
             entry("a[0].b[-1].y", extracted=1, matched="a[0].b[4].y"),
             entry("a[0].b[-1].z", extracted=2),
             entry("a[0].x", 1, 1),
         ]
     )
-    assert [(item.path, item.matched) for item in folded] == [("a[0].b[-1]", "a[0].b[4]"), ("a[0].x", None)]
+    assert [(str(item.result.path), str(item.result.matched)) for item in folded] == [
+        ("a[0].b[-1]", "a[0].b[4]"),
+        ("a[0].x", "None"),
+    ]
 
 
 def test_inner_rows_may_be_swapped() -> None:

@@ -125,10 +125,10 @@ def score_lines(
 
 def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[Finding]:
     """Return the findings of the results that failed, worst first."""
-    if not failing(results):  # folding takes its time, and most outputs are right
+    bad = failing(results)
+    if not bad:  # folding takes its time, and most outputs are right
         return []
-    findings = fold(results) if folded else list(map(Finding, results))
-    return with_nearest(worst_first(finding for finding in findings if finding.result.status in FAILING))
+    return with_nearest(worst_first(fold(results) if folded else map(Finding, bad)))
 
 
 def _field_lines(bad: Sequence[Finding], look: Look, places: Mapping[str, str]) -> list[Line]:

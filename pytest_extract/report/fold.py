@@ -19,17 +19,18 @@ Folded: TypeAlias = dict[Path, Finding | None]
 """A place -> the finding that stands for all results inside; None where another place's finding does."""
 
 _MOST_LISTED: Final = 8
+_ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 
 
 def fold(results: Sequence[FieldResult]) -> list[Finding]:
-    """Return a finding for each result, but one for each row, object or array that is wrong as a whole."""
+    """Return a finding for each result that failed, but one for each row, object or array that is wrong as a whole."""
     rows = _rows(results)
     folded: Folded = _shifted(rows)
     folded |= {place: found for place, found in _wholes(results, folded).items() if place not in folded}
     for depth in sorted({_depth(row) for row in rows}):
         level = {row: members for row, members in rows.items() if _depth(row) == depth and not _is_inside(row, folded)}
         folded |= _moved(level)
-    return _each_once(results, folded)
+    return _each_once([result for result in results if result.status in FAILING], folded)
 
 
 def _rows(results: Iterable[FieldResult]) -> dict[Path, Members]:
@@ -85,16 +86,14 @@ def _each_once(results: Sequence[FieldResult], folded: Folded) -> list[Finding]:
 def _wholes(results: Sequence[FieldResult], folded: Mapping[Path, object]) -> dict[Path, Finding]:
     """Map each outermost container whose fields are all missing, or all invented, to its finding."""
     members: dict[Path, list[FieldResult]] = defaultdict(list)
+    for result in results:
+        if result.status in _ONE_SIDED and not _is_inside(result.path, folded):
+            for size in range(1, len(result.path)):
+                members[result.path[:size]].append(result)
     spoiled: set[Path] = set()
     for result in results:
-        path = result.path
-        if _is_inside(path, folded):
-            continue
-        if result.status is Status.OMISSION or result.status is Status.HALLUCINATION:
-            for size in range(1, len(path)):
-                members[path[:size]].append(result)
-        else:
-            spoiled.update(path[:size] for size in range(1, len(path)))
+        if result.path[:1] in members and result.status not in _ONE_SIDED and not _is_inside(result.path, folded):
+            spoiled.update(result.path[:size] for size in range(1, len(result.path)))
     found: dict[Path, Finding] = {}
     for place in sorted(members.keys() - spoiled, key=len):
         if not _is_inside(place, found) and (whole := _whole(place, members[place])) is not None:

@@ -17,6 +17,8 @@ MOST: Final = 10
 
 def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[Line]:
     """Tell what the repeats of a run show; nothing where no case was run twice."""
+    if all(len(result.attempts) < 2 for result in results):
+        return []
     rates = suite_pass_hat_k(results)
     fields = unsteady_fields([snapshot(run) for run in split_repeats(results)])
     if max(rates, default=0) < 2 and not fields:

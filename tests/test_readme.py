@@ -61,7 +61,7 @@ def test_the_first_case_fails_as_shown(pytester: pytest.Pytester, monkeypatch: p
     (folder / "invoice.schema.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
     (folder / "acme.gold.json").write_text(json.dumps(GOLD), encoding="utf-8")
     answer = f"def call_my_model(data, schema):\n    return {extracted()!r}\n"
-    pytester.makeconftest(f"{conftest}\n{answer}".replace("document.text", "document.bytes"))  # without pypdf, too
+    pytester.makeconftest(f"{conftest}\n{answer}".replace("document.text", "document.bytes"))  # without pypdfium2, too
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     lines = [line for line in result.outlines if line.strip()]

@@ -36,7 +36,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("values",),
-    ("results", "case_result", "complexity", "pattern"),
+    ("results", "case_result", "complexity", "pattern", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "semantics", "schema"),
     ("plan",),

@@ -55,7 +55,7 @@ class Sample(NamedTuple):
     output: Any
     texts: tuple[str, str]
     score: Any
-    record: Any
+    plain: Any
     result: CaseResult
     line: str
 
@@ -66,14 +66,14 @@ def sample(document: tuple[Any, Any], wrong: int, number: int = 0) -> Sample:
     scorer = compile_schema(schema, judge_mode="fuzzy")
     output = json.loads(json.dumps(mistaken(gold, wrong)))
     score = scorer.score(gold, output)
-    record = score.to_dict()
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=record, output=output)
+    plain = score.to_dict()
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score.record(), output=output)
     result = CaseResult(
         nodeid=f"a.extract.yaml::{number}", case_id=str(number), file="a.extract.yaml", arm=Arm(),
         outcome=Outcome.FAILED, attempts=(attempt,), why="pass_rate 0.9 is below 1",
     )  # fmt: skip
     return Sample(
-        scorer, gold, output, (json.dumps(gold), json.dumps(output)), score, record, result, dump_result(result)
+        scorer, gold, output, (json.dumps(gold), json.dumps(output)), score, plain, result, dump_result(result)
     )
 
 
@@ -87,8 +87,8 @@ def actions(samples: list[Sample]) -> Iterator[tuple[str, Callable[[], object]]]
     )
     yield "score: all measures", lambda: [each.scorer.score(each.gold, each.output).measures for each in samples]
     yield "dump: the score as plain JSON (to_dict)", lambda: [each.score.to_dict() for each in samples]
-    yield "dump: json.dumps of it", lambda: [json.dumps(each.record) for each in samples]
-    yield "dump: search for secrets in it", lambda: [redact(each.record) for each in samples]
+    yield "dump: json.dumps of it", lambda: [json.dumps(each.plain) for each in samples]
+    yield "dump: search for secrets in it", lambda: [redact(each.plain) for each in samples]
     yield "dump: the whole line of the results file", lambda: [dump_result(each.result) for each in samples]
     yield "read the line of the results file", lambda: [load_result(each.line) for each in samples]
     yield "diff text", lambda: [text_of(line) for each in samples for line in case_lines(each.result, look)]

@@ -133,6 +133,7 @@ def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
     for array in arrays if args.all else arrays[:_MOST_ROWS]:
         rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
-        measured = f"precision {array.precision:.3g}  recall {array.recall:.3g}  f1 {array.f1:.3g}"
-        lines.append(f"  {padded(str(array.path))}  {rows}  {measured}")
+        pairs = f"precision {array.precision:.3g}  recall {array.recall:.3g}  f1 {array.f1:.3g}"
+        sets = f"precision {array.set_precision:.3g}  recall {array.set_recall:.3g}  f1 {array.set_f1:.3g}"
+        lines.append(f"  {padded(str(array.path))}  {rows}; by pair scores: {pairs}; by rows: {sets}")
     return lines

@@ -46,10 +46,11 @@ class FieldResult(NamedTuple):
 
 
 class ArrayResult(NamedTuple):
-    """How one array's rows were paired, by index, and the ExtractBench paper's numbers of it.
+    """How one array's rows were paired, by index, with two families of numbers; each is 1.0 on an empty denominator.
 
-    A pair counts with its own score (weighted mean of its leaves, or its F1 under struct-extract-eval): precision is
-    their sum over the extracted rows, recall over gold's rows; 1.0 where there are none.
+    `precision`, `recall`, `f1` count each pair with its own score (weighted mean of its leaves, or its F1 under
+    struct-extract-eval). `set_precision`, `set_recall`, `set_f1` count each pair as one, whatever differs in it: the
+    ExtractBench paper's numbers, from the sets of pairs, missed rows and spurious rows.
     """
 
     path: FieldPath
@@ -59,6 +60,26 @@ class ArrayResult(NamedTuple):
     precision: float
     recall: float
     f1: float
+
+    @property
+    def set_precision(self) -> float:
+        """Pairs over extracted rows."""
+        return _share(len(self.pairs), len(self.pairs) + len(self.extra))
+
+    @property
+    def set_recall(self) -> float:
+        """Pairs over gold's rows."""
+        return _share(len(self.pairs), len(self.pairs) + len(self.missing))
+
+    @property
+    def set_f1(self) -> float:
+        """Harmonic mean of `set_precision` and `set_recall`."""
+        paired = 2 * len(self.pairs)
+        return _share(paired, paired + len(self.missing) + len(self.extra))
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
 
 
 class FailureKind(StrEnum):

@@ -29,7 +29,7 @@ def score_to_json(score: ScoreRecord) -> dict[str, Json]:
         "failure": None if score.failure is None else failure_to_json(score.failure),
         "fields": [_result_to_json(result) for result in score.fields],
         "leaves": [_result_to_json(result) for result in score.leaves],
-        "arrays": [{**array._asdict(), "path": str(array.path)} for array in score.arrays],
+        "arrays": [_array_to_json(array) for array in score.arrays],
         "measures": dict(score.measures),
         "gates": {
             gate.name: {"passed": gate.passed, "factor": gate.factor, "why": gate.why}
@@ -115,6 +115,11 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
         weight=record["weight"],
         matched=None if matched is None else _path(matched),
     )
+
+
+def _array_to_json(array: ArrayResult) -> dict[str, Json]:
+    sets = {"set_precision": array.set_precision, "set_recall": array.set_recall, "set_f1": array.set_f1}
+    return {**array._asdict(), "path": str(array.path), **sets}
 
 
 def _array_from_json(record: Mapping[str, Any]) -> ArrayResult:

@@ -1,8 +1,8 @@
 """Answers of judges, kept on disk by content, so that equal pairs never get two verdicts and a second run asks nothing.
 
 A file is `DIR/KK/KEY-JUDGE.json`: `KEY` from the question's content (`Question.key`), `JUDGE` from the judge's identity
-and the prompt's version. The first answer written stays; later writers get it back. A file's time of change is the day
-of its last use, for no case file tells which questions an output will raise.
+and the version of the prompt for its kind of question. The first answer written stays; later writers get it back. A
+file's time of change is the day of its last use, for no case file tells which questions an output will raise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_extract.digest import sha256
 from pytest_extract.errors import StoreError
 from pytest_extract.judge.answers import Decision, Undecided, checked
 from pytest_extract.judge.keys import pair_key
-from pytest_extract.judge.prompt import PROMPT_VERSION
+from pytest_extract.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.redact.text import redact
 from pytest_extract.sharing.claims import Claims
 from pytest_extract.sharing.news import News
@@ -54,16 +54,18 @@ class AnswerCache:
     def __init__(self, folder: Path, judge: str) -> None:
         self.folder = folder
         self.judge = judge
-        self._suffix = sha256(f"{judge}\n{PROMPT_VERSION}")[:8]
-        self.claims = Claims(folder / self._suffix)
+        self._suffixes = {kind: sha256(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
+        shared = sha256(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
+        self._shared = folder / shared
+        self.claims = Claims(self._shared)
 
     def renewed(self) -> News:
         """Return the news of which answers (by key) those that ask anew have renewed; for them alone."""
-        return News(self.folder / self._suffix)
+        return News(self._shared)
 
     def get(self, question: Question, key: str) -> Decision | None:
         """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""
-        path = self._path(key)
+        path = self._path(question, key)
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
             answer = body["answer"]
@@ -90,14 +92,14 @@ class AnswerCache:
 
     def _keep(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool) -> bool:
         """Write an answer; return whether it is the one that counts."""
-        path, text = self._path(key), _dump(self.judge, question, key, answer)
+        path, text = self._path(question, key), _dump(self.judge, question, key, answer)
         if not replace:
             return write_once(path, text)
         write_atomic(path, text)
         return True
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key[:24]}-{self._suffix}.json"
+    def _path(self, question: Question, key: str) -> Path:
+        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[question.kind]}.json"
 
 
 def answer_files(folder: Path) -> list[Path]:
@@ -161,7 +163,7 @@ def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment)
     body = {
         "format": FORMAT,
         "judge": question.options.get("model", judge),
-        "prompt_version": PROMPT_VERSION,
+        "prompt_version": PROMPT_VERSIONS[question.kind],
         "key": key,
         "pair": pair_key(question.gold, question.extracted),
         "redacted": bool(clean.kinds),

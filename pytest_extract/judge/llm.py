@@ -14,6 +14,7 @@ from typing import Final
 from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.judge.answers import Decision, Undecided
+from pytest_extract.judge.long_lists import MOST_CHARACTERS, ask_question
 from pytest_extract.judge.prompt import batch_of, messages, quoted, read_answers, response_format
 from pytest_extract.llm.client import Completion, LlmError, Retry, complete, started
 
@@ -48,10 +49,11 @@ class Spent:
 class LlmJudge:
     """Ask `model` through litellm.
 
-    "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call; each call holds one of
-    `slots` (four at once over all threads, if none are given). Questions without a sound answer are asked again while
-    that helps, in three calls at most for what one call could have answered, and then stay undecided; a batch that is
-    too long for the model is cut until it fits. `options` go to `litellm.completion`; a field's own (another model,
+    "equal" questions go up to 50 a call (and 60,000 characters), an "align" question a call, or several for lists of
+    more than 50 rows (or 60,000 characters); each call holds one of `slots` (four at once over all threads, if none are
+    given). Questions without a sound answer are asked again while that helps, in three calls at most for what one call
+    could have answered, and then stay undecided; a batch of "equal" questions that is too long for the model is cut
+    until it fits. `options` go to `litellm.completion`; a field's own (another model,
     say: `Question.options`) go before them, in calls of their own.
     """
 
@@ -75,6 +77,21 @@ class LlmJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
+        decisions: list[Decision] = [Undecided("not asked")] * len(questions)
+        asking = {index: ask_question(question) for index, question in enumerate(questions)}
+        wanted = {index: next(one) for index, one in asking.items()}
+        while wanted:
+            answers = iter(self._decide([question for asked in wanted.values() for question in asked]))
+            for index, asked in list(wanted.items()):
+                try:
+                    wanted[index] = asking[index].send([next(answers) for _ in asked])
+                except StopIteration as finished:
+                    decisions[index] = finished.value
+                    del wanted[index]
+        return decisions
+
+    def _decide(self, questions: Sequence[Question]) -> list[Decision]:
+        """Ask questions, each in one call, and again what has no sound answer."""
         decisions: list[Decision] = [Undecided("not asked")] * len(questions)
         fits, idle = _Fits(), 0
         groups = list(_grouped(questions, range(len(questions)), fits))
@@ -135,7 +152,7 @@ class _Fits:
     """How much goes in one call."""
 
     questions: int = 50
-    characters: int = 60_000
+    characters: int = MOST_CHARACTERS
 
     def halved(self) -> _Fits:
         """Return half as much: what was cut off, or too long, may then be whole."""

@@ -56,12 +56,12 @@ class Judges:
 
     def digest(self, user: object, named: Mapping[str, Judge]) -> str:
         """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
-        from pytest_extract.judge.prompt import PROMPT_VERSION
+        from pytest_extract.judge.prompt import PROMPT_VERSIONS
         from pytest_extract.judge.user import identity_of
 
         who: Json = [self._settings.judge]
         if self._settings.judge == "llm":
-            asked = [self._settings.judge_model, PROMPT_VERSION] if user is None else [identity_of(user)]
+            asked = [self._settings.judge_model, dict(PROMPT_VERSIONS)] if user is None else [identity_of(user)]
             who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
         return sha256(canonical_json(who))
 

@@ -94,7 +94,10 @@ def test_score_tells_how_rows_found_each_other(files, capsys):
     (files / "out.txt").write_text('{"rows": [{"n": "a"}]}')
     assert main(["score", "s.json", "gold.json", "out.txt"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "1 of 1 arrays are not right rows 1 rows paired, 1 missing, 0 extra precision 1 recall 0.5 f1 0.667" in shown
+    assert (
+        "1 of 1 arrays are not right rows 1 rows paired, 1 missing, 0 extra; by pair scores: precision 1 recall 0.5 f1 0.667; by rows: precision 1 recall 0.5 f1 0.667"
+        in shown
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract import compile_schema
+from pytest_extract import Alignment, compile_schema
+from pytest_extract.core.results import Status
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
 PERSON = {"type": "object", "properties": {"name": EXACT, "age": {"type": "integer"}}}
@@ -63,3 +64,87 @@ def test_a_metric_on_a_choice_compares_the_value_as_one(branches, extracted):
 def test_an_aligned_array_with_no_metric_keeps_its_result():
     place = {**ROWS, "evaluation_config": {"metrics": [], "align": "multiset"}}
     assert fields(place, ["a", "b"], ["b"]) == [("it", "array", 0.5)]
+
+
+PRICED = {"type": "object", "properties": {"sku": EXACT, "price": {"type": "number"}}}
+GOLD_ROWS = [{"sku": "a", "price": 2.0}, {"sku": "b", "price": 4.0}, {"sku": "c", "price": 6.0}]
+
+
+def by_sku(questions):
+    """A judge that pairs rows by identity, as the paper asks."""
+
+    def pairs(question):
+        places = {row["sku"]: j for j, row in enumerate(question.extracted)}
+        return tuple((i, places[row["sku"]]) for i, row in enumerate(question.gold) if row["sku"] in places)
+
+    return [Alignment(pairs(question)) for question in questions]
+
+
+def priced(*prices, **more):
+    return [{"sku": sku, "price": price, **more} for sku, price in zip("abc", prices, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("extracted", "result", "sets"),
+    [
+        (priced(999, 1234, 5), (0.0, False), (1.0, 1.0, 1.0)),
+        (priced(2, 4, 5), (2 / 3, False), (1.0, 1.0, 1.0)),
+        (priced(2, 4, 6.0), (1.0, True), (1.0, 1.0, 1.0)),
+        (priced(2, 4), (2 / 3, False), (1.0, 2 / 3, 0.8)),
+        (priced(2, 5), (1 / 3, False), (1.0, 2 / 3, 0.8)),
+    ],
+    ids=["every-price-wrong", "one-wrong", "right", "one-lost", "one-lost-one-wrong"],
+)
+@pytest.mark.parametrize("flip", [False, True], ids=["in-order", "reversed"])
+def test_an_array_counts_the_pairs_that_are_right_in_every_leaf(extracted, result, sets, flip):
+    extracted = extracted[::-1] if flip else extracted
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": PRICED}}}
+    found = compile_schema(schema, semantics="extract-bench").score(
+        {"rows": GOLD_ROWS}, {"rows": extracted}, judge=by_sku
+    )
+    (field,) = found.fields
+    assert (field.score, field.passed) == (pytest.approx(result[0]), result[1])
+    array = found.arrays[0]
+    assert (array.set_precision, array.set_recall, array.set_f1) == pytest.approx(sets)
+    assert found.to_dict()["arrays"][0]["set_f1"] == pytest.approx(sets[2])
+
+
+@pytest.mark.parametrize("align", ["position", "best_fit", {"by": "key", "key": "sku"}], ids=["position", "fit", "key"])
+def test_other_aligners_count_pairs_by_the_same_rule(align):
+    place = {"type": "array", "items": PRICED, "evaluation_config": {"align": align}}
+    schema = {"type": "object", "properties": {"rows": place}}
+    scorer = compile_schema(schema, semantics="extract-bench")
+    wrong = scorer.score({"rows": GOLD_ROWS}, {"rows": priced(2, 4, 5)}).fields[0]
+    assert (wrong.score, wrong.passed) == (pytest.approx(2 / 3), False)
+    assert wrong.reason == "2 of 3 gold rows are right in every field; 3 paired, 0 missing, 0 invented"
+    assert scorer.score({"rows": GOLD_ROWS}, {"rows": priced(2, 4, 6)}).fields[0].passed
+
+
+def test_nested_rows_and_further_checks_count_as_leaves_of_their_pair():
+    inner = {"type": "array", "items": {"type": "integer"}, "evaluation_config": {"align": "position"}}
+    outer = {"type": "object", "properties": {"sku": EXACT, "parts": inner}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": outer}}}
+    gold = [{"sku": "a", "parts": [1, 2]}, {"sku": "b", "parts": [3]}]
+    extracted = [{"sku": "a", "parts": [1, 2]}, {"sku": "b", "parts": [3, 4]}]
+    found = compile_schema(schema, semantics="extract-bench").score({"rows": gold}, {"rows": extracted}, judge=by_sku)
+    assert [(str(field.path), field.score) for field in found.fields] == [("rows", 0.5)]
+
+
+def test_a_pair_whose_field_nobody_decides_leaves_the_array_undecided():
+    item = {"type": "object", "properties": {"sku": EXACT, "said": {"type": "string"}}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+
+    def judge(questions):
+        return [by_sku([one])[0] if one.kind == "align" else None for one in questions]
+
+    gold, extracted = [{"sku": "a", "said": "yes"}], [{"sku": "a", "said": "indeed"}]
+    scorer = compile_schema(schema, semantics="extract-bench")
+    (field,) = scorer.score({"rows": gold}, {"rows": extracted}, judge=judge).fields
+    assert field.status is Status.JUDGE_ERROR
+    # a pair that is wrong anyway waits for nobody
+    (field,) = scorer.score(
+        {"rows": [{"sku": "a", "said": "yes"}]},
+        {"rows": [{"said": "no", "sku": "b"}]},
+        judge=lambda asked: [Alignment(((0, 0),)) if one.kind == "align" else None for one in asked],
+    ).fields
+    assert (field.status, field.score) == (Status.MISMATCH, 0.0)

@@ -11,7 +11,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.judge import build_judge
 from pytest_extract.llm.client import Retry
 from tests.judge.questions import asked_of, by_rule, data_of
-from tests.llm_server import MODEL, llm_server, server_error
+from tests.llm_server import MODEL, answer, llm_server, server_error
 
 __all__ = ["llm_server"]
 SEMANTIC = {"type": "string", "evaluation_config": "string_semantic"}
@@ -87,3 +87,29 @@ def test_the_other_modes_call_nobody(llm_server, mode):
     score = SCORER.score(GOLD, FOUND, judge=build_judge(mode))
     assert Status.JUDGE_ERROR not in {result.status for result in score.fields}
     assert llm_server.requests == []
+
+
+def by_name(body):
+    """A model that does as the prompt asks: rows are a pair when they name the same thing."""
+    ((name, item),) = data_of(body).items()
+    assert "the same thing" in body["messages"][0]["content"]
+    assert "every field agrees" not in body["messages"][0]["content"]
+    places = {row["name"]: j for j, row in enumerate(item["extracted"])}
+    pairs = [[i, places[row["name"]]] for i, row in enumerate(item["gold"]) if row["name"] in places]
+    return answer(json.dumps({"answers": [{"id": name, "pairs": pairs, "reason": "by name"}]}))
+
+
+@pytest.mark.parametrize("semantics", ["extract-bench", "ours"])
+def test_one_wrong_price_is_one_mismatch_and_not_a_missing_and_an_invented_row(llm_server, semantics):
+    llm_server.otherwise = by_name
+    exact = {"type": "string", "evaluation_config": "string_exact"}
+    row = {"type": "object", "properties": {"name": exact, "unit": exact, "price": {"type": "number"}}}
+    schema = {"type": "array", "items": row, "evaluation_config": {"metrics": [{"metric_id": "array_llm"}]}}
+    gold = [{"name": name, "unit": "kg", "price": price} for name, price in (("a", 1), ("b", 2), ("c", 3))]
+    extracted = [gold[2], {**gold[1], "price": 20}, gold[0]]
+    score = compile_schema(schema, semantics=semantics).score(gold, extracted, judge=desk())
+    wrong = [(str(leaf.path), leaf.status) for leaf in score.leaves if not leaf.passed]
+    assert wrong == [("[1].price", Status.MISMATCH)]
+    assert score.measures["f1"] == pytest.approx(8 / 9)
+    (field,) = score.fields
+    assert not field.passed

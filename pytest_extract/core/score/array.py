@@ -156,6 +156,7 @@ def _walk_equal(run: Run, array: Array, lists: Lists, path: Path, at: Path | Non
 
 def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
+    first = len(run.leaves)
     if table is not None and _likely_rows(run, array, lists, table, path, at):
         return
     found = _pairing(run, array, lists, table, path)
@@ -166,15 +167,17 @@ def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path,
     walked = _walk_pairs(run, array, lists, table, found.pairs, path, at)
     if walked.undone:
         found = _without(found, walked.undone)
-    _finish(run, array, lists, found, walked.total, path, at)
+    _finish(run, array, lists, found, walked.total, path, at, first)
 
 
-def _finish(run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None) -> None:
+def _finish(
+    run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None, first: int
+) -> None:
     if pairing.missing:
         _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
     if pairing.extra:
         _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
-    conclude(run, array, lists, pairing, total, path, at)
+    conclude(run, array, lists, pairing, total, path, at, first)
 
 
 def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
@@ -195,7 +198,7 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
         return False
     found = _without(found, walked.undone) if walked.undone else found
     _remember(run, key, found)
-    _finish(run, array, lists, found, walked.total, path, at)
+    _finish(run, array, lists, found, walked.total, path, at, mark.leaves)
     return True
 
 

@@ -13,6 +13,7 @@ from pytest_extract.core.score.batch import finish_batches
 from pytest_extract.core.score.leaf import walk_leaf, walk_skip
 from pytest_extract.core.score.run import Known, Rules, Run, Walker
 from pytest_extract.core.score.walk import walk_choice, walk_lazy, walk_object
+from pytest_extract.core.score.whole import finish_recalls
 from pytest_extract.core.values import Json, Missing
 
 _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
@@ -55,6 +56,7 @@ def score_values(
     run = Run(program, _WALKERS, answers, rules or Rules(), unanswered=unanswered)
     run.walk(program.root, gold, extracted, (), None)
     finish_batches(run)
+    finish_recalls(run)
     leaves = tuple(run.leaves)
     fields = tuple(run.fields)
     if program.posts:

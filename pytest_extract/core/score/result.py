@@ -23,7 +23,7 @@ class Score:
     """How one output compares with gold. Read-only.
 
     fields: field results (leaves outside arrays, and one for each array); `leaves`: leaf results everywhere.
-    arrays: how the rows of each array were paired, with precision, recall and F1.
+    arrays: how the rows of each array were paired, with its numbers.
     unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """

@@ -7,9 +7,9 @@ from typing import Final
 from pytest_extract.core.align.pairing import Pairing
 from pytest_extract.core.plan.nodes import Array
 from pytest_extract.core.results import ArrayResult, FieldResult, Status
-from pytest_extract.core.score.run import Path, Run
+from pytest_extract.core.score.run import Path, Recall, Run
 from pytest_extract.core.score.table import identity
-from pytest_extract.core.values import Json, Missing, as_place
+from pytest_extract.core.values import Json, Missing, Step, as_place
 
 _new: Final = tuple.__new__
 
@@ -22,8 +22,9 @@ def conclude(
     total: float,
     path: Path,
     at: Path | None,
+    first: int,
 ) -> None:
-    """Keep the pairing with its numbers, and the array's own result."""
+    """Keep the pairing with its numbers, and the array's own result; `first`: the first leaf result of its rows."""
     if run.depth:
         return
     height, width = len(lists[0]), len(lists[1])
@@ -33,13 +34,37 @@ def conclude(
     result = array.result
     if result is None or not array.field:
         return
-    score = f1
     if result.number == "recall":
-        # the judge's word is that a pair matches; other aligners only say that it fits best
-        matched = float(len(pairing.pairs)) if array.align.mode == "judge" else total
-        score = matched / max(1, height)
-    status = Status.MATCH if score >= result.threshold else Status.MISMATCH
-    array_result(run, array, status, score, lists, path, at, _summary(pairing, total) if score < 1.0 else None)
+        # a batch metric may still be open: the pairs are counted when every leaf is decided
+        leaves = slice(first, len(run.leaves))
+        run.recalls.append(Recall(result.threshold, pairing, height, path, len(run.fields), leaves))
+        array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, None)
+        return
+    status = Status.MATCH if f1 >= result.threshold else Status.MISMATCH
+    summary = f"{_rows(pairing)}; the scores of the pairs add up to {total:.4g}"
+    array_result(run, array, status, f1, lists, path, at, summary if f1 < 1.0 else None)
+
+
+def finish_recalls(run: Run) -> None:
+    """Score the arrays whose result is their recall: the share of gold's rows whose pair is right in every leaf."""
+    for recall in run.recalls:
+        depth = len(recall.path)
+        wrong: set[Step] = set()
+        undecided: set[Step] = set()
+        for leaf in run.leaves[recall.leaves]:
+            if not leaf.passed and len(leaf.path) > depth and leaf.status is not Status.SKIPPED:
+                (undecided if leaf.status is Status.JUDGE_ERROR else wrong).add(leaf.path[depth])
+        rows = {row for row, _ in recall.pairing.pairs}
+        right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
+        score = len(right) / max(1, recall.height)
+        status = Status.MATCH if score >= recall.threshold else Status.MISMATCH
+        reason = f"{len(right)} of {recall.height} gold rows are right in every field; {_rows(recall.pairing)}"
+        if still_open:
+            status, score, reason = Status.JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
+        old = run.fields[recall.field]
+        run.fields[recall.field] = old._replace(
+            status=status, score=score, passed=status is Status.MATCH, reason=reason if score < 1.0 else None
+        )
 
 
 def conclude_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None) -> None:
@@ -50,9 +75,8 @@ def conclude_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]],
     array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
 
 
-def _summary(pairing: Pairing, total: float) -> str:
-    paired, left = len(pairing.pairs), f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
-    return f"{paired} rows paired (their scores add up to {total:.4g}), {left}"
+def _rows(pairing: Pairing) -> str:
+    return f"{len(pairing.pairs)} paired, {len(pairing.missing)} missing, {len(pairing.extra)} invented"
 
 
 def array_result(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import unicodedata
+from collections.abc import Callable, Collection, Hashable, Mapping
 from itertools import compress, count
 from operator import ne
+from types import MappingProxyType
 
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, SemanticsName
@@ -44,12 +46,42 @@ def differ(gold: Json, extracted: Json) -> str:
     return "values differ"
 
 
+def _sharp_s(text: str) -> str:
+    return text.replace("ß", "ss").replace("ẞ", "SS")
+
+
+_LIGATURES = {
+    code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), *range(0xFB13, 0xFB18))
+}
+_LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
+    {
+        "white space or Unicode form": plain.fold,
+        "ligatures": lambda text: text.translate(_LIGATURES),
+        "ß and ss": _sharp_s,
+        "compatibility forms of characters": lambda text: plain.fold(unicodedata.normalize("NFKC", text)),
+        "case": str.lower,
+    }
+)
+"""What two texts may differ in, and what takes it away; the more special before the more general."""
+
+
 def _texts_differ(gold: str, extracted: str) -> str:
-    if plain.fold_case(gold) != plain.fold_case(extracted):
+    """Say in which of the levelled ways two texts differ, in as few as make them equal; else from where on."""
+
+    def equal_without(ways: Collection[str]) -> bool:
+        one, other = gold, extracted
+        for way in ways:
+            one, other = _LEVELLED[way](one), _LEVELLED[way](other)
+        return one == other
+
+    ways = list(_LEVELLED)
+    if not equal_without(ways):
         where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
         return f"texts differ from character {where} on"
-    only = "case" if plain.fold(gold) != plain.fold(extracted) else "white space or Unicode form"
-    return f"texts differ only in {only}"
+    for way in reversed(_LEVELLED):
+        fewer = [one for one in ways if one != way]
+        ways = fewer if equal_without(fewer) else ways
+    return f"texts differ only in {' and in '.join(ways)}"
 
 
 # --- ours

@@ -23,7 +23,8 @@ def reclassify_nulls(
     """Count values that stand for "nothing" as not there (struct-extract-eval's post-processor of this name).
 
     `absent_values`: what stands for nothing (equal and of the same type); `both_absent_skip`: nothing on both sides
-    is skipped, else a match. Results about the shape of a container stay: a wrong type is wrong whatever null means.
+    is skipped, else a match. A result about the shape of a container holds no values to compare, so one that matches
+    counts as null on both sides, as published; a wrong type stays wrong whatever null means.
     """
     blank = params["absent_values"]
 
@@ -34,6 +35,10 @@ def reclassify_nulls(
     for result in results:
         if result.status not in SCORED:
             found.append(result)
+            continue
+        if result.metric == STRUCTURE:
+            agrees = result.status is Status.MATCH and absent(None)
+            found.append(_reclassified(result, (agrees, agrees), skip=bool(params["both_absent_skip"])))
             continue
         sides = transformed(result)
         nothing = (False, False) if MISSING in map(_or_missing, sides) else (absent(sides[0]), absent(sides[1]))

@@ -28,6 +28,9 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         "extract_bench": {
             "documents": rates.documents,
             "valid": rates.valid,
+            "fields": rates.fields,
+            "passed": rates.passed,
+            "valid_fields": rates.valid_fields,
             "valid_rate": rates.valid_rate,
             "pass_rate": rates.pass_rate,
             "accuracy_on_valid": rates.accuracy_on_valid,

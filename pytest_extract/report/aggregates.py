@@ -99,16 +99,21 @@ def _left_over(count: int, most: int | None, noun: str) -> list[Line]:
 def _extract_bench(rates: Rates) -> list[Line]:
     if not rates.documents:
         return []
-    valid = f"valid rate {percent(rates.valid_rate)} ({rates.valid:,} of {plural(rates.documents, 'output')})"
-    text = f"{valid}, pass rate {percent(rates.pass_rate)}, accuracy on valid {percent(rates.accuracy_on_valid)}"
+    valid = _rate(rates.valid_rate, rates.valid, rates.documents, "outputs")
+    passed = _rate(rates.pass_rate, rates.passed, rates.fields, "fields")
+    accuracy = _rate(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "fields")
     lines = [
-        _title("ExtractBench: fields passed; an output that is no valid JSON for its schema has none"),
-        line(text, indent=2),
+        _title("ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"),
+        line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
     ]
     if rates.failures:
         kinds = sorted(rates.failures.items(), key=lambda kind: -kind[1])
         lines.append(line(f"not valid: {', '.join(f'{name} {count:,}' for name, count in kinds)}", indent=2))
     return lines
+
+
+def _rate(rate: float | None, part: int, whole: int, noun: str) -> str:
+    return "-" if rate is None else f"{percent(rate)} ({part:,} of {whole:,} {noun})"
 
 
 def _sob(run: RunAggregate, standing: Standing) -> list[Line]:

@@ -43,7 +43,7 @@ def test_report_tells_what_every_system_reports(file, capsys):
         "pass_rate 0.5333 0 - 1 0.4667 0 - 1",
         "field score precision recall f1 match mism. omit. halluc. undec.",
         "a 0.7333 0.7333 0.7333 0.7333 1 2 0 0 0",
-        "valid rate 75 % (3 of 4 outputs), pass rate 55 %, accuracy on valid 73.3 %",
+        "valid rate 75 % (3 of 4 outputs), pass rate 25 % (1 of 4 fields), accuracy on valid 33.3 % (1 of 3 fields)",
         "not valid: no_json 1",
         "Long Context Extraction 0.5333 0 - 1 0.4667 0 - 1",
         "overall 0.28: mean of 7 columns 0.4667, coverage 60 %",

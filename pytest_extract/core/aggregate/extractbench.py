@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from collections import Counter
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.results import FailureKind, ScoreRecord
+from pytest_extract.core.results import FailureKind, ScoreRecord, Status
 from pytest_extract.core.values import Json
 
 Row: TypeAlias = Mapping[str, Json]
@@ -21,6 +22,8 @@ _TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
 _BUCKETS: Final = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
 _NO_VALUE: Final = frozenset({"gold_null", "gold_missing", "extracted_null", "extracted_missing"})
 _REASON = re.compile(r"(both|gold|extracted)_(?:missing|null|empty_array|absent)")
+_AGREED = re.compile(r"both are (missing|null|empty|absent: .*)")
+_QUOTED_KEY = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')
 _ERROR = re.compile(r"error(#.*)?")
 _PROPERTIES = re.compile(r"\.?properties\.?")
 _DOTS = re.compile(r"\.{2,}")
@@ -108,7 +111,7 @@ def document_report(rows: Iterable[Row]) -> DocumentReport:
         by_metric=_split((_metric(row), row) for row in kept),
         by_type=_split((_type(_metric(row)), row) for row in kept),
         fail_reasons=Counter(_fail_reason(row) for row in failed),
-        fail_prefixes=Counter(shown_path(str(row["path"])).split(".")[0] for row in failed),
+        fail_prefixes=Counter(_first_key(str(row["path"])) for row in failed),
         judged=_judged([row["score"] for row in kept if _metric(row) in _JUDGED]),
     )
 
@@ -119,6 +122,8 @@ def absent_side(row: Row) -> Absent:
     if told is not None:
         side: Absent = "both" if told[1] == "both" else "gold" if told[1] == "gold" else "extracted"
         return side
+    if _AGREED.fullmatch(str(row.get("reason") or "")):
+        return "both"
     status = row.get("status")
     if status == "hallucination":
         return "gold"
@@ -126,6 +131,12 @@ def absent_side(row: Row) -> Absent:
         return "extracted"
     neither = status is not None and row["passed"] and all(_nothing(row, side) for side in ("gold", "extracted"))
     return "both" if neither else None
+
+
+def _first_key(path: str) -> str:
+    """First key of a path: of a published one as its report shows it, of one of ours with the dots that are in it."""
+    quoted = _QUOTED_KEY.match(path)
+    return str(json.loads(quoted[1])) if quoted else shown_path(path).split(".")[0]
 
 
 def _nothing(row: Row, side: str) -> bool:
@@ -182,33 +193,52 @@ def shown_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """A run as ExtractBench's paper reports it, each in [0, 1]; 0.0 where there is nothing to divide by.
+    """A run as ExtractBench's paper reports it: shares of outputs and of fields, pooled over all outputs.
 
-    valid_rate: documents whose output parses and satisfies its schema; pass_rate: mean over all documents, invalid
-    output counting 0; accuracy_on_valid: the same over the valid ones only.
+    documents, valid: outputs, and those that parse and satisfy their schema. fields, passed: field results of all
+    outputs and those that passed; every field of an invalid output counts as failed. valid_fields: of the valid ones
+    only. failures: kinds of invalid output. A rate is None where there is nothing to divide by.
     """
 
     documents: int
     valid: int
-    valid_rate: float
-    pass_rate: float
-    accuracy_on_valid: float
+    fields: int
+    passed: int
+    valid_fields: int
     failures: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def valid_rate(self) -> float | None:
+        """Share of outputs that are valid."""
+        return _share(self.valid, self.documents)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Share of the fields of all outputs that passed."""
+        return _share(self.passed, self.fields)
+
+    @property
+    def accuracy_on_valid(self) -> float | None:
+        """Share of the fields of valid outputs that passed."""
+        return _share(self.passed, self.valid_fields)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
 
 
 def rates(scores: Iterable[ScoreRecord]) -> Rates:
     """Rate a run from its scores; `failures` counts kinds of broken output."""
     kept = list(scores)
-    valid = [score for score in kept if is_valid(score)]
-    passed = sum(score.measures["pass_rate"] for score in valid)
-    kinds = Counter(_kind(score) for score in kept if not is_valid(score))
+    fields = [[result for result in score.fields if result.status is not Status.SKIPPED] for score in kept]
+    valid = [is_valid(score) for score in kept]
     return Rates(
         documents=len(kept),
-        valid=len(valid),
-        valid_rate=len(valid) / len(kept) if kept else 0.0,
-        pass_rate=passed / len(kept) if kept else 0.0,
-        accuracy_on_valid=passed / len(valid) if valid else 0.0,
-        failures=kinds,
+        valid=sum(valid),
+        fields=sum(map(len, fields)),
+        passed=sum(row.passed for rows, good in zip(fields, valid, strict=True) if good for row in rows),
+        valid_fields=sum(len(rows) for rows, good in zip(fields, valid, strict=True) if good),
+        failures=Counter(_kind(score) for score, good in zip(kept, valid, strict=True) if not good),
     )
 
 

@@ -78,7 +78,7 @@ def _texts_differ(gold: str, extracted: str) -> str:
     if not equal_without(ways):
         where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
         return f"texts differ from character {where} on"
-    for way in reversed(_LEVELLED):
+    for way in reversed([*_LEVELLED]):
         fewer = [one for one in ways if one != way]
         ways = fewer if equal_without(fewer) else ways
     return f"texts differ only in {' and in '.join(ways)}"

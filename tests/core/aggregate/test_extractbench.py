@@ -6,9 +6,10 @@ import dataclasses
 
 import pytest
 
+from pytest_extract import compile_schema
 from pytest_extract.core.aggregate.extractbench import absent_side, document_report, rates, shown_path
 from pytest_extract.core.measures.coverage import Coverage, coverage
-from tests.records import score_record
+from tests.records import field_result, score_record
 from tests.shared_data import jsonl
 
 
@@ -118,23 +119,50 @@ def test_a_report_of_nothing():
     assert (report.confusion.precision, report.confusion.recall) == (1.0, 1.0)
 
 
-def score(pass_rate, *, schema=True, failure=None):
+def score(passed, fields, *, schema=True, failure=None, skipped=0):
     failed = {"parse": "no JSON"} if failure else {} if schema else {"schema": "it breaks"}
-    return score_record(failure=failure, failed=failed, measures={"pass_rate": pass_rate})
+    results = [field_result("a", 1, 1 if number < passed else 2) for number in range(fields)]
+    results += [field_result("a", 1, 2, status="skipped")] * skipped
+    return score_record(failure=failure, failed=failed, fields=tuple(results))
 
 
-def test_rates_keep_validity_and_accuracy_apart():
-    found = rates([score(1.0), score(0.5), score(0.9, schema=False), score(0.0, failure="truncated_json"), score(0.5)])
-    assert (found.documents, found.valid) == (5, 3)
-    assert found.valid_rate == pytest.approx(0.6)
-    assert found.pass_rate == pytest.approx(2.0 / 5)
-    assert found.accuracy_on_valid == pytest.approx(2.0 / 3)
+def test_rates_pool_fields_and_count_those_of_invalid_outputs_as_failed():
+    found = rates(
+        [
+            score(10, 10, skipped=3),
+            score(1, 2),
+            score(9, 10, schema=False),
+            score(0, 3, failure="truncated_json"),
+        ]
+    )
+    assert (found.documents, found.valid) == (4, 2)
+    assert (found.fields, found.passed, found.valid_fields) == (25, 11, 12)
+    assert found.valid_rate == pytest.approx(0.5)
+    assert found.pass_rate == pytest.approx(11 / 25)
+    assert found.accuracy_on_valid == pytest.approx(11 / 12)
     assert found.failures == {"schema_violation": 1, "truncated_json": 1}
 
 
-def test_rates_of_nothing():
+def test_a_rate_of_nothing_is_undefined_and_not_zero():
     found = rates([])
-    assert (found.valid_rate, found.pass_rate, found.accuracy_on_valid) == (0.0, 0.0, 0.0)
+    assert (found.valid_rate, found.pass_rate, found.accuracy_on_valid) == (None, None, None)
+    found = rates([score(0, 3, failure="no_json")])
+    assert (found.valid_rate, found.pass_rate, found.accuracy_on_valid) == (0.0, 0.0, None)
+
+
+def test_a_key_with_a_dot_is_one_key_in_the_failures_by_first_key():
+    schema = {"type": "object", "properties": {"a.b": {"type": "object", "properties": {"c": {"type": "integer"}}}}}
+    found = compile_schema(schema).score({"a.b": {"c": 1}, 'say "x.y"': 1}, {"a.b": {"c": 2}, 'say "x.y"': 2})
+    assert document_report(found.to_dict()["fields"]).fail_prefixes == {"a.b": 1, 'say "x.y"': 1}
+    assert document_report([row(status="mismatch", score=0.0, path="$")]).fail_prefixes == {"$": 1}
+
+
+@pytest.mark.parametrize("metrics", [["string_exact"], ["string_exact", "array_llm"]])
+def test_an_array_that_is_empty_on_both_sides_agrees_on_absence_whatever_its_metrics(metrics):
+    config = {"metrics": [{"metric_id": metric} for metric in metrics]}
+    schema = {"type": "object", "properties": {"a": {"type": "array", "evaluation_config": config}}}
+    found = compile_schema(schema).score({"a": []}, {"a": []}).to_dict()["fields"]
+    assert document_report(found).confusion.tn == len(metrics)
 
 
 def test_coverage_counts_empty_containers_of_objects():

@@ -21,6 +21,7 @@ def score(value=1.0, failure=None):
     leaf = field_result("a", 1, 1 if value == 1.0 else 2, score=value)
     return score_record(
         *([leaf] if failure is None else []),
+        fields=(leaf,),
         failure=failure,
         failed={} if failure is None else {"parse": "no JSON"},
         measures=dict.fromkeys(MEASURES, value),

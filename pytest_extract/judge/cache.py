@@ -65,7 +65,7 @@ class AnswerCache:
 
     def get(self, question: Question, key: str) -> Decision | None:
         """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""
-        path = self._path(question, key)
+        path = self._path(key, question.kind)
         try:
             body = json.loads(path.read_text(encoding="utf-8"))
             answer = body["answer"]
@@ -92,14 +92,14 @@ class AnswerCache:
 
     def _keep(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool) -> bool:
         """Write an answer; return whether it is the one that counts."""
-        path, text = self._path(question, key), _dump(self.judge, question, key, answer)
+        path, text = self._path(key, question.kind), _dump(self.judge, question, key, answer)
         if not replace:
             return write_once(path, text)
         write_atomic(path, text)
         return True
 
-    def _path(self, question: Question, key: str) -> Path:
-        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[question.kind]}.json"
+    def _path(self, key: str, kind: str = "equal") -> Path:
+        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
 
 
 def answer_files(folder: Path) -> list[Path]:

@@ -99,9 +99,9 @@ def _left_over(count: int, most: int | None, noun: str) -> list[Line]:
 def _extract_bench(rates: Rates) -> list[Line]:
     if not rates.documents:
         return []
-    valid = _rate(rates.valid_rate, rates.valid, rates.documents, "outputs")
-    passed = _rate(rates.pass_rate, rates.passed, rates.fields, "fields")
-    accuracy = _rate(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "fields")
+    valid = _rate(rates.valid_rate, rates.valid, rates.documents, "output")
+    passed = _rate(rates.pass_rate, rates.passed, rates.fields, "field")
+    accuracy = _rate(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
     lines = [
         _title("ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"),
         line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
@@ -113,7 +113,7 @@ def _extract_bench(rates: Rates) -> list[Line]:
 
 
 def _rate(rate: float | None, part: int, whole: int, noun: str) -> str:
-    return "-" if rate is None else f"{percent(rate)} ({part:,} of {whole:,} {noun})"
+    return "-" if rate is None else f"{percent(rate)} ({part:,} of {plural(whole, noun)})"
 
 
 def _sob(run: RunAggregate, standing: Standing) -> list[Line]:

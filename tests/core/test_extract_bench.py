@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract import Alignment, compile_schema
+from pytest_extract import Alignment, Extensions, compile_schema, extend
 from pytest_extract.core.results import Status
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
@@ -116,7 +116,7 @@ def test_other_aligners_count_pairs_by_the_same_rule(align):
     scorer = compile_schema(schema, semantics="extract-bench")
     wrong = scorer.score({"rows": GOLD_ROWS}, {"rows": priced(2, 4, 5)}).fields[0]
     assert (wrong.score, wrong.passed) == (pytest.approx(2 / 3), False)
-    assert wrong.reason == "2 of 3 gold rows are right in every field; 3 paired, 0 missing, 0 invented"
+    assert wrong.reason == "2 of 3 gold rows are right in every field; 3 rows paired, 0 missing, 0 invented"
     assert scorer.score({"rows": GOLD_ROWS}, {"rows": priced(2, 4, 6)}).fields[0].passed
 
 
@@ -148,3 +148,19 @@ def test_a_pair_whose_field_nobody_decides_leaves_the_array_undecided():
         judge=lambda asked: [Alignment(((0, 0),)) if one.kind == "align" else None for one in asked],
     ).fields
     assert (field.status, field.score) == (Status.MISMATCH, 0.0)
+
+
+@pytest.mark.parametrize(("score", "passed"), [(1.0, True), (0.0, False)])
+def test_fields_of_a_batch_metric_are_decided_before_the_pairs_are_counted(score, passed):
+    """A batch metric compares all of its fields at the end of the document."""
+
+    @extend.batch()
+    def together(pairs):
+        return [score for _ in pairs]
+
+    item = {"type": "object", "properties": {"sku": EXACT, "said": {"evaluation_config": "together"}}}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": item}}}
+    scorer = compile_schema(schema, semantics="extract-bench", extensions=Extensions.of(together))
+    rows = [{"sku": "a", "said": "yes"}]
+    (field,) = scorer.score({"rows": rows}, {"rows": [{"sku": "a", "said": "indeed"}]}, judge=by_sku).fields
+    assert (field.score, field.passed) == (score, passed)

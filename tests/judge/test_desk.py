@@ -379,3 +379,22 @@ def test_the_identity_of_a_users_judge_follows_what_it_is():
     assert identity_of(make_judge("a")) != identity_of(make_judge("b"))
     assert identity_of(Rule(1.0)) != identity_of(Rule(0.5))
     assert identity_of(len) is None
+
+
+def test_a_new_prompt_for_lists_leaves_the_answers_to_single_values_valid(tmp_path, monkeypatch):
+    asked = []
+
+    def ask(questions):
+        asked.extend(question.kind for question in questions)
+        return [Verdict(1.0) if question.kind == "equal" else Alignment(((0, 0),)) for question in questions]
+
+    def judge():
+        return build_judge(user=ask, folder=tmp_path)
+
+    questions = [equal("a", "b"), align([1], [2])]
+    judge()(questions)
+    judge()(questions)
+    assert asked == ["equal", "align"]
+    monkeypatch.setattr("pytest_extract.judge.cache.PROMPT_VERSIONS", {"equal": 1, "align": 99})
+    judge()(questions)
+    assert asked == ["equal", "align", "align"]

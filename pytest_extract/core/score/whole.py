@@ -41,7 +41,7 @@ def conclude(
         array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, None)
         return
     status = Status.MATCH if f1 >= result.threshold else Status.MISMATCH
-    summary = f"{_rows(pairing)}; the scores of the pairs add up to {total:.4g}"
+    summary = f"{len(pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
     array_result(run, array, status, f1, lists, path, at, summary if f1 < 1.0 else None)
 
 
@@ -58,7 +58,8 @@ def finish_recalls(run: Run) -> None:
         right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
         score = len(right) / max(1, recall.height)
         status = Status.MATCH if score >= recall.threshold else Status.MISMATCH
-        reason = f"{len(right)} of {recall.height} gold rows are right in every field; {_rows(recall.pairing)}"
+        found = f"{len(rows)} rows paired, {_left(recall.pairing)}"
+        reason = f"{len(right)} of {recall.height} gold rows are right in every field; {found}"
         if still_open:
             status, score, reason = Status.JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
         old = run.fields[recall.field]
@@ -75,8 +76,8 @@ def conclude_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]],
     array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
 
 
-def _rows(pairing: Pairing) -> str:
-    return f"{len(pairing.pairs)} paired, {len(pairing.missing)} missing, {len(pairing.extra)} invented"
+def _left(pairing: Pairing) -> str:
+    return f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
 
 
 def array_result(

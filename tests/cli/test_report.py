@@ -57,7 +57,7 @@ def test_report_tells_what_every_system_reports(file, capsys):
 
 def test_a_rate_of_nothing_valid_is_undefined_and_not_zero(tmp_path, capsys):
     path = tmp_path / "broken.jsonl"
-    write_results(path, [result("e", score(0.0, failure={"kind": "no_json"}), outcome=Outcome.FAILED)])
+    write_results(path, [result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED)])
     out = " ".join(call(capsys, "report", path).out.split())
     assert "valid rate 0 % (0 of 1 output), pass rate 0 % (0 of 1 field), accuracy on valid -" in out
     (found,) = json.loads(call(capsys, "report", path, "--json").out)

@@ -124,6 +124,7 @@ def _record(result: CaseResult) -> dict[str, Json]:
         "complexity": result.complexity,
         "modality": result.modality,
         "shape": dict(result.shape),
+        "uncompared": dict(result.uncompared),
         "known": list(result.known),
         "duration_s": result.duration_s,
     }
@@ -177,6 +178,7 @@ def _result(record: Mapping[str, Any]) -> CaseResult:
         digests=record["digests"],
         complexity=record["complexity"],
         shape=record["shape"],
+        uncompared=record.get("uncompared", {}),  # a file of before this was counted has none
         known=tuple(record["known"]),
         duration_s=record["duration_s"],
     )

@@ -106,6 +106,7 @@ def run_case(
         complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
         modality=case.modality,
         shape=shape.to_dict(),
+        uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,
     )

@@ -117,7 +117,9 @@ def _detail(name: str, score: Score, known: Sequence[str]) -> str:
     fields, _ = results_without(score, known)
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in evaluated)
-    return f": {passed:,} of {len(evaluated):,} {'field' if len(evaluated) == 1 else 'fields'} passed"
+    empty = sum(result.passed_empty for result in evaluated)
+    by_emptiness = f", {empty:,} of them by emptiness" if empty else ""
+    return f": {passed:,} of {len(evaluated):,} {'field' if len(evaluated) == 1 else 'fields'} passed{by_emptiness}"
 
 
 def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:

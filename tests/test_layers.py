@@ -42,7 +42,7 @@ CORE_RINGS = (
     ("plan",),
     ("align",),
     ("score",),
-    ("post", "judges"),
+    ("post", "judges", "uncompared"),
     ("parse",),
     ("validate",),
     ("measures", "gates"),

@@ -26,6 +26,7 @@ from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
+    from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.core.validate.validator import Validator
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ SAYING: Final = frozenset(
     )
 )  # fmt: skip
 """Keywords of which a schema's root has at least one, unless it takes anything."""
+ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
@@ -58,6 +60,7 @@ class _Parts(NamedTuple):
     gold: _Gold
     prompt: Prompt | None
     gates: GateConfig
+    uncompared: Uncompared | None
 
 
 class CaseBuilder:
@@ -83,11 +86,12 @@ class CaseBuilder:
             self._check_fields(scorer, None if gold is None else gold.value)
         if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
             self._check_gold(self._cache.validator(schema), gold)
+        uncompared = self._uncompared(scorer, gold) if scorer is not None and gold is not None else None
         if len(self._mistakes) > self._begin or self._settings.spoilt:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that would have named them could not be read
-        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates))
+        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates, uncompared))
 
     def _case(self, name: str, line: int, parts: _Parts) -> Case:
         values, schema, gold = self._values, parts.schema, parts.gold
@@ -119,6 +123,7 @@ class CaseBuilder:
             thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
             overrides=self._shared(_frozen, "overrides", NOTHING),
             post_process=values.get("post_process"),
+            uncompared=parts.uncompared,
         )
 
     def _shared(self, make: Callable[[Any], T], key: str, otherwise: T) -> T:
@@ -286,6 +291,14 @@ class CaseBuilder:
             message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
             self._mistakes.append(Mistake(schema.source, schema.steps_to(problem.path), message))
         return False
+
+    def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
+        """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
+        found = self._cache.uncompared(scorer, gold.value)
+        if found is not None and found.is_most and self._values.get("uncompared") != "allow":
+            where = (*gold.steps, *found.first)
+            self._mistakes.append(Mistake(gold.source, where, f"{found}; {ALLOW_UNCOMPARED}", on_key=True))
+        return found
 
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):

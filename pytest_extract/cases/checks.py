@@ -44,6 +44,7 @@ Check: TypeAlias = Callable[[Json, Steps, Tell], Any]
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
 NULLS: Final = ("absent", "value")
 ABSENCES: Final = ("must", "either")
+UNCOMPARED: Final = ("refuse", "allow")
 
 
 def _is_number(value: Json) -> bool:
@@ -340,6 +341,7 @@ CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
         "thresholds": _thresholds,
         "overrides": _mapping("field to scoring", _override),
         "post_process": _post_process,
+        "uncompared": _one_of(UNCOMPARED),
     }
 )
 """Every key of a case and its check."""

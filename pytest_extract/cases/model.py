@@ -14,6 +14,7 @@ from pytest_extract.core.values import Json, Step
 if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.scorer import Scorer
+    from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.documents import Document
 
 Modality: TypeAlias = Literal["text", "image", "audio"]
@@ -91,6 +92,7 @@ class Case:
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `post_process`: names of post-processors, as written.
+    `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
 
     id: str
@@ -120,3 +122,4 @@ class Case:
     thresholds: Thresholds = field(default_factory=Thresholds)
     overrides: Mapping[str, Json] = field(default_factory=_nothing)
     post_process: Json = None
+    uncompared: Uncompared | None = None

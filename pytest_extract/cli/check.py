@@ -25,7 +25,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "check",
         help="check case files, their schemas and golds, without extracting",
-        description="Tell every mistake with file, line and column. Exit status: 0 none, 1 some, 2 nothing to check.",
+        description="Tell every mistake with file, line and column; warn of gold values that no comparison reaches. "
+        "Exit status: 0 no mistake, 1 some, 2 nothing to check.",
     )
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
@@ -60,10 +61,20 @@ def run(args: argparse.Namespace) -> int:
         errors.update({str(error): error for error in loaded.errors})
     if args.golds:
         errors.update({str(error): error for error in _gold_errors(cases)})
-    for text in errors:
+    warnings = {str(warning): warning for warning in _uncompared(cases)}
+    for text in (*errors, *warnings):
         print(text)  # noqa: T201  # printing is the command
-    print(_summary(len(cases), len(files), len(errors)))  # noqa: T201  # as above
+    print(_summary(len(cases), len(files), len(errors), len(warnings)))  # noqa: T201  # as above
     return 1 if errors else 0
+
+
+def _uncompared(cases: Iterable[Case]) -> Iterator[CaseFileError]:
+    """Yield a warning for each gold with values that no comparison reaches; a case where they are most is no case."""
+    for case in cases:
+        if case.uncompared is not None:
+            source = gold_source(case)
+            where = (*case.gold_steps, *case.uncompared.first)
+            yield from errors_of([Mistake(source, where, f"warning: {case.uncompared}", on_key=True)], source.path)
 
 
 def _gold_errors(cases: Iterable[Case]) -> Iterator[CaseFileError]:
@@ -81,7 +92,7 @@ def _gold_errors(cases: Iterable[Case]) -> Iterator[CaseFileError]:
             yield from errors_of(told, source.path)
 
 
-def _summary(cases: int, files: int, mistakes: int) -> str:
-    parts = ((cases, "good case"), (files, "file"), (mistakes, "mistake"))
-    good, among, wrong = (f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts)
-    return f"{good} in {among}, {wrong if mistakes else 'no mistake'}"
+def _summary(cases: int, files: int, mistakes: int, warnings: int) -> str:
+    parts = ((cases, "good case"), (files, "file"), (mistakes, "mistake"), (warnings, "warning"))
+    good, among, wrong, warned = (f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts)
+    return f"{good} in {among}, {wrong if mistakes else 'no mistake'}{f', {warned}' if warnings else ''}"

@@ -39,6 +39,9 @@ def run(args: argparse.Namespace) -> int:
     for note in made.notes:
         print(f"pytest-extract import: {note}", file=sys.stderr)  # noqa: T201 - printing is the command
     gates = f"; {made.broken} golds break their own schema: their schema gate is off" if made.broken else ""
+    if made.uncompared:
+        golds = "1 gold holds" if made.uncompared == 1 else f"{made.uncompared} golds hold"
+        gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
     print(f"{made.cases} cases in {files}{gates}")  # noqa: T201 - as above
     return 0

@@ -86,6 +86,8 @@ class CaseResult:
     `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio.
+    `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
+    (of `shape["leaves"]`).
     """
 
     nodeid: str
@@ -102,5 +104,6 @@ class CaseResult:
     complexity: str | None = None
     modality: str = "text"
     shape: Mapping[str, int] = field(default_factory=dict)
+    uncompared: Mapping[str, int] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     duration_s: float = 0.0

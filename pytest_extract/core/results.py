@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.values import FieldPath, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
 
 
 class Status(StrEnum):
@@ -20,6 +20,9 @@ class Status(StrEnum):
     HALLUCINATION = "hallucination"
     SKIPPED = "skipped"
     JUDGE_ERROR = "judge_error"
+
+
+_ABSENT: Final[tuple[Json | Missing, ...]] = (MISSING, None, [])
 
 
 class FieldResult(NamedTuple):
@@ -43,6 +46,16 @@ class FieldResult(NamedTuple):
     weight: float = 1.0
     matched: FieldPath | None = None
     """Where the extracted value stands when alignment paired it with a row of another index."""
+
+    @property
+    def passed_empty(self) -> bool:
+        """Whether it is a match by agreement on absence: neither side has a value, and the reason says so."""
+        return (
+            self.status is Status.MATCH
+            and self.reason is not None
+            and self.gold in _ABSENT
+            and self.extracted in _ABSENT
+        )
 
 
 class ArrayResult(NamedTuple):
@@ -165,6 +178,11 @@ class ScoreRecord:
     gates: Gates
     vacuous: int
     questions: int
+
+    @property
+    def empty_passes(self) -> int:
+        """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
+        return sum(result.passed_empty for result in self.fields)
 
     @property
     def readable(self) -> bool:

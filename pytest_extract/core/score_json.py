@@ -36,6 +36,7 @@ def score_to_json(score: ScoreRecord) -> dict[str, Json]:
             for gate in (gates.parse, gates.root, gates.schema, gates.coverage)
         },
         "vacuous": score.vacuous,
+        "empty_passes": score.empty_passes,
         "questions": score.questions,
     }
 

@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
-from pytest_extract.importers.files import Imported, Record, Target, gold_problem, json_lines, write_datasets
+from pytest_extract.importers.files import (
+    Imported,
+    Record,
+    Target,
+    gold_problem,
+    gold_scorer,
+    gold_uncompared,
+    json_lines,
+    write_datasets,
+)
 
 NAME: Final = "deepjsoneval"
 _NEEDED: Final = ("schema", "text", "json")
@@ -31,7 +40,8 @@ def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
     keys: dict[str, Json] = {
         "id": str(row.get("id", number)), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
     }  # fmt: skip
-    return Record(keys=keys, problem=gold_problem(schema, gold))
+    uncompared = gold_uncompared(gold_scorer(schema), gold)
+    return Record(keys=keys, problem=gold_problem(schema, gold), uncompared=uncompared)
 
 
 def _inner(path: Path, number: int, key: str, text: str) -> Json:

@@ -6,13 +6,21 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.cases.build import wrapped_schema
 from pytest_extract.cases.sources import read_source
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
-from pytest_extract.importers.files import Imported, Target, gold_problem, quoted
+from pytest_extract.importers.files import (
+    Imported,
+    Target,
+    gold_problem,
+    gold_scorer,
+    gold_uncompared,
+    one_line,
+    quoted,
+)
 
 GOLDS: Final = "pdf+gold"
 SUFFIX: Final = ".gold.json"
@@ -28,18 +36,27 @@ def import_extract_bench(source: Path, target: Target, *, copy: bool = False) ->
     if not folders:
         raise ConfigError(f"{source}: no folder with a *-schema.json beside {GOLDS}/ is there")
     target.check(_case_file(folder, source) for folder in folders)
-    cases = broken = 0
+    cases = broken = uncompared = 0
     notes: list[str] = []
     for folder in folders:
         found = list(_cases(folder, target.folder / _case_file(folder, source), notes, copy=copy))
         schema = _place(folder, target.folder / _case_file(folder, source), copy=copy)
         head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\ndefaults: {{schema: {quoted(schema)}}}\n"
         if found:
-            text = f"{head}cases:\n" + "".join(each for each, _ in found)
+            text = f"{head}cases:\n" + "".join(each.text for each in found)
             target.write(_case_file(folder, source), text)
         cases += len(found)
-        broken += sum(problem is not None for _, problem in found)
-    return Imported(files=tuple(target.written), cases=cases, broken=broken, notes=tuple(notes))
+        broken += sum(each.broken for each in found)
+        uncompared += sum(each.uncompared for each in found)
+    return Imported(files=tuple(target.written), cases=cases, broken=broken, uncompared=uncompared, notes=tuple(notes))
+
+
+class _CaseText(NamedTuple):
+    """A case as YAML; whether its gold breaks its schema, and whether it holds values that no comparison reaches."""
+
+    text: str
+    broken: bool
+    uncompared: bool
 
 
 def _case_file(folder: Path, source: Path) -> str:
@@ -82,16 +99,18 @@ def _named(file: Path, case_file: Path, *, copy: bool) -> str:
     return file.name
 
 
-def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield each case as YAML, and what is wrong with its gold."""
+def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> Iterator[_CaseText]:
+    """Yield each case as YAML."""
     _, _, schema = _schema_of(folder)
+    scorer = gold_scorer(schema)
     for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
         name = gold.name.removesuffix(SUFFIX)
         document = gold.with_name(f"{name}.pdf")
         if not document.is_file():
             notes.append(f"{gold}: left out, {document.name} is not there")
             continue
-        problem = gold_problem(schema, _read(gold))
+        value = _read(gold)
+        problem, uncompared = gold_problem(schema, value), gold_uncompared(scorer, value)
         lines = [
             f"- id: {quoted(name.strip())}",
             f"  document: {quoted(_named(document, case_file, copy=copy))}",
@@ -103,4 +122,8 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
                 f"  # {problem}",
                 "  gates: {schema: false}",
             ]
-        yield "\n".join(lines) + "\n", problem
+        if uncompared is not None:
+            notes.append(f"{gold}: {uncompared}")
+            if uncompared.is_most:
+                lines += [f"  # {one_line(str(uncompared))}", "  uncompared: allow"]
+        yield _CaseText("\n".join(lines) + "\n", problem is not None, uncompared is not None)

@@ -11,27 +11,37 @@ from typing import Any
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.sources import parse_source, read_text
+from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.uncompared import Uncompared, uncompared_values
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user."""
+    """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user.
+
+    `uncompared`: the cases whose gold holds values that no comparison reaches, each told in a note.
+    """
 
     files: tuple[Path, ...]
     cases: int
     broken: int
+    uncompared: int = 0
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is."""
+    """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is.
+
+    `uncompared`: the gold values that no comparison reaches.
+    """
 
     keys: Mapping[str, Json]
     problem: str | None = None
+    uncompared: Uncompared | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +75,19 @@ def gold_problem(schema: Json, gold: Json) -> str | None:
     first, *more = validator.errors(gold, limit=1_000)
     places = f" (and {len(more)} more)" if more else ""
     return one_line(f"{first.path}: {first.message}{places}")
+
+
+def gold_scorer(schema: Json) -> Scorer | None:
+    """Compile a published schema as a case compiles it; None where that fails, which `check` reports with its place."""
+    try:
+        return compile_schema(schema)
+    except SchemaError:
+        return None
+
+
+def gold_uncompared(scorer: Scorer | None, gold: Json) -> Uncompared | None:
+    """Return the gold values that no comparison reaches."""
+    return None if scorer is None else uncompared_values(scorer.program, gold)
 
 
 def one_line(text: str, width: int = 160) -> str:
@@ -104,12 +127,15 @@ def write_datasets(target: Target, name: str, records: Sequence[Record], *, head
         target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
         target.write(f"{part}.extract.yaml", _case_file(part, found, heading))
     broken = len(parts[f"{name}-broken-golds"])
-    return Imported(files=tuple(target.written), cases=len(records), broken=broken)
+    notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
+    return Imported(files=tuple(target.written), cases=len(records), broken=broken, uncompared=len(notes), notes=notes)
 
 
 def _line(target: Target, name: str, record: Record) -> dict[str, Json]:
     """Return the keys of a case; a gold that is a text itself goes to a file, as a text here names one."""
     keys = dict(record.keys)
+    if record.uncompared is not None and record.uncompared.is_most:
+        keys["uncompared"] = "allow"
     if isinstance(keys["gold"], str):
         digest = hashlib.sha256(keys["gold"].encode("utf-8", "surrogatepass")).hexdigest()
         place = f"{name}-golds/{digest[:16]}.json"

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
-from pytest_extract.importers.files import Imported, Record, Target, gold_problem, json_lines, write_datasets
+from pytest_extract.importers.files import (
+    Imported,
+    Record,
+    Target,
+    gold_problem,
+    gold_scorer,
+    gold_uncompared,
+    json_lines,
+    write_datasets,
+)
 
 NAME: Final = "sob"
 _TEXTS: Final = ("text", "context", "document", "transcript", "passage")
@@ -34,7 +44,7 @@ def import_sob(source: Path, target: Target, *, modality: str = "text") -> Impor
     heading = ("SOB", *(() if documents else (RESPONSES,)))
     made = write_datasets(target, NAME, records, heading=heading)
     notes = () if documents == len(records) else (f"{len(records) - documents} of {len(records)}: {RESPONSES}",)
-    return Imported(files=made.files, cases=made.cases, broken=made.broken, notes=notes)
+    return replace(made, notes=(*notes, *made.notes))
 
 
 def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, bool]:
@@ -54,7 +64,8 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     }
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]
-    return Record(keys=keys, problem=problem), text is not None
+    uncompared = gold_uncompared(gold_scorer(keys["schema"]), gold)
+    return Record(keys=keys, problem=problem, uncompared=uncompared), text is not None
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:

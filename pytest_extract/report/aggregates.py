@@ -14,6 +14,7 @@ from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.report.columns import table
+from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose
 from pytest_extract.report.values import percent
 
@@ -29,6 +30,7 @@ def report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, ver
         [_head(run, standing)],
         _measures(run),
         _fields(run.fields, width, most),
+        emptiness_lines(standing.results, width=width, verbosity=verbosity),
         _extract_bench(run.rates),
         _sob(run, standing),
         _deepjson(run),

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, json_type
+from pytest_extract.report.emptiness import BY_EMPTINESS, EmptyPasses, uncompared_of
 from pytest_extract.report.findings import (
     FAILING,
     Finding,
@@ -68,6 +69,8 @@ def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None 
         if len(result.attempts) > 1:
             lines += _attempt_headline(result, attempt, look)
         lines += attempt_lines(attempt, result.known, look, places or {})
+    if result.uncompared:
+        lines += prose(str(uncompared_of(result)), "warn", indent=2, width=look.width)
     return lines
 
 
@@ -274,4 +277,7 @@ def counts_text(
         told.append(f"{tally[Status.SKIPPED]:,} skipped")
     if score.vacuous:
         told.append(f"{score.vacuous:,} absent on both sides")
+    passes = EmptyPasses.of(score)
+    if passes.empty or not passes.compared:
+        told.append(f"{BY_EMPTINESS}: {passes}")
     return ", ".join(told)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.findings import FAILING
 from pytest_extract.report.known import known_lines
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
@@ -45,6 +46,7 @@ def summary_lines(
     if fields:
         lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += failure_lines(results)
+    lines += emptiness_lines(results, width=width, verbosity=verbosity)
     lines += known_lines(results)
     lines += _money_lines(results)
     lines += _judge_lines(judge or JudgeSpending())

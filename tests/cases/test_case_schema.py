@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRESHOLDS
+from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRESHOLDS, UNCOMPARED
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
@@ -32,6 +32,7 @@ def test_it_lists_the_checker_s_words():
     assert list(DEFS["semantics"]["enum"]) == list(SEMANTICS)
     assert tuple(DEFS["nulls"]["enum"]) == NULLS
     assert tuple(DEFS["modality"]["enum"]) == MODALITIES
+    assert tuple(DEFS["uncompared"]["enum"]) == UNCOMPARED
     assert tuple(DEFS["absent"]["additionalProperties"]["enum"]) == ABSENCES
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
     assert list(DEFS["thresholds"]["properties"]) == list(THRESHOLDS)
@@ -62,6 +63,8 @@ GOOD = {
     "semantics": {"semantics": "ours", "nulls": "value", "modality": "audio", "question": "?"},
     "post": {"post_process": "reclassify_nulls"},
     "posts": {"post_process": [{"name": "reclassify_nulls", "both_absent_skip": False}, "propagate_batch_errors"]},
+    "uncompared": {"uncompared": "allow"},
+    "uncompared refused": {"uncompared": "refuse"},
     "empty defaults": {"defaults": {}},
     "defaults": {"defaults": {"tags": {"a": "b"}}},
 }
@@ -70,6 +73,8 @@ BAD = {
     "id": {"id": "a::b"},
     "id space": {"id": " a"},
     "id newline": {"id": "a\nb"},
+    "uncompared": {"uncompared": "yes"},
+    "uncompared flag": {"uncompared": True},
     "schema": {"schema": 5},
     "schema empty": {"schema": " "},
     "gold empty": {"gold": ""},

@@ -16,6 +16,10 @@ def _valid(schema, gold) -> bool:
     return jsonschema.validators.validator_for(schema)(schema, registry=REGISTRY).is_valid(gold)
 
 
+UNCOMPARED = {"ma_2023_sw_M-table2", "ma_2023_sw_M-table3"}
+"""Golds that hold all but one value under a key that the schema does not declare."""
+
+
 def test_extract_bench_golds_load_or_say_where_they_break_their_schema(tmp_path):
     cache = SchemaCache()
     broken = 0
@@ -29,6 +33,12 @@ def test_extract_bench_golds_load_or_say_where_they_break_their_schema(tmp_path)
         loaded = load_cases(path, cache)
         value = json.loads(gold.read_text(encoding="utf-8"))
         node = json.loads(schema.read_text(encoding="utf-8"))
+        if gold.name.removesuffix(".gold.json") in UNCOMPARED:
+            (error,) = loaded.errors
+            assert (error.path, error.line, error.column) == (gold, 3, 3)
+            assert error.message.startswith("66 of 67 gold values are compared with nothing: `events` (66); ")
+            path.write_text(f"{text}uncompared: allow\n", encoding="utf-8")
+            loaded = load_cases(path, cache)
         if _valid(node["schema_definition"] if wrapped else node, value):
             assert not loaded.errors
             assert loaded.cases[0].semantics == "extract-bench"

@@ -66,3 +66,14 @@ def test_nothing_to_check_is_wrong_usage(tmp_path, capsys):
 def test_the_schema_of_the_case_file_is_printed(capsys):
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "pytest-extract case file"
+
+
+def test_gold_values_that_are_compared_with_nothing_are_warned_of(folder, capsys):
+    path = folder / "few.extract.yaml"
+    gold = "gold:\n  total: 1\n  notes: x\n  extra: 2\n"
+    path.write_text(f"text: x\nschema: s.json\nsemantics: extract-bench\n{gold}", encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{path}:7:3: warning: 1 of 3 gold values are compared with nothing: `extra` (1)",
+        "1 good case in 1 file, no mistake, 1 warning",
+    ]

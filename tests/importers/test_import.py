@@ -148,3 +148,27 @@ def test_what_cannot_be_imported_is_told(tmp_path, capsys, dataset, lines, messa
 def test_a_source_that_is_not_there(tmp_path, capsys):
     assert main(["import", "sob", str(tmp_path / "none"), str(tmp_path)]) == 2
     assert "none is not there" in capsys.readouterr().err
+
+
+def test_golds_with_values_that_nothing_compares_are_told_and_allowed(bench, capsys):
+    golds = bench / "src" / "finance" / "bills" / "pdf+gold"
+    put(golds / "[a] one: #1.gold.json", {"total": 1, "sum": {"net": 1, "tax": 2}})
+    put(golds / "two.gold.json", {"total": 1, "sum": 2})
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
+    told = capsys.readouterr()
+    assert "one: #1.gold.json: 2 of 3 gold values are compared with nothing: `sum` (2)" in told.err
+    assert "2 golds hold values that are compared with nothing" in told.out
+    file = bench / "out/finance/bills/bills.extract.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert text.count("  uncompared: allow\n") == 1
+    assert "  # 2 of 3 gold values are compared with nothing: `sum` (2)\n  uncompared: allow\n" in text
+    assert [case.uncompared is not None for case in loaded(file)] == [True, True]
+
+
+def test_a_dataset_allows_golds_that_nothing_compares(tmp_path, capsys):
+    row = {"id": 1, "schema": json.dumps(SCHEMA), "text": "x", "json": json.dumps({"sum": 1}), "category": "c"}
+    put(tmp_path / "rows.jsonl", json.dumps(row))
+    assert main(["import", "deepjsoneval", str(tmp_path / "rows.jsonl"), str(tmp_path / "out")]) == 0
+    assert "import: 1: 1 of 1 gold values are compared with nothing: `sum` (1)" in capsys.readouterr().err
+    (case,) = loaded(tmp_path / "out" / "deepjsoneval.extract.yaml")
+    assert case.uncompared is not None

@@ -69,6 +69,11 @@ class Score:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
         return field_measures(self.fields, self.leaves, empty=self._empty)
 
+    @property
+    def empty_passes(self) -> int:
+        """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
+        return sum(result.passed_empty for result in self.fields)
+
     @cached_property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""

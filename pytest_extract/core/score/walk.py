@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import repeat
 from typing import Final
@@ -11,6 +12,7 @@ from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema.fit import type_fits
+from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.score.leaf import one_sided, readings, walk_leaf, walk_skip
 from pytest_extract.core.score.run import DEEPEST, Path, Run, equal, there
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -197,7 +199,7 @@ def lacking(
     if isinstance(plan, Lazy):
         plan = plan.plan()
     if isinstance(plan, Choice):
-        plan = branch_for(run, plan, value)
+        plan = branch_of(run.fits, plan, value)
     if run.free:
         if not plan.skipped:
             _lacking_published(run, plan, value, status, path, at)
@@ -254,13 +256,13 @@ def walk_choice(
         elif not (run.free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
         return
-    run.walk(branch_for(run, choice, value), gold, extracted, path, at)
+    run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
 
 
-def branch_for(run: Run, choice: Choice, value: Json) -> Plan:
+def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Choice, value: Json) -> Plan:
     """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
     for node, plan in choice.branches:
-        if run.fits(node, value):
+        if fits(node, value):
             return plan
     for node, plan in choice.branches:
         if type_fits(node.types, value):

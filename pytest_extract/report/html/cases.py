@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.gating.changes import FieldChange
+from pytest_extract.report.emptiness import BY_EMPTINESS, mostly_empty, uncompared_of
 from pytest_extract.report.html.arms import ICONS, word_of
 from pytest_extract.report.html.attempts import attempt_part
 from pytest_extract.report.html.card import chip
@@ -125,6 +126,10 @@ def _facts(result: CaseResult) -> Markup:
         facts.append(("output", "recorded earlier"))
     if result.complexity:
         facts.append(("complexity", result.complexity))
+    if (empty := mostly_empty(result)) is not None:
+        facts.append((BY_EMPTINESS, str(empty)))
+    if result.uncompared:
+        facts.append(("compared with nothing", str(uncompared_of(result))))
     tags = list(result.tags.items())
     facts += [(name, value if isinstance(value, str) else show(value, LONGEST)) for name, value in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:

@@ -1,0 +1,164 @@
+"""Gold values that no comparison reaches: keys that the schema does not declare, and what is skipped on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_extract.core.pattern import property_pattern
+from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
+from pytest_extract.core.score.run import DEEPEST, Path
+from pytest_extract.core.score.walk import branch_of
+from pytest_extract.core.values import FieldPath, Json
+
+MOST_NAMED: Final = 5
+"""Places that a sentence names; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncompared:
+    """Gold values that nothing is compared with. Values are scalars, null included, as in a case's `shape`.
+
+    total: all values of the gold. skipped: those that an annotation or an override leaves out on purpose.
+    places: pattern of each key that no comparison reaches -> number of values at or below it.
+    first: the first such key in the gold.
+    """
+
+    total: int
+    skipped: int
+    places: Mapping[str, int]
+    first: FieldPath
+
+    @property
+    def count(self) -> int:
+        """Values that no comparison reaches although nobody said to skip them."""
+        return sum(self.places.values())
+
+    @property
+    def is_most(self) -> bool:
+        """Whether these are more than the gold values that are compared."""
+        return self.count > self.total - self.skipped - self.count
+
+    def __str__(self) -> str:
+        return uncompared_text(self.places, self.total)
+
+
+def uncompared_text(places: Mapping[str, int], total: int) -> str:
+    """Say how many gold values are compared with nothing, and where they stand."""
+    ranked = sorted(places.items(), key=lambda item: -item[1])
+    named = ", ".join(f"`{pattern}` ({count:,})" for pattern, count in ranked[:MOST_NAMED])
+    left = len(ranked) - MOST_NAMED
+    more = f" and {left:,} more {'place' if left == 1 else 'places'}" if left > 0 else ""
+    count = sum(places.values())
+    return f"{count:,} of {total:,} gold values are compared with nothing: {named}{more}"
+
+
+def compares_all(program: Program) -> bool:
+    """Whether every value of any gold is compared, so that no gold needs a look. A recursive schema says False."""
+    stack = [program.root]
+    while stack:
+        plan = stack.pop()
+        if isinstance(plan, Skip | Lazy) or (isinstance(plan, Object) and plan.extra != "compare"):
+            return False
+        stack.extend(_children(plan))
+    return True
+
+
+def _children(plan: Plan) -> Iterator[Plan]:
+    if isinstance(plan, Object):
+        yield from (entry.plan for entry in plan.entries)
+        yield from (below for _, below in plan.patterns)
+        if plan.other is not None:
+            yield plan.other
+    elif isinstance(plan, Array):
+        yield from (*plan.prefix, plan.items)
+    elif isinstance(plan, Choice):
+        yield from (branch for _, branch in plan.branches)
+
+
+def uncompared_values(program: Program, gold: Json) -> Uncompared | None:
+    """Return the gold values that no comparison reaches; None where there are none but those skipped on purpose."""
+    walk = _Walk(program)
+    walk.stack.append((program.root, gold, ()))
+    while walk.stack:
+        walk.visit(*walk.stack.pop())
+    if walk.first is None:
+        return None
+    return Uncompared(total=walk.total, skipped=walk.skipped, places=walk.places, first=FieldPath(walk.first))
+
+
+class _Walk:
+    """One look at one gold: what it has counted, and the places that are still to be visited, the next one last."""
+
+    def __init__(self, program: Program) -> None:
+        self.stack: list[tuple[Plan, Json, Path]] = []
+        self.total = 0
+        self.skipped = 0
+        self.places: dict[str, int] = {}
+        self.first: Path | None = None
+        self._fits = program.fits
+        self._entries: dict[int, dict[str, Plan]] = {}
+
+    def visit(self, plan: Plan, value: Json, path: Path) -> None:
+        """Count a place that is compared as one or not at all, or note what stands below it to be visited."""
+        if type(value) not in (dict, list):
+            self.total += 1
+            self.skipped += isinstance(plan, Skip)
+        elif isinstance(plan, Lazy):
+            self.stack.append((plan.plan(), value, path))
+        elif isinstance(plan, Choice):
+            self.stack.append((branch_of(self._fits, plan, value), value, path))
+        elif isinstance(plan, Skip):
+            count = _values(value)
+            self.total += count
+            self.skipped += count
+        elif isinstance(plan, Object) and type(value) is dict and not plan.checks and len(path) <= DEEPEST:
+            self._object(plan, value, path)
+        elif isinstance(plan, Array) and type(value) is list and not plan.checks and len(path) <= DEEPEST:
+            size = len(plan.prefix)
+            rows = [(plan.prefix[i] if i < size else plan.items, row, (*path, i)) for i, row in enumerate(value)]
+            self.stack.extend(reversed(rows))
+        else:  # a metric compares the whole, or it is not of the kind that the schema declares
+            self.total += _values(value)
+
+    def _object(self, plan: Object, value: dict[str, Json], path: Path) -> None:
+        below: list[tuple[Plan, Json, Path]] = []
+        plans = self._entries.get(id(plan))
+        if plans is None:
+            plans = self._entries[id(plan)] = {entry.name: entry.plan for entry in plan.entries}
+        for name, inner in value.items():
+            child = plans.get(name)
+            if type(child) is Leaf and type(inner) in _SCALARS:  # most values, in half the time
+                self.total += 1
+                continue
+            if child is None and plan.extra == "compare":
+                child = next((each for regex, each in plan.patterns if regex.search(name)), plan.other) or _WHOLE
+            if child is not None:
+                below.append((child, inner, (*path, name)))
+            elif count := _values(inner):
+                pattern = property_pattern(plan.pattern, name)
+                self.total += count
+                self.places[pattern] = self.places.get(pattern, 0) + count
+                self.first = self.first or (*path, name)
+        self.stack.extend(reversed(below))
+
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_WHOLE: Final = Leaf(pattern="")
+"""Stands for a key that is compared as one value without a plan of its own."""
+
+
+def _values(value: Json) -> int:
+    """Count the scalars of a value, null included."""
+    count = 0
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+        else:
+            count += 1
+    return count

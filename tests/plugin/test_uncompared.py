@@ -1,0 +1,44 @@
+"""A run says which of its green rests on nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("echo")
+Write = Callable[..., None]
+TEXT = {"type": "string", "evaluation_config": "string_exact"}
+SCHEMA = {"type": "object", "properties": dict.fromkeys(("title", "place", "course", "category"), TEXT)}
+GOLD = {"title": "Final", "events": [{"name": "Ada", "time": 59.1}, {"name": "Bob", "time": 61.0}]}
+
+
+def test_a_gold_that_is_mostly_compared_with_nothing_does_not_run(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("race", GOLD, schema=SCHEMA, gold=GOLD)
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*race.extract.yaml:1:*: 4 of 5 gold values are compared with nothing: `events` (4)*"])
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["serial", "xdist"])
+def test_where_the_case_allows_it_the_summary_says_so(
+    pytester: pytest.Pytester, write_case: Write, workers: list[str]
+) -> None:
+    write_case("race", {"title": "Final"}, schema=SCHEMA, gold=GOLD, uncompared="allow")
+    result = pytester.runpytest(*workers)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "right by emptiness, without a value on either side, in 1 case: race (3 of 4 passed fields)",
+            "4 of 5 gold values are compared with nothing: `events` (4), in 1 case",
+        ]
+    )
+
+
+def test_a_failing_case_counts_what_is_right_by_emptiness(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("race", {"hello": 1}, schema=SCHEMA, gold=GOLD, uncompared="allow")
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*pass_rate 0.75 is below 1, by 0.25: 3 of 4 fields passed, 3 of them by emptiness", "*by emptiness: 3 of 3*"]
+    )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.model import Case
+from pytest_extract.cases.positions import Steps, Target
 from pytest_extract.cases.sources import YAML_SUFFIXES, Source, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.errors import StoreError
+from pytest_extract.errors import CaseFileError, StoreError
 
 
 def update_gold(case: Case, value: Json) -> bool:
@@ -31,6 +33,19 @@ def update_gold(case: Case, value: Json) -> bool:
     return True
 
 
+def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[Steps]) -> list[int]:
+    """Return the line of each place of a gold file as it is now; what is gone has that of what stood around it.
+
+    `steps` and `first_line` say where the gold begins: a case's `gold_steps` and `gold_line`.
+    """
+    try:
+        source = _source(path, steps, first_line)[0]
+    except (CaseFileError, StoreError):  # another program has changed it since
+        return [first_line] * len(places)
+    found = source.places(Target(place, on_key=True) for place in places)
+    return [found[Target(place, on_key=True)].line for place in places]
+
+
 def gold_source(case: Case) -> Source:
     """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
     return _read(case)[0]
@@ -38,14 +53,17 @@ def gold_source(case: Case) -> Source:
 
 def _read(case: Case) -> tuple[Source, list[str]]:
     """Return the source of the gold and the file's text, cut into lines where one of them is the source."""
-    path = case.gold_path
+    return _source(case.gold_path, case.gold_steps, case.gold_line)
+
+
+def _source(path: Path, steps: Steps, first_line: int) -> tuple[Source, list[str]]:
     is_yaml = path.suffix.lower() in YAML_SUFFIXES
     text = read_text(path)
     lines, number = [text], 0
-    if case.gold_steps and not is_yaml:  # a line of a dataset
-        lines, number = text.split("\n"), case.gold_line - 1
+    if steps and not is_yaml:  # a line of a dataset
+        lines, number = text.split("\n"), first_line - 1
     if number >= len(lines):
-        raise StoreError(f"{path}: line {case.gold_line} is gone; collect again")
+        raise StoreError(f"{path}: line {first_line} is gone; collect again")
     return parse_source(path, lines[number], "yaml" if is_yaml else "json", number + 1), lines
 
 

@@ -12,7 +12,7 @@ from pytest_extract.errors import StoreError
 from pytest_extract.gating.baseline import Baseline, dump_baseline, load_baseline, updated
 from pytest_extract.gating.snapshot import snapshot
 
-_CI: Final = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
+CI: Final = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
 _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 
 
@@ -30,7 +30,7 @@ def read_baseline(path: Path) -> Baseline:
 
 def in_ci(environment: Mapping[str, str]) -> bool:
     """Whether the environment is one of a CI service (`CI` and the like set, and not to `false`)."""
-    return any(environment.get(name, "").lower() not in _OFF for name in _CI)
+    return any(environment.get(name, "").lower() not in _OFF for name in CI)
 
 
 def refusal(results: Sequence[CaseResult], *, completed: bool, ci: bool, force: bool) -> str | None:

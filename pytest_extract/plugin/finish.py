@@ -51,6 +51,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         not end.green
         or gathered.torn
         or gathered.unkept
+        or any(change.kind == "updated" for change in gathered.golds.values())
         or any(span.style == "bad" for each in reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -108,7 +109,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         expected=frozenset(gathered.expected),
         lines=[
             *unkept_lines(gathered.unkept),
-            *gold_lines(gathered.golds),
+            *gold_lines(gathered.golds, config.rootpath),
             *_choice_lines(config, gathered),
             *end.beside,
         ],
@@ -156,7 +157,15 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         from pytest_extract.report.steadiness import repeat_lines
 
         lines += repeat_lines(results, verbosity=config.get_verbosity())
-    write_lines(writer, [*lines, *gold_lines(gathered.golds), *_choice_lines(config, gathered), *_gate_lines(gathered)])
+    write_lines(
+        writer,
+        [
+            *lines,
+            *gold_lines(gathered.golds, config.rootpath),
+            *_choice_lines(config, gathered),
+            *_gate_lines(gathered),
+        ],
+    )
     write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
     if _REPORTS in config.stash:
         reports: list[Line] = config.stash[_REPORTS]

@@ -18,7 +18,7 @@ from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import parametrized, visible, wanted
-from pytest_extract.plugin.golds import GoldChange
+from pytest_extract.plugin.golds import GoldChange, not_green
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
 from pytest_extract.report.summary import Forecast, JudgeSpending
@@ -207,8 +207,9 @@ class ExtractItem(pytest.Item):
             pytest.skip(f"not run: {result.why}")
         if run.settings.update_gold:
             self.gold = run.golds.write(self.case, result)
-            if self.gold.kind != "kept":
-                return
+            if self.gold.kind == "updated":  # red under every gate: nobody has looked at the new gold
+                self.result = not_green(result, self.gold)
+                raise CaseFailed(self.result)
         if self.error is not None and result.outcome is Outcome.BROKEN:
             raise self.error
         if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):

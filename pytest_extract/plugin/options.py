@@ -185,7 +185,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("baseline", "compare with this baseline", Path, metavar="FILE"),
     Option("update-baseline", "write the baseline from this run", _switch, "false", ini=False),
-    Option("force", "let --extract-update-baseline write in CI", _switch, "false", ini=False),
+    Option("force", "let --extract-update-baseline and --extract-update-gold write in CI", _switch, "false", ini=False),
     Option(
         "inconclusive",
         "what a regression verdict that the data cannot decide does: pass, warn or fail",
@@ -213,7 +213,13 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("budget", "stop calling when this much is spent", _money, metavar="USD"),
     Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),
-    Option("update-gold", "write what is extracted into the cases' golds", _switch, "false", ini=False),
+    Option(
+        "update-gold",
+        "write what is extracted into the cases' golds; a case whose gold changed fails until the next run",
+        _switch,
+        "false",
+        ini=False,
+    ),
     Option("results", "write every case's full result here, a line each, as it ends", Path, metavar="FILE.jsonl"),
     Option("html", "write a report of the run as one HTML page", Path, metavar="FILE"),
     Option("markdown", "write a report of the run as Markdown", Path, metavar="FILE"),
@@ -305,9 +311,16 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     if not values["update_gold"]:
         return []
     arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
+    from pytest_extract.gating.baseline_file import in_ci
+
     problems = ["--extract-update-gold takes one model and one prompt: whose output is right?"] if arms > 1 else []
     if config.getoption("dist", "no") != "no":
         problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
+    if in_ci(os.environ) and not values["force"]:
+        problems.append(
+            "--extract-update-gold: a gold is not written in CI: write it where its diff is reviewed, "
+            "or add --extract-force"
+        )
     return problems
 
 

@@ -117,7 +117,7 @@ class Run:
         self._fixtures = ArmFixtures()
         self._infos: dict[tuple[object, ...], Any] = {}
         self._told_no_extractor = False
-        self.golds = Golds()
+        self.golds = Golds(force=self.settings.force)
 
     # fixtures
 

@@ -17,6 +17,7 @@ from pytest_extract.core.score_json import score_from_json, score_to_json
 from pytest_extract.core.values import Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.redact.text import redact
+from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
 
 FORMAT: Final = 1
 
@@ -77,7 +78,7 @@ def read_results(path: Path) -> ResultsFile:
     A last line that was cut off, as a killed run leaves it, is left out; `torn` says so.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_text(path, MOST_BULK_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     results: list[CaseResult] = []

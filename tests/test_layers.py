@@ -24,7 +24,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "extend", "schema_tools", "atomic", "digest", "redact", "llm", "sharing"),
+    ("documents", "extend", "schema_tools", "atomic", "digest", "regular_file", "redact", "llm", "sharing"),
     ("cases", "extractors", "judge"),
     ("importers", "recordings", "results_file", "gating"),
     ("api", "bridge", "docs", "run", "verdict"),

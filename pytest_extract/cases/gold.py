@@ -13,6 +13,7 @@ from pytest_extract.cases.positions import Steps, Target
 from pytest_extract.cases.sources import YAML_SUFFIXES, Source, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
+from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
 
 
 def update_gold(case: Case, value: Json) -> bool:
@@ -58,7 +59,7 @@ def _read(case: Case) -> tuple[Source, list[str]]:
 
 def _source(path: Path, steps: Steps, first_line: int) -> tuple[Source, list[str]]:
     is_yaml = path.suffix.lower() in YAML_SUFFIXES
-    text = read_text(path)
+    text = read_text(path, MOST_BULK_BYTES)
     lines, number = [text], 0
     if steps and not is_yaml:  # a line of a dataset
         lines, number = text.split("\n"), first_line - 1
@@ -69,7 +70,7 @@ def _source(path: Path, steps: Steps, first_line: int) -> tuple[Source, list[str
 
 def _write(path: Path, text: str) -> None:
     """Write with the line ends, byte order mark and access rights that the file has."""
-    before = path.read_bytes()
+    before = read_regular(path, MOST_BULK_BYTES)
     mode = path.stat().st_mode
     if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have gold written")

@@ -6,6 +6,7 @@ import codecs
 import difflib
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -15,6 +16,7 @@ from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextErr
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
+from pytest_extract.regular_file import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
 
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 YAML_SUFFIXES = frozenset((".yaml", ".yml"))
@@ -86,9 +88,10 @@ def is_file(path: str | Path) -> bool:
 
 
 def no_file(key: str, path: Path) -> str:
-    """Say that a file is not there, with the nearest name in its folder."""
-    if os.path.isdir(path):  # noqa: PTH112 - pathlib's raises on a name that is too long
-        return f"`{key}`: {path} is a folder, not a file"
+    """Say that a file is not there, with the nearest name in its folder, or what is there that is no regular file."""
+    with suppress(OSError, ValueError):
+        kind = other_kind(os.stat(path).st_mode)  # noqa: PTH116 - pathlib's raises on a name that is too long
+        return f"`{key}`: {path} is {kind}, not a file"
     if not os.path.isdir(path.parent):  # noqa: PTH112
         return f"`{key}`: no file {path}: there is no folder {path.parent}"
     try:
@@ -115,14 +118,17 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
     return tuple(errors[key] for key in sorted(errors))
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it."""
-    return _decoded(path, _read_bytes(path))
+def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> str:
+    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it.
+
+    A file that is no regular one (`streams`: but a pipe or device may be), or has more than `most` bytes, is not read.
+    """
+    return _decoded(path, _read_bytes(path, most, streams=streams))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str | CaseFileError]]:
     """Yield the number and text of each line, or what is wrong with its bytes; raises CaseFileError for no file."""
-    data = _read_bytes(path)
+    data = _read_bytes(path, MOST_BULK_BYTES)
     try:
         yield from enumerate(_decoded(path, data).split("\n"), start=1)
     except CaseFileError:
@@ -135,10 +141,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str | CaseFileError]]:
                 yield number, error
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - see `Source.folder`
-            data = file.read()
+        data = read_regular(path, most, streams=streams)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL or a lone surrogate in it
         reason = getattr(error, "strerror", None) or error
         raise CaseFileError(f"cannot be read: {reason}", path=path) from None

@@ -108,10 +108,11 @@ def read_side(path: Path) -> Side:
     from pytest_extract.gating.baseline import is_baseline
     from pytest_extract.gating.baseline_file import read_baseline
     from pytest_extract.gating.snapshot import snapshot
+    from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
     from pytest_extract.results_file import read_results
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_text(path, MOST_BULK_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     if is_baseline(text):

@@ -16,6 +16,7 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+from pytest_extract.regular_file import MOST_BULK_BYTES
 
 
 def read_value(path: Path) -> Json:
@@ -43,7 +44,7 @@ def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple
     """Yield (where, value) of every record: one a file, one a line of a `.jsonl`, or with `each` one an array item."""
     for path in paths:
         if path.suffix.lower() == ".jsonl":
-            for number, line in enumerate(read_text(path).split("\n"), start=1):
+            for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
                 if line.strip():
                     yield f"{path}:{number}", _value(parse_source(path, line, "json", number))
             continue

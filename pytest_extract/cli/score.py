@@ -19,6 +19,7 @@ from pytest_extract.core.score.result import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
+from pytest_extract.regular_file import MOST_BULK_BYTES
 from pytest_extract.report.lines import safe
 from pytest_extract.report.values import show
 
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     schema, gold = read_schema(args.schema), read_value(args.gold)
     judge, extensions = _judge(args), load_extensions(args.extensions)
     gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
-    text = read_text(args.output)
+    text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     parsed = parse_output(text, repair=args.repair)
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
@@ -118,6 +119,11 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     if score.failure is not None and score.unread is None:
         told = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
         lines.append(f"without the schema gate: {told}")
+    if score.empty_passes:
+        passed = sum(result.passed for result in score.fields)
+        lines.append(
+            f"right by emptiness, without a value on either side: {score.empty_passes} of {passed} passed fields"
+        )
     lines += _array_lines(score, args)
     wrong = [leaf for leaf in score.leaves if not leaf.passed]
     lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_extract.documents.errors import DocumentError
+from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
 
 __all__ = ("MEDIA_TYPES", "Document", "DocumentError", "media_type_of")
 
@@ -110,7 +111,7 @@ class Document:
             return self._inline.encode("utf-8", "surrogatepass")
         assert self.path is not None  # noqa: S101 - the constructor's rule
         try:
-            return self.path.read_bytes()
+            return read_regular(self.path, MOST_BULK_BYTES)
         except OSError as error:
             raise DocumentError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 

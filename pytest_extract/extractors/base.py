@@ -17,7 +17,7 @@ from pytest_extract.errors import ConfigError, nearest
 class Extraction:
     """An output with what is known about the call that made it.
 
-    output: text, a JSON value or a pydantic model, before any parsing.
+    output: text, or a value that is JSON (`core.parse.value.plain_json` says of which types), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
     finish_reason: as the provider says it; `length` marks an output that was cut off.
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
@@ -41,8 +41,8 @@ class Extraction:
 def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
     """Make an `Extraction` of whatever an extractor returned; a latency that it did not report is filled in.
 
-    Pydantic models become plain JSON values (aliases as in their JSON Schema), so that a live and a replayed output
-    are alike. Raises ConfigError on a usage, cost or latency that is none: it would fail later, in every sum.
+    Values become plain JSON, so that a live and a replayed output are alike. Raises ConfigError on an output of a type
+    that JSON does not have, and on a usage, cost or latency that is none: it would fail later, in every sum.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
     return dataclasses.replace(
@@ -66,14 +66,21 @@ def _amount(name: str, value: Any) -> float | None:
 
 
 def plain_output(output: Any) -> Any:
-    """Return a pydantic model (or a list of them) as a JSON value; anything else unchanged."""
-    if isinstance(output, list):
-        return [plain_output(item) for item in output] if any(_is_model(item) for item in output) else output
-    return output.model_dump(mode="json", by_alias=True) if _is_model(output) else output
+    """Return text as it is, and any other output as plain JSON; ConfigError for a type that JSON does not have.
 
+    That is a mistake of the extractor's code. What a model's own text may hold (NaN, a number of 5,000 digits, a deep
+    nesting) stays as it is, to fail as the model's output.
+    """
+    if output is None or isinstance(output, str | bytes | bytearray):
+        return output
+    from pytest_extract.core.parse.value import NoJsonType, NotJson, plain_json
 
-def _is_model(value: Any) -> bool:
-    return not isinstance(value, type) and callable(getattr(value, "model_dump", None))
+    try:
+        return plain_json(output)
+    except NoJsonType as problem:
+        raise ConfigError(f"the extractor returned no JSON: at {problem.path}, {problem}") from problem
+    except NotJson:
+        return output
 
 
 def usage_of(usage: Any) -> Usage | None:

@@ -11,6 +11,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import StoreError
 from pytest_extract.gating.baseline import Baseline, dump_baseline, load_baseline, updated
 from pytest_extract.gating.snapshot import snapshot
+from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
 
 CI: Final = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
 _OFF: Final = frozenset({"", "0", "false", "no", "off"})
@@ -19,7 +20,7 @@ _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline. Raises StoreError with the path: not there, unreadable, another version, damaged."""
     try:
-        return load_baseline(path.read_text(encoding="utf-8"))
+        return load_baseline(read_regular_text(path, MOST_BULK_BYTES))
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such baseline; write one with --extract-update-baseline") from error
     except (OSError, UnicodeDecodeError) as error:

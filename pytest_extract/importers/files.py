@@ -16,6 +16,7 @@ from pytest_extract.core.uncompared import Uncompared, uncompared_values
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
+from pytest_extract.regular_file import MOST_BULK_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,7 @@ def quoted(value: Json) -> str:
 
 def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         source = parse_source(path, line, "json", number)

@@ -25,6 +25,7 @@ from pytest_extract.judge.answers import Decision, Undecided, checked
 from pytest_extract.judge.keys import pair_key
 from pytest_extract.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.redact.text import redact
+from pytest_extract.regular_file import read_regular_text
 from pytest_extract.sharing.claims import Claims
 from pytest_extract.sharing.news import News
 
@@ -67,7 +68,7 @@ class AnswerCache:
         """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""
         path = self._path(key, question.kind)
         try:
-            body = json.loads(path.read_text(encoding="utf-8"))
+            body = json.loads(read_regular_text(path))
             answer = body["answer"]
             found = Alignment(_pairs(answer), reason=answer["reason"]) if question.kind == "align" else _verdict(answer)
             _mark_used(path)
@@ -122,7 +123,7 @@ def kept_answers(folder: Path) -> Iterator[KeptAnswer]:
     """Yield every kept "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
     for path in answer_files(folder):
         try:
-            body = json.loads(path.read_text(encoding="utf-8"))
+            body = json.loads(read_regular_text(path))
             if body["question"]["kind"] != "equal":
                 continue
             answer, judge, pair = body["answer"], body["judge"], body["pair"]

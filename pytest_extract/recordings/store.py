@@ -22,6 +22,7 @@ from pytest_extract.extractors.base import Extraction, usage_of
 from pytest_extract.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.recordings.key import RecordingKey, differences, part_json
 from pytest_extract.redact.text import Redacted, redact, redact_text
+from pytest_extract.regular_file import read_regular_text
 from pytest_extract.sharing.claims import Claims
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
@@ -186,7 +187,7 @@ def _quoted(word: str) -> str:
 def read_recording(path: Path) -> Recording:
     """Read one recording; StoreError where the file is damaged or of another format."""
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        body = json.loads(read_regular_text(path))
         if body["format"] != FORMAT:
             raise StoreError(
                 f"{path}: recording of format {body['format']}, this version reads {FORMAT}; record it again"

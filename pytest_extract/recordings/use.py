@@ -16,6 +16,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.digest import sha256
 from pytest_extract.extractors.prompt import schema_for_model
 from pytest_extract.recordings.key import case_name, json_part, text_part
+from pytest_extract.regular_file import read_regular_text
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -92,7 +93,7 @@ class CaseInputs:
     def _prompt_file(self, name: str) -> str | None:
         if name not in self._prompts:
             try:
-                text = (self._root / name).read_text(encoding="utf-8")
+                text = read_regular_text(self._root / name)
             except (OSError, ValueError):
                 self._prompts[name] = None
             else:

@@ -49,7 +49,7 @@ SIGNATURES = {
     "default of a known name is not used": (lambda model="m": model, "MODEL"),
     "all": (lambda **rest: sorted(rest), sorted(ARGUMENTS)),
     "some and all": (lambda case, **rest: [case, len(rest)], ["CASE", 5]),
-    "star": (lambda document, *rest: [document, rest], ["DOCUMENT", ()]),
+    "star": (lambda document, *rest: [document, rest], ["DOCUMENT", []]),
     "positional only": (positional_only, ["SCHEMA", "DOCUMENT", "CASE"]),
     "method": (Client().method, "DOCUMENT"),
     "callable object": (Client(), ["CASE", "MODEL"]),
@@ -275,3 +275,18 @@ def test_it_gets_along_with_pytest_asyncio(pytester):
         "[pytest]\nasyncio_mode = auto\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
     )
     pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])
+def test_an_output_that_is_no_json_is_a_mistake_of_the_extractor(output):
+    with pytest.raises(ConfigError, match=r"^the extractor returned no JSON: at rows\[0\].price, .*, of type "):
+        call(lambda: output)
+
+
+@pytest.mark.parametrize("output", [{"a": math.nan}, {"a": 10**5000}], ids=["nan", "digits"])
+def test_what_a_model_can_write_stays_to_fail_as_its_output(output):
+    assert call(lambda: output).output is output
+
+
+def test_other_dresses_of_json_are_taken_for_what_they_are():
+    assert call(lambda: {"total": Decimal("12.10"), "rows": ({"n": 1},)}).output == {"total": 12.1, "rows": [{"n": 1}]}

@@ -265,3 +265,37 @@ def test_an_extractor_that_changes_what_it_is_given_changes_no_case(pytester: py
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["  pass_rate 0.667 is below 1, *"])
+
+
+RETURNS = """
+import decimal
+import pytest
+
+@pytest.fixture
+def extractor():
+    return lambda document: {value}
+"""
+
+
+def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(
+    pytester: pytest.Pytester, write_case: Callable[..., None]
+) -> None:
+    pytester.makeconftest(RETURNS.format(value='{"vendor": "x", "total": 1, "items": [{"name": {1}}]}'))
+    write_case("acme")
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*BROKEN: the extractor returned no JSON: at items[[]0[]].name, '{1}', of type set, is no JSON value; return a *"
+        ]
+    )
+    result.stdout.fnmatch_lines(["1 case: 1 broken*"])
+
+
+def test_a_decimal_is_a_number(pytester: pytest.Pytester, write_case: Callable[..., None]) -> None:
+    pytester.makeconftest(
+        RETURNS.format(value='{**case.gold, "total": decimal.Decimal("12.50")}').replace("document", "case")
+    )
+    write_case("acme")
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=1)
+    pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)

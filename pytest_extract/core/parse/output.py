@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.parse.reader import Problem, Reader, line_column
@@ -31,7 +30,7 @@ class Parsed:
 
 
 def parse_output(output: object, *, repair: bool = False, finish_reason: str | None = None) -> Parsed:
-    """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), JSON values, pydantic models.
+    """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
     Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `notes`;
     `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
@@ -48,23 +47,10 @@ def parse_output(output: object, *, repair: bool = False, finish_reason: str | N
 
 def _parse_value(output: object) -> Parsed:
     try:
-        value = plain_json(_dumped(output))
+        value = plain_json(output)
     except NotJson as problem:
         return _failed(Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path), "")
     return _structured(Parsed(value=value))
-
-
-def _dumped(output: object) -> object:
-    """Return the plain form of a pydantic model or a dataclass; anything else as it is."""
-    dump = getattr(output, "model_dump", None)
-    if callable(dump) and not isinstance(output, type | Mapping):
-        try:
-            return dump(mode="json")
-        except (ValueError, TypeError, RecursionError) as error:
-            raise NotJson(f"the model {type(output).__name__} does not turn into JSON: {error}") from error
-    if is_dataclass(output) and not isinstance(output, type):
-        return {name: getattr(output, name) for name in output.__dataclass_fields__}
-    return output
 
 
 def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:

@@ -1,14 +1,36 @@
-"""Checks that a Python value is JSON: what an extractor hands over as dict or list is as untrusted as text."""
+"""Python values as JSON: what an extractor hands over as dict or list is as untrusted as text.
+
+Values that are JSON in another dress are taken for what they are (`plain_json` lists them). One of any other type is a
+mistake of the code that returned it, and never of a model.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from math import isfinite
+from pathlib import PurePath
+from typing import Any, Final
 
 from pytest_extract.core.parse.reader import MAX_DEPTH
 from pytest_extract.core.values import FieldPath, Json, Step
 
 _LEAVES: Final = frozenset({str, bool, type(None)})
+_SCALARS: Final = _LEAVES | {int, float}
 _LONG_BITS: Final = 14_284  # 4,300 digits: more are refused in a text, too
+_LONG_DIGITS: Final = 4_300
+_TOO_LONG: Final = "a number of more than 4300 digits is too long to read"
+_ADVICE: Final[Mapping[type, str]] = {
+    set: "return a list, in an order that means something",
+    frozenset: "return a list, in an order that means something",
+    bytes: "decode it",
+    bytearray: "decode it",
+    timedelta: "return a number or a text",
+}
 
 
 class NotJson(ValueError):
@@ -19,11 +41,23 @@ class NotJson(ValueError):
         self.path = FieldPath(path)
 
 
-def plain_json(value: object) -> Json:
-    """Return the value itself when it is JSON, with tuples as lists; raises NotJson with the path otherwise.
+class NoJsonType(NotJson):
+    """A value that no JSON text can be read as, whatever a model says: a mistake of the code that made it."""
 
-    JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep.
-    Subclasses (an enum that is a str, a numpy float) are taken as their base, where JSON has one.
+
+def plain_json(value: object) -> Json:
+    """Return the value itself when it is JSON, else what it says in JSON; raises NotJson with the path.
+
+    JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep. Taken too:
+
+    - tuples and other sequences, as lists; mappings, dataclasses and pydantic models (by alias), as objects;
+    - subclasses (numpy's float64 is a float) as their base, an enum's member as its value;
+    - Decimal as a number, of exactly its value: an integer where it has no decimal places, else the float that is
+      written with the same digits;
+    - datetime, date and time in ISO 8601, UUID and path as text;
+    - numpy's numbers, booleans, texts, dates and arrays, as Python's.
+
+    NoJsonType for any other type, and for a Decimal with more digits than a float has.
     """
     try:
         return _Walk().checked(value, ())
@@ -39,69 +73,155 @@ class _Walk:
         self._plain: dict[int, object] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
-        if type(value) is int:
-            if value.bit_length() > _LONG_BITS:
-                raise NotJson("a number of more than 4300 digits is too long to read", path)
-            return value
-        if type(value) is float:
-            if value - value != 0.0:
-                raise NotJson(f"{value!r} is no JSON value", path)
-            return value
-        if isinstance(value, dict | list | tuple):
-            return self._container(value, path)
-        return _base(value, path)
-
-    def _container(self, value: dict[Json, Json] | list[Json] | tuple[Json, ...], path: tuple[Step, ...]) -> Json:
+        if type(value) in _SCALARS:
+            return _scalar(value, path)
         identity = id(value)
         if identity in self._plain:
             return value
         if identity in self._open:
-            raise NotJson("the value contains itself", path)
+            raise NoJsonType("the value contains itself", path)
         if len(path) >= MAX_DEPTH:
             raise NotJson(f"nested more than {MAX_DEPTH} levels deep", path)
         self._open.add(identity)
-        plain = self._object(value, path) if isinstance(value, dict) else self._array(value, path)
+        if isinstance(value, dict):
+            plain = self._object(value, path)
+        elif isinstance(value, list | tuple):
+            plain = self._array(value, path)
+        else:
+            plain = self.checked(_undressed(value, path), path)
         self._open.discard(identity)
         if plain is value:
             self._plain[identity] = value
         return plain
 
     def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:
-        changed: dict[str, Json] = {}
+        plain: dict[str, Json] = {}
+        same = type(value) is dict
         for key, item in value.items():
-            if type(key) is not str:
-                raise NotJson(f"the key {key!r} is of type {type(key).__name__}; JSON keys are texts", path)
-            if type(item) not in _LEAVES:
-                plain = self.checked(item, (*path, key))
-                if plain is not item:
-                    changed[key] = plain
-        if changed or type(value) is not dict:
-            return {key: changed.get(key, item) for key, item in value.items()}
-        return value
+            name = key if type(key) is str else _name(key, path)
+            if name in plain:
+                raise NoJsonType(f"two keys of the object are written {name!r}", path)
+            plain[name] = item if type(item) in _LEAVES else self.checked(item, (*path, name))
+            same = same and name is key and plain[name] is item
+        return value if same else plain
 
     def _array(self, value: list[Json] | tuple[Json, ...], path: tuple[Step, ...]) -> Json:
-        changed: dict[int, Json] = {}
-        for index, item in enumerate(value):
-            if type(item) not in _LEAVES:
-                plain = self.checked(item, (*path, index))
-                if plain is not item:
-                    changed[index] = plain
-        if changed or type(value) is not list:
-            return [changed.get(index, item) for index, item in enumerate(value)]
-        return value
+        plain = [item if type(item) in _LEAVES else self.checked(item, (*path, i)) for i, item in enumerate(value)]
+        same = type(value) is list and all(one is other for one, other in zip(value, plain, strict=True))
+        return value if same else plain
 
 
-def _base(value: object, path: tuple[Step, ...]) -> Json:
-    """Return a leaf as the JSON type it derives from; raises NotJson where it has none."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int) and value.bit_length() <= _LONG_BITS:
+def _scalar(value: Any, path: tuple[Step, ...]) -> Json:
+    if type(value) is int and value.bit_length() > _LONG_BITS:
+        raise NotJson(_TOO_LONG, path)
+    if type(value) is float and not isfinite(value):
+        raise NotJson(f"{value!r} is no JSON value", path)
+    return value
+
+
+def _name(key: object, path: tuple[Step, ...]) -> str:
+    text = key.value if isinstance(key, Enum) else key
+    if isinstance(text, str):
+        return str.__str__(text)
+    raise NoJsonType(f"the key {_told(key)} is of type {type(key).__name__}; JSON keys are texts", path)
+
+
+def _undressed(value: object, path: tuple[Step, ...]) -> object:
+    """Return what a value says in JSON, its parts not looked at yet; raises NoJsonType where it says nothing."""
+    match value:
+        case Enum():
+            return value.value
+        case str():
+            return str.__str__(value)
+        case int() | float():
+            return int(value) if isinstance(value, int) else float(value)
+        case Decimal():
+            return _exact(value, path)
+        case datetime() | date() | time() if str(value) != "NaT":  # a datetime of pandas that is none
+            return value.isoformat()
+        case PurePath():
+            return str(value)
+        case bytes() | bytearray() | memoryview() | type():
+            raise _no_json(value, path)
+        case _:
+            return _parts(value, path)
+
+
+def _parts(value: Any, path: tuple[Step, ...]) -> object:
+    """Return the parts of an object, or what a library says of it; whatever its own code raises is a NoJsonType."""
+    try:
+        return _opened(value, path)
+    except NotJson:
+        raise
+    except Exception as error:  # the object is the user's, its methods too
+        raise NoJsonType(f"a value of type {type(value).__name__} does not turn into JSON: {error}", path) from error
+
+
+def _opened(value: Any, path: tuple[Step, ...]) -> object:
+    """Return the parts of an object that has some, as a dict or list; raises NoJsonType for any other."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if callable(getattr(value, "model_dump", None)):
+        return value.model_dump(mode="json", by_alias=True)
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Sequence):
+        return list(value)
+    if _is_a(value, "uuid", "UUID"):
+        return str(value)
+    if _is_a(value, "numpy", "generic"):
+        return _of_numpy(value, path)
+    if _is_a(value, "numpy", "ndarray"):
+        # dates one by one: `tolist` makes numbers of nanoseconds
+        return list(value) if value.ndim and value.dtype.kind in "mMg" else value.tolist()
+    raise _no_json(value, path)
+
+
+def _is_a(value: object, module: str, name: str) -> bool:
+    """Whether a value is of a type whose module nobody imports for our sake."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _of_numpy(value: Any, path: tuple[Step, ...]) -> object:
+    """Return a numpy scalar as Python's; a date in ISO 8601, with as many decimal places as it takes."""
+    kind = value.dtype.kind
+    if kind == "M" and str(value) != "NaT":
+        rounded = value.astype("datetime64[us]")
+        if value.dtype.str.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and rounded != value:
+            return str(value)
+        inner = (rounded if isinstance(value.item(), int) else value).item()
+        return inner.isoformat() if isinstance(inner, date) else str(value)
+    if kind in "biuf":
+        inner = value.item()
+        if isinstance(inner, bool | int | float):
+            return inner
+        if float(value) == value:  # a long double
+            return float(value)
+    raise _no_json(value, path)
+
+
+def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
+    """Return a Decimal as a number of exactly its value."""
+    if not value.is_finite():
+        raise NotJson(f"{value!s} is no JSON value", path)
+    exponent = value.as_tuple().exponent
+    if value and value.adjusted() > _LONG_DIGITS:
+        raise NotJson(_TOO_LONG, path)
+    if isinstance(exponent, int) and exponent >= 0:
         return int(value)
-    if isinstance(value, float) and value - value == 0.0:
-        return float(value)
-    raise NotJson(f"{_told(value)}, of type {type(value).__name__}, is no JSON value", path)
+    number = float(value)
+    if Decimal(repr(number)) == value:
+        return number
+    if value == value.to_integral_value():
+        return int(value)
+    told = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
+    raise NoJsonType(told, path)
+
+
+def _no_json(value: object, path: tuple[Step, ...]) -> NoJsonType:
+    advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
+    return NoJsonType(f"{_told(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
 
 
 def _told(value: object) -> str:

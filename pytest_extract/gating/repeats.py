@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats.repeats import pass_hat_k
-from pytest_extract.gating.snapshot import CaseKey, Snapshot, value_text
+from pytest_extract.gating.snapshot import CaseKey, CaseState, Snapshot, case_key, case_state, value_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class UnsteadyField:
         return pass_hat_k(self.passes, self.runs, 2)
 
 
-def suite_pass_hat_k(results: Sequence[CaseResult]) -> dict[int, float]:
+def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
     """Return pass^k of the suite for each k: the mean over cases of the probability that k runs in a row all pass.
 
     A run is a scored repeat; k goes up to the fewest that any scored case has, so that every k is over the same cases.
@@ -47,13 +47,18 @@ def suite_pass_hat_k(results: Sequence[CaseResult]) -> dict[int, float]:
     return {k: sum(pass_hat_k(passes, of, k) for passes, of in counts) / len(counts) for k in range(1, most + 1)}
 
 
-def split_repeats(results: Sequence[CaseResult]) -> list[list[CaseResult]]:
+def repeat_snapshots(results: Iterable[CaseResult]) -> list[Snapshot]:
     """Take one run with repeats apart: the first attempts of all cases are the first run, and so on.
 
     A case with fewer attempts than others is missing from the later runs.
     """
-    most = max((len(result.attempts) for result in results), default=0)
-    return [[_only(result, index) for result in results if index < len(result.attempts)] for index in range(most)]
+    runs: list[dict[CaseKey, CaseState]] = []
+    for result in results:
+        for index in range(len(result.attempts)):
+            if index == len(runs):
+                runs.append({})
+            runs[index][case_key(result)] = case_state(_only(result, index))
+    return [*runs]
 
 
 def _only(result: CaseResult, index: int) -> CaseResult:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.gating.snapshot import CaseState, case_state
+from pytest_extract.gating.snapshot import case_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,31 +45,38 @@ class SuiteVerdict:
         return not self.reasons
 
 
-def check_suite(results: Sequence[CaseResult], thresholds: Mapping[str, float]) -> SuiteVerdict:
+def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> SuiteVerdict:
     """Hold each arm's means against the thresholds (measure -> lowest mean that passes).
 
     Cases that broke or were not run take no part in a mean; they are counted in `lost`. A run in which nothing was
     scored is not green. Raises ConfigError, with the nearest name, for a measure that no case has.
     """
-    states = [case_state(result) for result in results]
-    scored = [state for state in states if not state.lost]
+    scored: dict[str, list[Mapping[str, float]]] = {}
+    lost = 0
+    for result in results:
+        state = case_state(result)
+        measures = scored.setdefault(state.arm.label, [])
+        if state.lost:
+            lost += 1
+        else:
+            measures.append(state.measures)
     rows: list[SuiteRow] = []
-    for label in sorted({state.arm.label for state in scored}):
-        rows += _rows(label, [state for state in scored if state.arm.label == label], thresholds)
+    for label, cases in sorted(scored.items()):
+        rows += _rows(label, cases, thresholds) if cases else []
     reasons = [_missed(row) for row in rows if not row.passed]
-    silent = sorted({state.arm.label for state in states} - {state.arm.label for state in scored})
+    silent = sorted(label for label, cases in scored.items() if not cases)
     reasons += [f"{_prefix(label)}no case was scored, so nothing was measured" for label in silent]
-    if not states:
+    if not scored:
         reasons.append("no case was run, so nothing was measured")
-    return SuiteVerdict(rows=tuple(rows), reasons=tuple(reasons), lost=len(states) - len(scored))
+    return SuiteVerdict(rows=tuple(rows), reasons=tuple(reasons), lost=lost)
 
 
-def _rows(label: str, states: Sequence[CaseState], thresholds: Mapping[str, float]) -> list[SuiteRow]:
+def _rows(label: str, cases: Sequence[Mapping[str, float]], thresholds: Mapping[str, float]) -> list[SuiteRow]:
     rows: list[SuiteRow] = []
     for measure, bound in thresholds.items():
-        values = [state.measures[measure] for state in states if measure in state.measures]
+        values = [measures[measure] for measures in cases if measure in measures]
         if not values:
-            known = {name for state in states for name in state.measures}
+            known = {name for measures in cases for name in measures}
             raise ConfigError(f"extract_suite_thresholds: no measure {measure!r}{nearest(measure, known)}")
         mean = sum(values) / len(values)
         rows.append(SuiteRow(arm=label, measure=measure, bound=bound, value=mean, cases=len(values)))

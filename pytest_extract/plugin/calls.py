@@ -207,7 +207,7 @@ class Calls:
 
         Of a replayed output, what was recorded with it. None where that is not known of every output.
         """
-        made_by = set(self._made_by.get(item.nodeid, ()))
+        made_by = self._made_by.pop(item.nodeid, set())
         if any(attempt.score is not None and not attempt.recorded for attempt in result.attempts):
             made_by.add(self._digest_of(self.extractor_for(item)))
         known = [digest for digest in made_by if digest is not None]

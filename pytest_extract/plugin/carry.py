@@ -10,12 +10,12 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
+from pytest_extract.plugin.gather import RESULT
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.session import run_of
 from pytest_extract.plugin.show import CaseRepr, printable
 from pytest_extract.results_file import dump_result
 
-RESULT = "extract_result"
 SHOWN = "extract_shown"
 OUTCOME = "extract_outcome"
 GOLD = "extract_gold"
@@ -31,7 +31,10 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
         return
     report.longrepr = printable(report.longrepr)
     report.sections = printable(report.sections)
-    if call.when == "teardown" or (call.when == "setup" and not report.failed):
+    if call.when == "teardown":
+        item.forget()
+        return
+    if call.when == "setup" and not report.failed:
         return
     if item.forecast is not None:
         setattr(report, FORECAST, asdict(item.forecast))
@@ -40,7 +43,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
         if call.excinfo is None or not report.failed:
             return  # skipped by a mark or by its extractor: nobody ran it
         result = _broken(item, call.excinfo)
-    setattr(report, RESULT, dump_result(result))
+    setattr(report, RESULT, item.line if result is item.result else dump_result(result))
     setattr(report, OUTCOME, str(result.outcome))
     if item.gold is not None:
         setattr(report, GOLD, list(item.gold))
@@ -83,6 +86,7 @@ def _shown(shown: CaseRepr) -> Mapping[str, Any]:
         "verbosity": shown.look.verbosity,
         "style": shown.style,
         "places": shown.places,
+        "message": shown.reprcrash.message,
         "path": shown.reprcrash.path,
         "line": shown.reprcrash.lineno,
     }

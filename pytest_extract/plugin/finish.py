@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.gather import Gathered, gathered_of
 from pytest_extract.plugin.golds import gold_lines
 from pytest_extract.plugin.session import started_run
@@ -55,7 +55,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         or any(span.style == "bad" for each in reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    elif any(result.outcome is Outcome.NOT_RUN for result in gathered.results.values()):
+    elif gathered.totals.outcomes[Outcome.NOT_RUN]:
         session.exitstatus = NOT_RUN_STATUS
     elif any(not passed for passed, _ in suite_gate(gathered)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -73,7 +73,7 @@ class _End:
 def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     settings = gathered.settings
     compared = settings.gate == "regression" or settings.baseline is not None
-    compared = compared or len({result.arm for result in gathered.results.values()}) > 1
+    compared = compared or len(gathered.totals.arms) > 1
     if not (compared or settings.aa):
         return _End()
     from pytest_extract.plugin.regression import against_itself, failed, judgement, write_baseline
@@ -100,7 +100,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
 
     end = config.stash.get(_END, _End())
     run = RunReport(
-        results=list(gathered.results.values()),
+        results=gathered.results,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
         judged=end.judged,
@@ -127,7 +127,7 @@ def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
         return []
     from pytest_extract.gating.suite import check_suite
 
-    verdict = check_suite(list(gathered.results.values()), settings.suite_thresholds)
+    verdict = check_suite(gathered.results, settings.suite_thresholds)
     reached = [(True, f"{row.told} reaches {row.bound:g}") for row in verdict.rows if row.passed]
     told = [*reached, *((False, reason) for reason in verdict.reasons)]
     return [(passed, f"suite gate: {text}") for passed, text in told]
@@ -140,20 +140,21 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if gathered.forecasts:
         reporter.section("extraction forecast")
         write_lines(writer, forecast_lines(gathered.forecasts))
-    results = list(gathered.results.values())
+    results, totals = gathered.results, gathered.totals
     if not results or config.get_verbosity() < -1:
         return
     if gathered.settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
-        _write_below(reporter, writer, [result for result in results if result.outcome is Outcome.FAILED])
+        _write_below(reporter, writer, gathered)
     reporter.section("extraction")
     lines = summary_lines(
         results,
+        totals=totals,
         judge=gathered.judged,
         expected=len(gathered.expected),
         width=writer.fullwidth,
         verbosity=config.get_verbosity(),
     )
-    if any(len(result.attempts) > 1 for result in results):
+    if totals.repeated:
         from pytest_extract.report.steadiness import repeat_lines
 
         lines += repeat_lines(results, verbosity=config.get_verbosity())
@@ -212,12 +213,13 @@ def _gate_lines(gathered: Gathered) -> list[Line]:
     return [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(gathered)]
 
 
-def _write_below(reporter: pytest.TerminalReporter, writer: Any, results: Sequence[CaseResult]) -> None:
+def _write_below(reporter: pytest.TerminalReporter, writer: Any, gathered: Gathered) -> None:
     """Show the cases below their thresholds when they are not what the run is judged by: pytest calls them passed."""
-    if not results:
+    if not gathered.totals.outcomes[Outcome.FAILED]:
         return
     reporter.section("below their thresholds")
     look = replace(Look(verbosity=reporter.config.get_verbosity(), brief=True), width=max(writer.fullwidth - 1, 40))
-    for result in results:
-        writer.line(safe_prose(result.nodeid), bold=True)
-        write_lines(writer, case_lines(result, look))
+    for result in gathered.results:
+        if result.outcome is Outcome.FAILED:
+            writer.line(safe_prose(result.nodeid), bold=True)
+            write_lines(writer, case_lines(result, look))

@@ -7,26 +7,30 @@ import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.golds import GoldChange
 from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.run_results import RunResults, StoredResult
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.report.totals import RunTotals, totals_of
 
 if TYPE_CHECKING:
     from pytest_extract.gating.changed import Choice
 
+RESULT = "extract_result"
+"""Attribute of a report that brings a case's result here, as a line of the results file."""
 _GATHERED = pytest.StashKey["Gathered"]()
 
 
-@dataclass(slots=True)
+@dataclass
 class Gathered:
-    """All results so far, by node id in the order in which they ended; a rerun's takes the place of the one before.
+    """What the reports of all cases have brought so far.
 
     `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
     `golds`: under `--extract-update-gold`, what became of each case's gold.
@@ -35,7 +39,7 @@ class Gathered:
     """
 
     settings: Settings
-    results: dict[str, CaseResult] = field(default_factory=dict)
+    results: RunResults = field(default_factory=RunResults)
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
     choices: dict[str, Choice] = field(default_factory=dict)
@@ -45,14 +49,19 @@ class Gathered:
     out: TextIO | None = None
     torn: str | None = None
 
-    def add(self, result: CaseResult) -> None:
+    @cached_property
+    def totals(self) -> RunTotals:
+        """What the results of the run add up to, asked for when no more will come."""
+        return totals_of(self.results)
+
+    def add(self, nodeid: str, line: str, stored: StoredResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
-        self.results[result.nodeid] = result
+        self.results.put(nodeid, stored)
         if self.out is not None:
             try:
                 if len(self.results) == 1:
                     _empty(self.out)
-                self.out.write(f"{dump_result(result)}\n")
+                self.out.write(f"{line}\n")
                 self.out.flush()
             except OSError as error:  # the run goes on: what it gives is paid for
                 self._give_up_writing(error)
@@ -99,37 +108,49 @@ def gathered_of(config: pytest.Config) -> Gathered:
 
 
 def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
-    """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet."""
-    forecast = getattr(report, "extract_forecast", None)
+    """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet.
+
+    pytest keeps every report to the end, so what is gathered is taken off.
+    """
+    brought = vars(report)
+    gathered = gathered_of(config)
+    forecast = brought.pop("extract_forecast", None)
     if forecast is not None:
-        gathered_of(config).forecasts.append(Forecast(**forecast))
+        gathered.forecasts.append(Forecast(**forecast))
         return
-    result = load_result(getattr(report, "extract_result"))  # noqa: B009  # no attribute that pytest declares
+    line: str = brought.pop(RESULT)
+    stored = gathered.results.store(line)
     if str(report.outcome) != "rerun":
-        gathered_of(config).add(result)
-    gold = getattr(report, "extract_gold", None)
+        gathered.add(report.nodeid, line, stored)
+    gold = brought.get("extract_gold")
     if gold is not None:
-        gathered_of(config).golds[result.nodeid] = GoldChange(*gold)
+        gathered.golds[report.nodeid] = GoldChange(*gold)
     if report.skipped and hasattr(report, "wasxfail"):
-        gathered_of(config).expected.add(result.nodeid)
-    choice = getattr(report, "extract_choice", None)
+        gathered.expected.add(report.nodeid)
+    choice = brought.pop("extract_choice", None)
     if choice is not None:
         from pytest_extract.gating.changed import Choice
 
-        gathered_of(config).choices[result.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
-    gathered_of(config).unkept.update(map(tuple, getattr(report, "extract_unkept", ())))
-    gathered_of(config).judged += JudgeSpending(**getattr(report, "extract_judged", {}))
-    _dress(report, result, config)
+        gathered.choices[report.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
+    gathered.unkept.update(map(tuple, brought.pop("extract_unkept", ())))
+    gathered.judged += JudgeSpending(**brought.pop("extract_judged", {}))
+    _dress(report, brought.pop("extract_shown", None), stored, config)
 
 
-def _dress(report: pytest.TestReport, result: CaseResult, config: pytest.Config) -> None:
-    from _pytest._code.code import ExceptionRepr
+def _dress(
+    report: pytest.TestReport, shown: dict[str, Any] | None, stored: StoredResult, config: pytest.Config
+) -> None:
+    from _pytest._code.code import ExceptionRepr, ReprFileLocation
 
     from pytest_extract.plugin.show import BrokenRepr, CaseRepr
 
-    shown: dict[str, Any] | None = getattr(report, "extract_shown", None)
     if shown is not None:
         look = Look(verbosity=shown["verbosity"], brief=shown["style"] == "short")
-        report.longrepr = CaseRepr(result, look, shown["places"], (shown["path"], shown["line"]), shown["style"])
-    elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
+        crash = ReprFileLocation(shown["path"], shown["line"], shown["message"])
+        report.longrepr = CaseRepr(stored.load, look, shown["places"], crash, shown["style"])
+    elif (
+        getattr(report, "extract_outcome", None) == Outcome.BROKEN
+        and report.when == "call"
+        and isinstance(report.longrepr, ExceptionRepr)
+    ):
         report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from _pytest._code.code import TerminalRepr, filter_traceback
+from _pytest._code.code import ReprFileLocation, TerminalRepr, filter_traceback
 from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 
 from pytest_extract.cases.load import LoadedFile, load_cases
@@ -20,7 +20,7 @@ from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import parametrized, visible, wanted
 from pytest_extract.plugin.golds import GoldChange, not_green
 from pytest_extract.plugin.session import Run, run_of
-from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr
+from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr, headline
 from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.results_file import dump_result, load_result
 
@@ -151,6 +151,7 @@ class ExtractItem(pytest.Item):
     forecast: Forecast | None = None
     judged = JudgeSpending()
     gold: GoldChange | None = None
+    _line: str | None = None
     # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
     _request: Any = None
 
@@ -198,26 +199,36 @@ class ExtractItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case; the verdict's side that fails the item becomes an exception."""
         run = run_of(self.config)
-        self._forget()
+        self.forget()
         if run.settings.dry_run:
             self.forecast = run.forecast(self)
             pytest.skip("dry run: nothing was called")
-        self.result = result = run.run_item(self)
-        if result.outcome is Outcome.NOT_RUN:
-            pytest.skip(f"not run: {result.why}")
+        self.result = run.run_item(self)
+        # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
+        if self.result.outcome is Outcome.NOT_RUN:
+            pytest.skip(f"not run: {self.result.why}")
         if run.settings.update_gold:
-            self.gold = run.golds.write(self.case, result)
+            self.gold = run.golds.write(self.case, self.result)
             if self.gold.kind == "updated":  # red under every gate: nobody has looked at the new gold
-                self.result = not_green(result, self.gold)
-                raise CaseFailed(self.result)
-        if self.error is not None and result.outcome is Outcome.BROKEN:
+                self.result = not_green(self.result, self.gold)
+                raise CaseFailed(headline(self.result))
+        outcome = self.result.outcome
+        if self.error is not None and outcome is Outcome.BROKEN:
             raise self.error
-        if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.FAILED and run.settings.gate == "case"):
-            raise CaseFailed(result)
+        if outcome is Outcome.BROKEN or (outcome is Outcome.FAILED and run.settings.gate == "case"):
+            raise CaseFailed(headline(self.result))
 
-    def _forget(self) -> None:
-        """Drop what an earlier run of this item left, before a rerun."""
-        self.result = self.error = None
+    def forget(self) -> None:
+        """Drop what a run of this item left: pytest keeps items to the end, and may run one again."""
+        self.result = self.error = self._line = None
+
+    @property
+    def line(self) -> str:
+        """The result as a line of the results file: made once for the terminal, the report and the file."""
+        assert self.result is not None  # noqa: S101  # nobody asks before the case has run
+        if self._line is None:
+            self._line = dump_result(self.result)
+        return self._line
 
     def teardown(self) -> None:
         """Let go of the document, so that ten thousand need not fit in memory."""
@@ -229,8 +240,9 @@ class ExtractItem(pytest.Item):
         run = run_of(self.config)
         if isinstance(excinfo.value, CaseFailed):
             # Shown from its written form, as on an xdist controller: whatever the extractor returned is tame there.
-            result = load_result(dump_result(excinfo.value.result))
-            return CaseRepr(result, run.look, run.places_of(self), (self.location[0], self.case.line), run.style)
+            result = load_result(self.line)
+            crash = ReprFileLocation(self.location[0], self.case.line, headline(result))
+            return CaseRepr(lambda: result, run.look, run.places_of(self), crash, run.style)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)

@@ -12,13 +12,13 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.gating.aa import self_test
 from pytest_extract.gating.baseline import Baseline
 from pytest_extract.gating.baseline_file import in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.gating.gate import Judged, judge_base, judge_run
-from pytest_extract.gating.repeats import split_repeats
+from pytest_extract.gating.repeats import repeat_snapshots
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.gating.verdict import exit_status
@@ -78,29 +78,28 @@ def rules_of(settings: Settings) -> Rules:
 
 def judgement(config: pytest.Config, gathered: Gathered) -> Judged | None:
     """Compare the run with its baseline, or its arms with the base arm, in one verdict; None: nothing to compare."""
-    results = list(gathered.results.values())
+    results = gathered.results
     settings = gathered.settings
     if not results or settings.update_baseline:
         return None
     rules = rules_of(settings)
     if _BASELINE in config.stash:
         return judge_run(results, config.stash[_BASELINE], rules)
-    labels = list(dict.fromkeys(result.arm.label for result in results))
-    if len(labels) < 2:
+    arms = {label: totals.arm for label, totals in gathered.totals.arms.items()}
+    if len(arms) < 2:
         return None
-    return judge_base(results, _base_label(results, settings, labels), rules)
+    return judge_base(results, _base_label(arms, settings), rules)
 
 
-def _base_label(results: Sequence[CaseResult], settings: Settings, labels: Sequence[str]) -> str:
+def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
     if settings.base_ref is not None:
-        return next((result.arm.label for result in results if result.arm.revision is not None), labels[0])
+        return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
     # Not the first result's: pytest-randomly shuffles.
     order = [*settings.model, *(path.name for path in settings.prompt)]
-    first = {result.arm.label: result.arm for result in results}
-    return min(labels, key=lambda label: _place(order, first[label]))
+    return min(arms, key=lambda label: _place(order, arms[label]))
 
 
-def _place(order: Sequence[str], arm: Any) -> tuple[int, int]:
+def _place(order: Sequence[str], arm: Arm) -> tuple[int, int]:
     prompt = Path(arm.prompt).name if arm.prompt else None
     names = [name for name in (arm.model, prompt) if name in order]
     places = [order.index(name) for name in names]
@@ -127,7 +126,7 @@ def against_itself(gathered: Gathered) -> list[Line]:
     """`--extract-aa`: judge the repeats of the run by each other."""
     if gathered.settings.aa is None:
         return []
-    runs = [snapshot(run) for run in split_repeats(list(gathered.results.values()))]
+    runs = repeat_snapshots(gathered.results)
     if len(runs) < 2:
         return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
     return self_test_lines(self_test(runs, rules_of(gathered.settings)))
@@ -138,7 +137,7 @@ def write_baseline(session: pytest.Session, gathered: Gathered) -> tuple[bool, s
     settings = gathered.settings
     if not settings.update_baseline or settings.baseline is None:
         return None
-    results = list(gathered.results.values())
+    results = gathered.results
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)

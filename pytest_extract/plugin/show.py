@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,10 +29,6 @@ _HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 class CaseFailed(Exception):
     """Raised by an item whose case is not green; never shown itself: its result is."""
 
-    def __init__(self, result: CaseResult) -> None:
-        super().__init__(headline(result))
-        self.result = result
-
 
 def headline(result: CaseResult) -> str:
     """One line for short summaries: the first bound missed, or what broke."""
@@ -47,24 +43,30 @@ class CaseRepr(TerminalRepr):
     """A failing case: width and colours are taken from the terminal that it is written to."""
 
     def __init__(
-        self, result: CaseResult, look: Look, places: Mapping[str, str], location: tuple[str, int], style: str = "auto"
+        self,
+        load: Callable[[], CaseResult],
+        look: Look,
+        places: Mapping[str, str],
+        crash: ReprFileLocation,
+        style: str = "auto",
     ) -> None:
-        self.result = result
+        self.load = load  # pytest keeps what it shows at the end of the run from the start
         self.look = look
         self.places = dict(places)
         self.style = style
-        self.reprcrash = ReprFileLocation(location[0], location[1], headline(result))
+        self.reprcrash = crash
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the case's lines, then its place as `path:line`."""
         if self.style == "line":  # pytest writes the crash line itself
             return
-        if self.result.outcome is Outcome.BROKEN:
+        result = self.load()
+        if result.outcome is Outcome.BROKEN:
             tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
         look = replace(self.look, width=max(tw.fullwidth - 1, 40))
-        write_lines(tw, case_lines(self.result, look, self.places))
+        write_lines(tw, case_lines(result, look, self.places))
         tw.line("")
-        tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {self.result.outcome}")
+        tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {result.outcome}")
 
 
 class TextRepr(TerminalRepr):

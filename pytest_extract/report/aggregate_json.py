@@ -9,7 +9,7 @@ from pytest_extract.core.aggregate.fields import FieldCounts
 from pytest_extract.core.aggregate.run import RunAggregate, estimate_dict
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json
-from pytest_extract.report.summary import Spending
+from pytest_extract.report.totals import Spending
 
 COUNTS = ("match", "mismatch", "omission", "hallucination", "undecided")
 

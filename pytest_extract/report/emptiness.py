@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult
@@ -47,38 +49,58 @@ def mostly_empty(result: CaseResult) -> EmptyPasses | None:
     return next((passes for passes in map(EmptyPasses.of, read_scores(result)) if passes.is_most), None)
 
 
-def emptiness_lines(results: Sequence[CaseResult], *, width: int, verbosity: int = 0) -> list[Line]:
+class Uncompared(NamedTuple):
+    """Gold values of a case that are compared with nothing, by pattern; `total`: all of its gold values."""
+
+    case_id: str
+    places: Mapping[str, int]
+    total: int
+
+
+@dataclass(slots=True)
+class EmptinessTotals:
+    """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case."""
+
+    passes: dict[str, EmptyPasses] = field(default_factory=dict)
+    uncompared: dict[tuple[str, str], Uncompared] = field(default_factory=dict)
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        if (passes := mostly_empty(result)) is not None:
+            self.passes[result.nodeid] = passes
+        if result.uncompared:
+            total = result.shape.get("leaves", 0)
+            self.uncompared[result.file, result.case_id] = Uncompared(result.case_id, result.uncompared, total)
+
+
+def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
     """Name the cases most of whose passed fields are empty, and count the gold values that no comparison reaches."""
-    return [*_empty_lines(results, width, verbosity), *_uncompared_lines(results, width, verbosity)]
+    return [*_empty_lines(totals.passes, width, verbosity), *_uncompared_lines(totals, width, verbosity)]
 
 
-def _empty_lines(results: Sequence[CaseResult], width: int, verbosity: int) -> list[Line]:
-    found = {result.nodeid: told for result in results if (told := mostly_empty(result)) is not None}
-    if not found:
+def _empty_lines(passes: Mapping[str, EmptyPasses], width: int, verbosity: int) -> list[Line]:
+    if not passes:
         return []
-    named = [f"{nodeid.rpartition('::')[2]} ({told})" for nodeid, told in found.items()]
+    named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in passes.items()]
     shown = named if verbosity > 0 else named[:_MOST]
     more = f", and {len(named) - len(shown):,} more (-v shows all)" if len(shown) < len(named) else ""
-    head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(found), 'case')}:"
+    head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(passes), 'case')}:"
     return prose(f"{head} {', '.join(shown)}{more}", "warn", indent=0, width=width)
 
 
-def _uncompared_lines(results: Sequence[CaseResult], width: int, verbosity: int) -> list[Line]:
-    by_case = {(result.file, result.case_id): result for result in results if result.uncompared}
-    if not by_case:
+def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> list[Line]:
+    cases = totals.uncompared.values()
+    if not cases:
         return []
-    places: dict[str, int] = {}
-    total = 0
-    for result in by_case.values():
-        total += result.shape.get("leaves", 0)
-        for pattern, count in result.uncompared.items():
-            places[pattern] = places.get(pattern, 0) + count
-    text = f"{uncompared_text(places, total)}, in {plural(len(by_case), 'case')}"
+    places: Counter[str] = Counter()
+    for case in cases:
+        places.update(case.places)
+    text = f"{uncompared_text(places, sum(case.total for case in cases))}, in {plural(len(cases), 'case')}"
     lines = prose(text, "warn", indent=0, width=width)
     if verbosity > 0:
-        for (_, case_id), result in by_case.items():
-            told = f"{case_id}: {uncompared_of(result)}"
-            lines += [line(safe_prose(told), indent=2)]
+        lines += [
+            line(safe_prose(f"{case.case_id}: {uncompared_text(case.places, case.total)}"), indent=2) for case in cases
+        ]
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
@@ -13,24 +13,31 @@ from pytest_extract.report.tallies import read_scores
 _MOST: Final = 5
 
 
-def known_lines(results: Sequence[CaseResult]) -> list[Line]:
+@dataclass(slots=True)
+class KnownTotals:
+    """Known failures of a run: values that fail as known, their cases, and places where nothing fails any more."""
+
+    values: int = 0
+    cases: int = 0
+    stale: list[str] = field(default_factory=list)
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        failing, passing = _of(result)
+        self.values += failing
+        self.cases += failing > 0
+        self.stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in passing]
+
+
+def known_lines(known: KnownTotals) -> list[Line]:
     """Count the values that fail as known, and name the known failures of which nothing fails any more."""
-    values = 0
-    cases: set[str] = set()
-    stale: list[str] = []
-    for result in results:
-        count, passing = _of(result)
-        values += count
-        if count:
-            cases.add(result.nodeid)
-        stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in passing]
     lines: list[Line] = []
-    if values:
-        told = f"{plural(values, 'value')} in {plural(len(cases), 'case')}, not in the verdict"
+    if known.values:
+        told = f"{plural(known.values, 'value')} in {plural(known.cases, 'case')}, not in the verdict"
         lines.append(line(Span("known failures", "head"), f": {told}"))
-    if stale:
-        more = f", and {len(stale) - _MOST:,} more" if len(stale) > _MOST else ""
-        told = f": {safe_prose(', '.join(stale[:_MOST]))}{more} (take out of known_failures)"
+    if known.stale:
+        more = f", and {len(known.stale) - _MOST:,} more" if len(known.stale) > _MOST else ""
+        told = f": {safe_prose(', '.join(known.stale[:_MOST]))}{more} (take out of known_failures)"
         lines.append(line(Span("known failures that pass now", "warn"), told))
     return lines
 

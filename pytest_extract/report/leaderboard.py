@@ -10,7 +10,7 @@ from pytest_extract.core.aggregate.run import RunAggregate
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.columns import table
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose
-from pytest_extract.report.summary import Spending
+from pytest_extract.report.totals import Spending
 from pytest_extract.report.values import percent
 
 _COLUMNS: Final[Mapping[str, str]] = {

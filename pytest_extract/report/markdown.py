@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -14,7 +15,7 @@ from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, s
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.steadiness import repeat_lines
 from pytest_extract.report.summary import summary_lines
-from pytest_extract.report.tallies import Tally, tallies, worst_first
+from pytest_extract.report.tallies import Tally, worst_first
 from pytest_extract.report.values import percent
 
 LIMIT: Final = 65_536
@@ -39,15 +40,15 @@ def markdown(run: RunReport) -> str:
     Text of documents and models stands in fences or code, spelled so that no markup, link or @mention comes of it.
     """
     text = _fitting(_opening(run), LIMIT - _SPARE)
-    bad = [result for result in run.results if result.outcome is not Outcome.PASSED]
+    bad = (result for result in run.results if result.outcome is not Outcome.PASSED)
     told = 0
-    for result in bad[:MOST_CASES]:
+    for result in islice(bad, MOST_CASES):
         part = _case(result)
         if _size(text) + _size(part) > LIMIT - _SPARE:
             break
         text += part
         told += 1
-    left = len(bad) - told
+    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - told
     return f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n" if left else text
 
 
@@ -64,10 +65,11 @@ def _opening(run: RunReport) -> Iterator[str]:
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged.comparison, run.judged.verdict, width=_WIDTH))
-    yield _fields(worst_first(tallies(run.results)))
-    repeated = any(len(result.attempts) > 1 for result in run.results)
-    lines = summary_lines(run.results, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False)
-    yield _fenced([*lines, *(repeat_lines(run.results) if repeated else ()), *run.lines])
+    yield _fields(worst_first(run.totals.fields))
+    lines = summary_lines(
+        run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False
+    )
+    yield _fenced([*lines, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 
 
 def _fitting(parts: Iterator[str], most: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -12,6 +12,7 @@ from pytest_extract.gating.gate import Judged
 from pytest_extract.gating.verdict import Answer, Inconclusive, exit_status
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.summary import JudgeSpending
+from pytest_extract.report.totals import RunTotals, totals_of
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
@@ -24,7 +25,7 @@ _WORDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunReport:
     """A run as its reports see it.
 
@@ -46,6 +47,11 @@ class RunReport:
     judge: JudgeSpending = NO_JUDGE
     written: str = ""
 
+    @cached_property
+    def totals(self) -> RunTotals:
+        """What the results add up to."""
+        return totals_of(self.results)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
@@ -55,12 +61,6 @@ class Headline:
     word: str
     text: str
     reasons: tuple[str, ...] = ()
-
-
-def counts_of(results: Sequence[CaseResult]) -> dict[Outcome, int]:
-    """Count cases by outcome; every outcome has a number."""
-    found = Counter(result.outcome for result in results)
-    return {outcome: found[outcome] for outcome in Outcome}
 
 
 def headline(run: RunReport) -> Headline:
@@ -82,7 +82,7 @@ def _outages(run: RunReport) -> list[str]:
 
 
 def _doubts(run: RunReport) -> list[str]:
-    left = counts_of(run.results)[Outcome.NOT_RUN]
+    left = run.totals.outcomes[Outcome.NOT_RUN]
     return [f"{_of(left, run)} not run"] if left else []
 
 
@@ -110,7 +110,7 @@ def _compared(run: RunReport, problems: list[str], doubts: list[str]) -> Headlin
 
 
 def _plain(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
-    below = counts_of(run.results)[Outcome.FAILED]
+    below = run.totals.outcomes[Outcome.FAILED]
     beside = [f"{_of(below, run)} below their thresholds"] if below and run.gate != "case" else []
     if run.expected:
         beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
@@ -126,4 +126,4 @@ def _plain(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
 
 
 def _passed(run: RunReport) -> str:
-    return f"{_of(counts_of(run.results)[Outcome.PASSED], run)} passed"
+    return f"{_of(run.totals.outcomes[Outcome.PASSED], run)} passed"

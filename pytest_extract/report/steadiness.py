@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.gating.repeats import UnsteadyField, split_repeats, suite_pass_hat_k, unsteady_fields
-from pytest_extract.gating.snapshot import snapshot
+from pytest_extract.gating.repeats import UnsteadyField, repeat_snapshots, suite_pass_hat_k, unsteady_fields
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.values import percent
 
@@ -20,7 +19,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     if all(len(result.attempts) < 2 for result in results):
         return []
     rates = suite_pass_hat_k(results)
-    fields = unsteady_fields([snapshot(run) for run in split_repeats(results)])
+    fields = unsteady_fields(repeat_snapshots(results))
     if max(rates, default=0) < 2 and not fields:
         return []
     told = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())

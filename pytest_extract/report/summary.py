@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,12 +10,12 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.findings import FAILING
 from pytest_extract.report.known import known_lines
-from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, shorten, text_of
-from pytest_extract.report.tallies import MEASURES, measure_means, tallies, worst_first
+from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, text_of
+from pytest_extract.report.tallies import MEASURES, Tally, worst_first
+from pytest_extract.report.totals import ArmTotals, RunTotals, Spending, totals_of
 from pytest_extract.report.values import percent
 
 WORST_FIELDS: Final = 10
-SLOWEST: Final = 3
 _REASONS: Final = 3
 _STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
@@ -29,6 +28,7 @@ _STYLE: Final[Mapping[Outcome, Style]] = {
 def summary_lines(
     results: Sequence[CaseResult],
     *,
+    totals: RunTotals | None = None,
     judge: JudgeSpending | None = None,
     expected: int = 0,
     width: int = 100,
@@ -37,52 +37,51 @@ def summary_lines(
 ) -> list[Line]:
     """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
-    `expected` of the cases that are not green were marked to be so (xfail). `fields`: tell the worst of them, too.
+    `totals` are those of `results`, where they are known. `expected` of the cases that are not green were marked to be
+    so (xfail). `fields`: tell the worst of them, too.
     """
-    lines = [_cases_line(results, expected)]
-    arms = sorted({result.arm.label for result in results})
-    if len(arms) > 1:
-        lines += _arm_table(results, arms)
+    totals = totals_of(results) if totals is None else totals
+    lines = [_cases_line(totals, expected)]
+    if len(totals.arms) > 1:
+        lines += _arm_table(totals.arms)
     if fields:
-        lines += _field_lines(results, width, most=None if verbosity >= 2 else WORST_FIELDS)
-    lines += failure_lines(results)
-    lines += emptiness_lines(results, width=width, verbosity=verbosity)
-    lines += known_lines(results)
-    lines += _money_lines(results)
+        lines += _field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
+    lines += failure_lines(totals)
+    lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
+    lines += known_lines(totals.known)
+    lines += _money_lines(totals.spending)
     lines += _judge_lines(judge or JudgeSpending())
-    return lines + _slowest_lines(results)
+    return lines + _slowest_lines(totals.slowest)
 
 
-def _cases_line(results: Sequence[CaseResult], expected: int) -> Line:
-    counts = Counter(result.outcome for result in results)
-    parts: list[Span] = [Span(plural(len(results), "case"), "head"), Span(": ")]
+def _cases_line(totals: RunTotals, expected: int) -> Line:
+    counts = totals.outcomes
+    parts: list[Span] = [Span(plural(totals.cases, "case"), "head"), Span(": ")]
     told = [(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]]
     for index, (outcome, count) in enumerate(told):
         parts.append(Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _STYLE[outcome]))
     if expected:
         parts.append(Span(f" ({expected:,} as an xfail mark says)"))
-    means = measure_means(results, MEASURES)
+    means = totals.means
     parts += [Span(f"; {name} {number(round(value, 4))}") for name, value in means.items()]
     return line(*parts)
 
 
-def _arm_table(results: Sequence[CaseResult], arms: Sequence[str]) -> list[Line]:
+def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
     wide = max(len(arm) for arm in arms)
     head = f"{'':<{wide}}  {'cases':>6} {'passed':>7} {'failed':>7} {'broken':>7} {'not run':>8}"
     lines = [line(Span(head + "".join(f" {name:>10}" for name in MEASURES) + f" {'cost':>10}", "dim"), indent=2)]
-    for arm in arms:
-        mine = [result for result in results if result.arm.label == arm]
-        counts = Counter(result.outcome for result in mine)
-        means = measure_means(mine, MEASURES)
-        text = f"{safe_prose(arm):<{wide}}  {len(mine):>6,} {counts[Outcome.PASSED]:>7,} {counts[Outcome.FAILED]:>7,}"
-        text += f" {counts[Outcome.BROKEN]:>7,} {counts[Outcome.NOT_RUN]:>8,}"
+    for label, arm in sorted(arms.items()):
+        counts, means = arm.outcomes, arm.means
+        text = f"{safe_prose(label):<{wide}}  {counts.total():>6,} {counts[Outcome.PASSED]:>7,}"
+        text += f" {counts[Outcome.FAILED]:>7,} {counts[Outcome.BROKEN]:>7,} {counts[Outcome.NOT_RUN]:>8,}"
         text += "".join(f" {number(round(means[name], 4)) if name in means else '-':>10}" for name in MEASURES)
-        lines.append(line(f"{text} {Spending.of(mine).cost_text:>10}", indent=2))
+        lines.append(line(f"{text} {arm.spending.cost_text:>10}", indent=2))
     return lines
 
 
-def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
-    bad = worst_first(tallies(results))
+def _field_lines(fields: Mapping[str, Tally], width: int, most: int | None) -> list[Line]:
+    bad = worst_first(fields)
     if not bad:
         return []
     shown = bad[:most]
@@ -103,59 +102,19 @@ def _field_lines(results: Sequence[CaseResult], width: int, most: int | None) ->
     return lines
 
 
-def failure_lines(results: Sequence[CaseResult]) -> list[Line]:
+def failure_lines(totals: RunTotals) -> list[Line]:
     """Tell what kept outputs from being scored, and what kept cases from having any."""
-    kinds = Counter(
-        attempt.score.failure.kind
-        for result in results
-        for attempt in result.attempts
-        if attempt.score is not None and attempt.score.failure is not None
-    )
     lines = []
-    if kinds:
-        told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    if totals.unusable:
+        told = ", ".join(f"{count} {kind}" for kind, count in totals.unusable.most_common())
         lines.append(line(Span("unusable outputs", "head"), ": ", Span(told, "bad")))
     for outcome, title in ((Outcome.BROKEN, "broken"), (Outcome.NOT_RUN, "not run")):
-        reasons = Counter(shorten(safe_prose(r.why or "?"), 90) for r in results if r.outcome is outcome)
-        for reason, count in reasons.most_common(_REASONS):
+        reasons = totals.reasons[outcome].most_common()
+        for reason, count in reasons[:_REASONS]:
             lines.append(line(Span(title, "head"), ": ", Span(f"{plural(count, 'case')}: {reason}", "warn")))
-        if left := sum(count for _, count in reasons.most_common()[_REASONS:]):
+        if left := sum(count for _, count in reasons[_REASONS:]):
             lines.append(line(Span(title, "head"), ": ", Span(f"{plural(left, 'case')} for other reasons", "warn")))
     return lines
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """Calls, tokens and money of some results. `unpriced` calls have no known cost; recorded ones cost nothing now."""
-
-    calls: int
-    recorded: int
-    unpriced: int
-    cost_usd: float
-    prompt_tokens: int
-    completion_tokens: int
-
-    @classmethod
-    def of(cls, results: Iterable[CaseResult]) -> Spending:
-        """Add up all attempts."""
-        attempts = [attempt for result in results for attempt in result.attempts]
-        live = [attempt for attempt in attempts if not attempt.recorded]
-        usages = [attempt.usage for attempt in attempts if attempt.usage is not None]
-        return cls(
-            calls=len(live),
-            recorded=len(attempts) - len(live),
-            unpriced=sum(attempt.cost_usd is None for attempt in live),
-            cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
-            prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
-            completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
-        )
-
-    @property
-    def cost_text(self) -> str:
-        """The cost as text; `unknown` when not one call has a price."""
-        if self.calls and self.unpriced == self.calls:
-            return "unknown"
-        return f"${self.cost_usd:,.4f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,8 +155,7 @@ def _judge_lines(judge: JudgeSpending) -> list[Line]:
     return [line(told)]
 
 
-def _money_lines(results: Sequence[CaseResult]) -> list[Line]:
-    spent = Spending.of(results)
+def _money_lines(spent: Spending) -> list[Line]:
     parts = []
     if spent.prompt_tokens or spent.completion_tokens:
         parts.append(f"tokens: {spent.prompt_tokens:,} in, {spent.completion_tokens:,} out")
@@ -211,11 +169,7 @@ def _money_lines(results: Sequence[CaseResult]) -> list[Line]:
     return [line("; ".join(parts))] if parts else []
 
 
-def _slowest_lines(results: Sequence[CaseResult]) -> list[Line]:
-    slow = sorted(
-        ((attempt.latency_s, result.nodeid) for result in results for attempt in result.attempts if attempt.latency_s),
-        reverse=True,
-    )[:SLOWEST]
+def _slowest_lines(slow: Sequence[tuple[float, str]]) -> list[Line]:
     if not slow or slow[0][0] < 0.1:
         return []
     told = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
@@ -17,16 +17,11 @@ MEASURES: Final = ("pass_rate", "f1")
 """What is told of every run, arm and case; the rest is in the results file."""
 
 
-def measure_means(results: Iterable[CaseResult], names: Sequence[str]) -> dict[str, float]:
-    """Plain means over the cases of each case's mean over its repeats; a name that no case has is left out."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for result in results:
-        scored = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
-        for name in names:
-            per_repeat = [measures[name] for measures in scored if name in measures]
-            if per_repeat:
-                values[name].append(fmean(per_repeat))
-    return {name: fmean(values[name]) for name in names if values[name]}
+def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
+    """Return the mean of each measure over the repeats of a case; a name that it does not have is left out."""
+    scored = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
+    values = {name: [measures[name] for measures in scored if name in measures] for name in names}
+    return {name: fmean(found) for name, found in values.items() if found}
 
 
 def scored_attempts(result: CaseResult) -> list[Attempt]:
@@ -70,21 +65,18 @@ def total_of(statuses: Mapping[str, int]) -> int:
     return wrong_of(statuses) + statuses.get("match", 0)
 
 
-def tallies(results: Iterable[CaseResult]) -> dict[str, Tally]:
-    """Tally the leaf results of all outputs that could be scored, by field pattern; known failures take no part."""
-    patterns: dict[str, Tally] = defaultdict(Tally)
-    for result in results:
-        for score in read_scores(result):
-            for item in score.leaves:
-                if covered(item, result.known):
-                    continue
-                tally = patterns[item.pattern]
-                tally.statuses[item.status] += 1
-                tally.arms[result.arm.label][item.status] += 1
-                if item.status in FAILING:
-                    tally.cases.add(result.nodeid)
-                    tally.lost += 1 - item.score
-    return dict(patterns)
+def add_leaves(patterns: dict[str, Tally], result: CaseResult) -> None:
+    """Tally the leaf results of a case by field pattern, where its outputs could be scored; without known failures."""
+    for score in read_scores(result):
+        for item in score.leaves:
+            if covered(item, result.known):
+                continue
+            tally = patterns.setdefault(item.pattern, Tally())
+            tally.statuses[item.status] += 1
+            tally.arms[result.arm.label][item.status] += 1
+            if item.status in FAILING:
+                tally.cases.add(result.nodeid)
+                tally.lost += 1 - item.score
 
 
 def worst_first(found: Mapping[str, Tally]) -> list[tuple[str, Tally]]:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from pytest_extract.gating.aa import self_test
-from pytest_extract.gating.repeats import split_repeats, suite_pass_hat_k, unsteady_fields
+from pytest_extract.gating.repeats import repeat_snapshots, suite_pass_hat_k, unsteady_fields
 from pytest_extract.gating.rules import Rules
 from pytest_extract.gating.snapshot import snapshot
 from tests.gating.make import INVENTED, broken, result, suite
@@ -62,10 +62,10 @@ def test_one_run_is_not_enough():
 
 def test_repeats_are_taken_apart_into_runs():
     results = [result("a", {"n": True}, {"n": False}), result("b", {"n": True})]
-    first, second = split_repeats(results)
-    assert [one.case_id for one in first] == ["a", "b"]
-    assert [(one.case_id, str(one.outcome), len(one.attempts)) for one in second] == [("a", "failed", 1)]
-    assert split_repeats([]) == []
+    first, second = repeat_snapshots(results)
+    assert [(state.case_id, str(state.outcome)) for state in first.values()] == [("a", "passed"), ("b", "passed")]
+    assert [(state.case_id, str(state.outcome), state.runs) for state in second.values()] == [("a", "failed", 1)]
+    assert repeat_snapshots([]) == []
 
 
 def test_pass_hat_k_of_a_suite():

@@ -10,11 +10,10 @@ from pytest_extract.report.lines import text_of
 from pytest_extract.report.summary import (
     Forecast,
     JudgeSpending,
-    Spending,
     forecast_lines,
     summary_lines,
 )
-from pytest_extract.report.tallies import measure_means
+from pytest_extract.report.totals import Spending, totals_of
 from tests.records import field_result, score_record
 
 
@@ -69,12 +68,12 @@ def test_what_xfail_announced_is_said() -> None:
 
 def test_a_case_s_repeats_count_as_one_case() -> None:
     results = [case("a", attempt(1.0), attempt(0.0), attempt(0.5)), case("b", attempt(1.0))]
-    assert measure_means(results, ["pass_rate", "none"]) == {"pass_rate": 0.75}
+    assert totals_of(results).means == {"pass_rate": 0.75, "f1": 0.75}
 
 
 def test_a_judged_out_repeat_is_in_no_measure() -> None:
     results = [case("a", attempt(1.0), attempt(0.0, outcome=Outcome.BROKEN))]
-    assert measure_means(results, ["pass_rate"]) == {"pass_rate": 1.0}
+    assert totals_of(results).means == {"pass_rate": 1.0, "f1": 1.0}
 
 
 def test_worst_fields_stand_first_over_all_cases() -> None:

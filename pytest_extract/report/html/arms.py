@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Final
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import number, plural, shorten
-from pytest_extract.report.run_report import RunReport, counts_of
-from pytest_extract.report.summary import Spending, failure_lines
-from pytest_extract.report.tallies import MEASURES, Tally, measure_means
+from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.summary import failure_lines
+from pytest_extract.report.tallies import MEASURES
+from pytest_extract.report.totals import ArmTotals, RunTotals
 
 MOST_ARMS: Final = 50
 """Arms with a row in the table and a place in the filter; further ones are counted."""
@@ -25,21 +26,21 @@ def word_of(outcome: Outcome) -> str:
     return str(outcome).replace("_", " ")
 
 
-def overview(run: RunReport, fields: Sequence[Tally]) -> Markup:
+def overview(run: RunReport) -> Markup:
     """Write the numbers of the whole run, and what kept outputs or cases from being scored."""
-    counts = counts_of(run.results)
-    means = measure_means(run.results, MEASURES)
+    totals = run.totals
+    counts, means, fields = totals.outcomes, totals.means, totals.fields.values()
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
     tiles = [(word_of(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
     tiles += [(name, number(round(value, 4)), "") for name, value in means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
-    tiles += [(name, told, "") for name, told in (*_spent(run.results), *_judged(run))]
-    hindered = failure_lines(run.results)
+    tiles += [(name, told, "") for name, told in (*_spent(totals), *_judged(run))]
+    hindered = failure_lines(totals)
     return element(
         "section",
         element("h2", "Overview", id="overview-title", class_="hidden"),
-        _bar(run.results),
+        _bar(totals),
         element("dl", *(_tile(*tile) for tile in tiles), class_="tiles"),
         block(hindered) if hindered else None,
         id="overview",
@@ -51,8 +52,8 @@ def _tile(name: str, value: str, tone: str) -> Markup:
     return element("div", element("dt", name), element("dd", value), class_=tone or None)
 
 
-def _spent(results: Sequence[CaseResult]) -> list[tuple[str, str]]:
-    spent = Spending.of(results)
+def _spent(totals: RunTotals) -> list[tuple[str, str]]:
+    spent = totals.spending
     told = []
     if spent.calls > spent.unpriced:
         told.append(("cost", spent.cost_text))
@@ -62,7 +63,7 @@ def _spent(results: Sequence[CaseResult]) -> list[tuple[str, str]]:
         told.append(("tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}"))
     if spent.recorded:
         told.append(("recorded earlier", plural(spent.recorded, "output")))
-    slowest = max((one.latency_s or 0.0 for result in results for one in result.attempts), default=0.0)
+    slowest = totals.slowest[0][0] if totals.slowest else 0.0
     return [*told, ("slowest", f"{slowest:.1f} s")] if slowest >= 0.1 else told
 
 
@@ -72,28 +73,28 @@ def _judged(run: RunReport) -> list[tuple[str, str]]:
     return [("judge", plural(run.judge.calls, "call")), ("cost of the judge", run.judge.cost_text)]
 
 
-def _bar(results: Sequence[CaseResult]) -> Markup | None:
+def _bar(totals: RunTotals) -> Markup | None:
     """Draw the shares of the outcomes; the tiles below say them in words."""
-    if not results:
+    counts = totals.outcomes
+    if not counts:
         return None
-    counts = counts_of(results)
     rects: list[Part] = []
     at = 0.0
     for outcome in ORDER:
-        share = 100 * counts[outcome] / len(results)
+        share = 100 * counts[outcome] / totals.cases
         if share:
             rects.append(element("rect", x=f"{at:.2f}%", width=f"{share:.2f}%", height="100%", class_=str(outcome)))
         at += share
     return element("svg", *rects, class_="shares", aria_hidden="true")
 
 
-def arms_section(results: Sequence[CaseResult], arms: Sequence[str]) -> Markup | None:
+def arms_section(arms: Mapping[str, ArmTotals]) -> Markup | None:
     """Write a row for each arm; None where there is only one."""
     if len(arms) < 2:
         return None
     heads = ("cases", *(word_of(outcome) for outcome in ORDER), *MEASURES, "cost")
     head = element("tr", element("th", "arm", scope="col"), *(_head(name) for name in heads))
-    rows = joined(_row(arm, [one for one in results if one.arm.label == arm]) for arm in arms[:MOST_ARMS])
+    rows = joined(_row(label, arm) for label, arm in sorted(arms.items())[:MOST_ARMS])
     table = element("table", element("thead", head), element("tbody", rows))
     left = len(arms) - MOST_ARMS
     return element(
@@ -110,10 +111,10 @@ def _head(name: str) -> Markup:
     return element("th", name, scope="col", class_="num")
 
 
-def _row(arm: str, mine: Sequence[CaseResult]) -> Markup:
-    counts, means = counts_of(mine), measure_means(mine, MEASURES)
-    cells = [f"{len(mine):,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
+def _row(label: str, arm: ArmTotals) -> Markup:
+    counts, means = arm.outcomes, arm.means
+    cells = [f"{counts.total():,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
     cells += [number(round(means[name], 4)) if name in means else "-" for name in MEASURES]
-    cells.append(Spending.of(mine).cost_text)
-    name = shorten(arm, 120) or NO_ARM
+    cells.append(arm.spending.cost_text)
+    name = shorten(label, 120) or NO_ARM
     return element("tr", element("th", name, scope="row"), *(element("td", cell, class_="num") for cell in cells))

@@ -14,7 +14,7 @@ from pytest_extract.report.html.attempts import attempt_part
 from pytest_extract.report.html.card import chip
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import number, plural, shorten
-from pytest_extract.report.tallies import MEASURES, measure_means
+from pytest_extract.report.tallies import MEASURES, case_means
 from pytest_extract.report.values import show
 
 LONGEST: Final = 200
@@ -61,7 +61,7 @@ def _summary(result: CaseResult, place: Place, name: str) -> Markup:
     icon = element("span", ICONS[result.outcome], aria_hidden="true")
     arm = chip(shorten(result.arm.label, _GIST)) if result.arm.label else None
     worse = chip(f"{plural(len(place.worse), 'field')} worse", "bad") if place.worse else None
-    means = measure_means([result], MEASURES[:1])
+    means = case_means(result, MEASURES[:1])
     told = [f"{measure} {number(round(value, 4))}" for measure, value in means.items()]
     return element(
         "summary",
@@ -115,7 +115,7 @@ def _bounds(result: CaseResult) -> list[Part]:
 
 def _facts(result: CaseResult) -> Markup:
     facts = [("case", result.nodeid)]
-    facts += [(name, number(round(value, 4))) for name, value in measure_means([result], MEASURES).items()]
+    facts += [(name, number(round(value, 4))) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
     if sum(seconds) >= 0.05:

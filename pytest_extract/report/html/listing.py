@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.html.arms import ICONS, MOST_ARMS, NO_ARM, ORDER, word_of
 from pytest_extract.report.html.cases import LONGEST, Place, case_body, case_item
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import plural, shorten
-from pytest_extract.report.run_report import counts_of
-from pytest_extract.report.tallies import measure_means
+from pytest_extract.report.tallies import case_means
 
 MOST_CASES: Final = 20_000
 """Cases on the page; further ones are counted."""
@@ -39,7 +39,7 @@ def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Se
     """Write the section of the cases; `places` by node id."""
     ordered = _ordered(results, places)
     shown = ordered[:MOST_CASES]
-    items, bodies = _items(shown, places)
+    items, bodies = _items((results[row.position] for row in shown), places)
     limits = []
     if len(ordered) > len(shown):
         limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
@@ -50,7 +50,7 @@ def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Se
     section = element(
         "section",
         element("h2", "Cases", id="cases-title"),
-        _tools(shown, places, arms),
+        _tools(shown, arms),
         element("p", *(f"{limit}. " for limit in limits), "The results file has everything.", class_="limit")
         if limits
         else None,
@@ -65,14 +65,28 @@ def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Se
     return Listing(markup=section, limits=tuple(limits))
 
 
-def _ordered(results: Sequence[CaseResult], places: Mapping[str, Place]) -> list[CaseResult]:
+class _Row(NamedTuple):
+    """What orders and counts a case in the list; the case itself is read again when it is written."""
+
+    outcome: int
+    worse: int
+    rate: float
+    name: list[str | int]
+    position: int
+
+
+def _ordered(results: Iterable[CaseResult], places: Mapping[str, Place]) -> list[_Row]:
     """Sort by outcome; then what got worse against the baseline, then the lowest pass rate, first; else by name."""
-
-    def key(result: CaseResult) -> tuple[int, int, float, list[str | int]]:
-        rate = measure_means([result], ["pass_rate"]).get("pass_rate", 0.0)
-        return ORDER.index(result.outcome), -len(places[result.nodeid].worse), rate, _natural(result.nodeid)
-
-    return sorted(results, key=key)
+    return sorted(
+        _Row(
+            outcome=ORDER.index(result.outcome),
+            worse=-len(places[result.nodeid].worse),
+            rate=case_means(result, ["pass_rate"]).get("pass_rate", 0.0),
+            name=_natural(result.nodeid),
+            position=position,
+        )
+        for position, result in enumerate(results)
+    )
 
 
 def _natural(name: str) -> list[str | int]:
@@ -81,7 +95,7 @@ def _natural(name: str) -> list[str | int]:
     return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
-def _items(shown: Sequence[CaseResult], places: Mapping[str, Place]) -> tuple[list[Markup], int]:
+def _items(shown: Iterable[CaseResult], places: Mapping[str, Place]) -> tuple[list[Markup], int]:
     """Return the items, and how many of them unfold."""
     items: list[Markup] = []
     room, bodies, opened = ROOM, 0, 0
@@ -104,11 +118,11 @@ def _chunks(items: Sequence[Markup]) -> Iterator[Markup]:
         yield element("details", name, element("ol", *chunk, class_="cases", role="list"), class_="chunk")
 
 
-def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Sequence[str]) -> Markup:
+def _tools(rows: Sequence[_Row], arms: Sequence[str]) -> Markup:
     """Write the filter; it comes to life with the script, and is not there without it."""
-    counts = counts_of(results)
+    counts = Counter(ORDER[row.outcome] for row in rows)
     boxes = [_box("outcome", str(one), ICONS[one], word_of(one), counts[one]) for one in ORDER if counts[one]]
-    worse = sum(bool(places[result.nodeid].worse) for result in results)
+    worse = sum(row.worse < 0 for row in rows)
     if worse:
         boxes.append(_box("worse", "worse", "↓", "only what got worse", worse, checked=False))
     find = element("input", type="search", id="find", placeholder="name, field, value, reason", autocomplete="off")
@@ -120,7 +134,7 @@ def _tools(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Seq
         element("button", "", type="button", id="only", hidden=True),
         element("button", "Open all", type="button", id="fold"),
         element("button", "Reset", type="button", id="all"),
-        element("output", plural(len(results), "case"), id="shown", aria_live="polite", for_="find"),
+        element("output", plural(len(rows), "case"), id="shown", aria_live="polite", for_="find"),
         element("p", "In the list: ↓ or j next case, ↑ or k previous, / to the filter.", class_="keys"),
         id="tools",
         class_="tools",

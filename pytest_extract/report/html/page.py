@@ -19,7 +19,7 @@ from pytest_extract.report.html.names import anchor
 from pytest_extract.report.lines import line, plural, shorten
 from pytest_extract.report.run_report import Headline, RunReport, headline
 from pytest_extract.report.steadiness import repeat_lines
-from pytest_extract.report.tallies import Tally, tallies, worst_first
+from pytest_extract.report.tallies import Tally, worst_first
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
@@ -88,17 +88,16 @@ def _sentence(head: Headline) -> str:
 
 
 def _body(run: RunReport, head: Headline) -> Markup:
-    arms = sorted({result.arm.label for result in run.results})
-    found = tallies(run.results)
+    totals = run.totals
+    arms, found = sorted(totals.arms), totals.fields
     bad = worst_first(found)
-    places = _places(run, arms, bad)
+    places, targets = _places(run, arms, bad)
     cases = listing(run.results, places, arms)
-    targets = {case_key(result): places[result.nodeid].anchor for result in run.results}
     sections = {
         "mistakes": _mistakes(run.mistakes),
         "compared": compared_section(run.judged, targets),
         "fields": fields_section(bad, found, arms),
-        "arms": arms_section(run.results, arms),
+        "arms": arms_section(totals.arms),
         "more": _more(run),
         "cases": cases.markup,
     }
@@ -108,27 +107,33 @@ def _body(run: RunReport, head: Headline) -> Markup:
         element("a", "Skip to the cases", href="#cases", class_="skip"),
         _header(head),
         element("nav", *(element("a", _SECTIONS[name], href=f"#{name}") for name in there), aria_label="Sections"),
-        element("main", overview(run, list(found.values())), *sections.values()),
+        element("main", overview(run), *sections.values()),
         _footer(run, cases.limits),
     )
 
 
-def _places(run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, Tally]]) -> dict[str, Place]:
+def _places(
+    run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, Tally]]
+) -> tuple[dict[str, Place], dict[tuple[str, str], str]]:
+    """Return each case's place on the page by node id, and its fragment by what a comparison calls it."""
     numbers = {arm: index for index, arm in enumerate(arms)}
     worse = broken_fields(run.judged)
     rows: dict[str, list[int]] = {}
     for index, (_name, tally) in enumerate(bad[:MOST_ROWS]):
         for nodeid in tally.cases:
             rows.setdefault(nodeid, []).append(index)
-    return {
-        result.nodeid: Place(
-            anchor=anchor(result),
+    places: dict[str, Place] = {}
+    targets: dict[tuple[str, str], str] = {}
+    for result in run.results:
+        key = case_key(result)
+        targets[key] = anchor(result)
+        places[result.nodeid] = Place(
+            anchor=targets[key],
             arm=numbers[result.arm.label],
             rows=rows.get(result.nodeid, ()),
-            worse=worse.get(case_key(result), {}),
+            worse=worse.get(key, {}),
         )
-        for result in run.results
-    }
+    return places, targets
 
 
 def _header(head: Headline) -> Markup:
@@ -164,7 +169,7 @@ def _mistakes(mistakes: Sequence[str]) -> Markup | None:
 
 def _more(run: RunReport) -> Markup | None:
     """Write what repeats show, and the lines that the run has beside."""
-    repeated = any(len(result.attempts) > 1 for result in run.results)
+    repeated = run.totals.repeated
     lines = [*(repeat_lines(run.results) if repeated else ()), *run.lines]
     if not lines:
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_extract.errors import NotWritten
@@ -17,12 +19,47 @@ def write_atomic(path: Path, text: str) -> None:
     A link stays one: what it points to is replaced. Into what is neither file nor folder (/dev/stdout, a pipe), text is
     written as it comes. Raises NotWritten when it cannot be written.
     """
-    if path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir())):
+    if _is_stream(path):
         _pour(path, text)
         return
     target = Path(os.path.realpath(path))
     with _scratch(target, text) as scratch:
         scratch.replace(target)
+
+
+def check_file(path: Path) -> None:
+    """Raise NotWritten where `write_atomic` cannot write `path`: found out by trying, and nothing of it stays."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if not _is_stream(path):
+            check_folder(Path(os.path.realpath(path)).parent)
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise NotWritten(path, error) from error
+
+
+def check_folder(folder: Path) -> None:
+    """Raise NotWritten where no file can be made in `folder`, which need not be there yet: tried, and nothing stays."""
+    made: list[Path] = []
+    try:
+        for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+            missing.mkdir(exist_ok=True)
+            made.append(missing)
+        with tempfile.TemporaryFile(dir=folder):  # permission bits say nothing to root, of /proc, or of what is mounted
+            pass
+    except OSError as error:
+        raise NotWritten(folder, error) from error
+    finally:
+        for place in reversed(made):
+            with suppress(OSError):  # another process uses it by now
+                place.rmdir()
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether writing does not replace what is there: a device, a pipe."""
+    return path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def _pour(path: Path, text: str) -> None:

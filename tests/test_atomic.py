@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from pytest_extract.atomic import write_atomic, write_once
-from pytest_extract.errors import StoreError
+from pytest_extract.atomic import check_file, check_folder, write_atomic, write_once
+from pytest_extract.errors import NotWritten, StoreError
 
 
 def refuse(*_):
@@ -82,3 +87,49 @@ def test_a_pipe_is_written_into(tmp_path):
     finally:
         os.close(reader)
     assert pipe.is_fifo()
+
+
+@pytest.fixture
+def read_only() -> Iterator[Path]:
+    """A folder that its user may read only: root is somebody else while the test runs."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permission bits of a folder mean nothing on Windows")
+@pytest.mark.parametrize("name", ["r.html", "new/r.html"])
+def test_a_read_only_folder_is_found_out(read_only: Path, name: str) -> None:
+    with pytest.raises(NotWritten, match="Permission denied"):
+        check_file(read_only / name)
+    with pytest.raises(NotWritten, match="Permission denied"):
+        check_folder((read_only / name).parent)
+    assert list(read_only.iterdir()) == []
+
+
+def test_a_check_leaves_nothing(tmp_path: Path) -> None:
+    check_file(tmp_path / "a" / "b" / "r.html")
+    check_folder(tmp_path / "c" / "d")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_does_not_touch_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    check_file(path)
+    assert path.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(NotWritten, match="it is a folder"):
+        check_file(tmp_path)

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from pytest_extract.atomic import write_atomic
-from pytest_extract.errors import StoreError
+from pytest_extract.atomic import check_file, check_folder, write_atomic
+from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.report.files import report_texts
 from pytest_extract.report.lines import Line, Span, line
 from pytest_extract.report.run_report import RunReport
 
 
-def check_folders(settings: Settings) -> None:
-    """Make the folders of the reports before anything is paid for; UsageError where that is not possible."""
-    for path in (settings.html, settings.markdown, settings.csv):
-        if path is not None and path.is_dir():
-            raise pytest.UsageError(f"{path} is a folder: name a file for the report")
-        try:
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise pytest.UsageError(f"no folder for the report {path}: {error.strerror}") from error
+def check_outputs(settings: Settings) -> None:
+    """Try everything that this run will write, before anything is paid for; UsageError with all that cannot be."""
+    files = {
+        "html": settings.html,
+        "markdown": settings.markdown,
+        "csv": settings.csv,
+        "results": settings.results,
+        "baseline": settings.baseline if settings.update_baseline else None,
+    }
+    problems = [_problem(name, path, check_file, "name a file") for name, path in files.items() if path is not None]
+    if settings.record not in {"off", "none"} and settings.from_results is None:
+        problems.append(_problem("recordings", settings.recordings, check_folder, "name a folder"))
+    told = [problem for problem in problems if problem is not None]
+    if told:
+        raise pytest.UsageError("\n".join(told))
+
+
+def _problem(option: str, path: Path, check: Callable[[Path], None], wanted: str) -> str | None:
+    try:
+        check(path)
+    except NotWritten as error:
+        return f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written"
+    return None
 
 
 def write_reports(settings: Settings, run: RunReport) -> list[Line]:

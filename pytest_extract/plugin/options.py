@@ -5,7 +5,6 @@ The only reader of pytest's `Config`. All bad values of a command line are told 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
@@ -66,7 +65,8 @@ class Settings:
             self.base_ref,
             self.changed,
         )
-        return any(each is not None for each in asked) or self.update_baseline or self.gate == "regression"
+        records = self.record not in {"off", "none"}
+        return any(each is not None for each in asked) or records or self.update_baseline or self.gate == "regression"
 
 
 class Option(NamedTuple):
@@ -260,7 +260,7 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append(f"--extract-from: no such file: {source}")
     if source is not None and source == values["results"]:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
-    problems += _update_problems(config, values) + _recording_problems(values["record"], values["recordings"])
+    problems += _update_problems(config, values)
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
     if problems:
@@ -322,17 +322,6 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
             "or add --extract-force"
         )
     return problems
-
-
-def _recording_problems(mode: str, folder: Path) -> list[str]:
-    """Say what would keep outputs from being recorded, before they are paid for; makes no folder."""
-    if mode in {"off", "none"}:
-        return []
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    if there.is_dir() and os.access(there, os.W_OK):
-        return []
-    why = "cannot be written to" if there.is_dir() else "is no folder"
-    return [f"--extract-record={mode} cannot write {folder}: {there} {why}"]
 
 
 def _doubles(name: str, values: tuple[object, ...]) -> list[str]:

@@ -53,12 +53,6 @@ def _check_writing(settings: Settings) -> None:
             "--extract-update-baseline: a baseline is not written in CI: write it where its diff is reviewed, "
             "or add --extract-force"
         )
-    if settings.baseline.is_dir():
-        raise ConfigError(f"--extract-baseline: {settings.baseline} is a folder: name a file")
-    try:
-        settings.baseline.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--extract-baseline: no folder for {settings.baseline}: {error.strerror}") from error
     if settings.baseline.exists():
         read_baseline(settings.baseline)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.plugin.files import check_folders
+from pytest_extract.plugin.files import check_outputs
 from pytest_extract.plugin.gather import open_results
 from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.session import PURSE, purse_file, run_of
@@ -24,13 +24,14 @@ def open_files(config: pytest.Config) -> None:
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from error
     settings = config.stash[SETTINGS]
+    if not hasattr(config, "workerinput"):
+        check_outputs(settings)
     if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
         from pytest_extract.plugin.regression import prepare
 
         prepare(config, settings)
     if not hasattr(config, "workerinput"):
         open_results(config)
-        check_folders(settings)
 
 
 def share_purse(config: pytest.Config, node: Any) -> None:

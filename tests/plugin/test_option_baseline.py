@@ -177,8 +177,8 @@ def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, mess
 @pytest.mark.parametrize(
     ("baseline", "message"),
     [
-        ("folder", "*--extract-baseline: *folder is a folder: name a file*"),
-        ("file/base.json", "*--extract-baseline: no folder for *base.json: *"),
+        ("folder", "*--extract-baseline: cannot write *folder: it is a folder; name a file*"),
+        ("file/base.json", "*--extract-baseline: cannot write *base.json: *; name a file*"),
         ("file", "*file: not JSON: *; remove it and write it anew with --extract-update-baseline*"),
     ],
 )

@@ -148,7 +148,9 @@ def test_what_cannot_be_recorded_is_not_paid_for(pytester: pytest.Pytester, writ
     (pytester.path / "taken").write_text("a file")
     result = pytester.runpytest(f"--extract-record={mode}", "--extract-recordings=taken/kept")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--extract-record={mode} cannot write *taken/kept: *taken is no folder"])
+    result.stderr.fnmatch_lines(
+        ["*--extract-recordings: cannot write *taken/kept: *; name a folder that can be written"]
+    )
     assert calls(pytester) == 0
 
 

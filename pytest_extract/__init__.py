@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         SchemaErrors,
         StoreError,
     )
-    from pytest_extract.extractors.base import Extraction
+    from pytest_extract.extractors.base import Extraction, ExtractionFailure
     from pytest_extract.extractors.litellm import LitellmExtractor
     from pytest_extract.schema_tools.annotate import annotate_schema
     from pytest_extract.schema_tools.golds import GoldProblem, validate_golds
@@ -65,6 +65,7 @@ _HOMES = {
     "Extensions": _EXTENSIONS,
     "ExtractError": _ERRORS,
     "Extraction": "pytest_extract.extractors.base",
+    "ExtractionFailure": "pytest_extract.extractors.base",
     "Failure": _RESULTS,
     "FailureKind": _RESULTS,
     "FieldPath": "pytest_extract.core.values",
@@ -111,6 +112,7 @@ __all__ = [
     "Extensions",
     "ExtractError",
     "Extraction",
+    "ExtractionFailure",
     "Failure",
     "FailureKind",
     "FieldPath",

@@ -110,6 +110,13 @@ class FailureKind(StrEnum):
     PAGE_LIMIT = "page_limit"
     CONTEXT_LENGTH = "context_length"
     REFUSAL = "refusal"
+    SCHEMA_REJECTED = "schema_rejected"
+
+
+DECLINED: Final = frozenset(
+    {FailureKind.PAGE_LIMIT, FailureKind.CONTEXT_LENGTH, FailureKind.REFUSAL, FailureKind.SCHEMA_REJECTED}
+)
+"""Kinds that say why a model or its provider took the request and gave no output; the output itself cannot tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

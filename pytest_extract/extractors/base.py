@@ -9,8 +9,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.results import Failure
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.core.results import DECLINED, Failure, FailureKind
+from pytest_extract.errors import ConfigError, ExtractError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,33 @@ class Extraction:
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
     extractor: str | None = None
+
+
+class ExtractionFailure(ExtractError):
+    """Raised by an extractor to say that a model or its provider declined: the case has failed, and is not broken.
+
+    kind: `page_limit`, `context_length`, `refusal` or `schema_rejected`; message: what the provider said.
+    usage, cost_usd: what the call took; a request that is declined is rarely billed, so 0 where nothing is given.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind | str,
+        message: str,
+        *,
+        usage: Usage | Mapping[str, int | None] | None = None,
+        cost_usd: float | None = 0.0,
+    ) -> None:
+        super().__init__(message)
+        if kind not in DECLINED:
+            raise ConfigError(
+                f"ExtractionFailure has no kind {str(kind)!r}{nearest(kind, DECLINED)}; "
+                "an output that cannot be used is returned as it is; any other exception says that the extractor broke"
+            )
+        self.kind = FailureKind(kind)
+        self.message = message
+        self.usage = usage
+        self.cost_usd = cost_usd
 
 
 def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.extractors.base import Extraction, as_extraction
+from pytest_extract.extractors.base import Extraction, ExtractionFailure, as_extraction
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.llm.errors import failure_kind, summary
+from pytest_extract.redact.text import redact_text
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
 """What an extractor may name in its signature (contract, section 3)."""
@@ -22,14 +23,19 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
     """Call `fn` and return what it gave as an `Extraction`, with the measured latency if it reports none.
 
     `arguments` are the six of `ARGUMENTS`. A coroutine runs on `loop`; without one, on a loop made for this call in a
-    thread of its own. Raises ConfigError for an unusable extractor; what the extractor raises comes through as it is.
+    thread of its own. Raises ConfigError for an unusable extractor; what the extractor raises comes through as it
+    is, but for ExtractionFailure, which is an outcome.
     """
     positional, named = bind(fn, arguments)
     assert callable(fn)  # noqa: S101  # bind has seen to it
     started = time.perf_counter()
-    returned = fn(*positional, **named)
-    if inspect.isawaitable(returned):
-        returned = _awaited(returned, loop)
+    try:
+        returned = fn(*positional, **named)
+        if inspect.isawaitable(returned):
+            returned = _awaited(returned, loop)
+    except ExtractionFailure as declined:  # an answer of the provider's, recorded and replayed like any other
+        failure = Failure(kind=declined.kind, message=redact_text(declined.message))
+        returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)
     latency_s = time.perf_counter() - started
     _refuse_generator(returned)
     return as_extraction(returned, latency_s)
@@ -58,7 +64,7 @@ def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str,
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Read an exception of an extractor: the provider declined (context length, page limit, refusal), or an error."""
+    """Read an exception of an extractor: the provider declined (see `DECLINED`), or an error."""
     return Failure(kind=failure_kind(error) or FailureKind.EXTRACTOR_ERROR, message=summary(error))
 
 

@@ -69,7 +69,8 @@ class LitellmExtractor:
         except LlmError as error:
             if error.kind is None:
                 raise ExtractorError(str(error)) from error
-            return Extraction(None, failure=Failure(kind=error.kind, message=str(error)))
+            # A request that is declined is not billed; without a known cost a budget would end here.
+            return Extraction(None, cost_usd=0.0, failure=Failure(kind=error.kind, message=str(error)))
         return _extraction(answer)
 
     def extract_schema(self, schema: Json) -> Json:

@@ -24,6 +24,13 @@ _PAGES: Final = re.compile(
 _REFUSAL: Final = re.compile(
     r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked", re.IGNORECASE
 )
+_SCHEMA: Final = re.compile(
+    r"invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b|output_format\.schema"
+    r"|schema\b.{0,80}?\b(?:too (?:complex|large|deep|many|big)|too many|exceeds?|unsupported|not supported|nesting)"
+    r"|(?:unsupported|not supported|cannot compile|failed to (?:compile|convert)).{0,60}?\bschema"
+    r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar",
+    re.IGNORECASE,
+)
 _QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
 _RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _BY_CLASS: Final[Mapping[str, FailureKind]] = {
@@ -32,13 +39,14 @@ _BY_CLASS: Final[Mapping[str, FailureKind]] = {
 }
 _BY_TEXT: Final = (
     (_CONTEXT, FailureKind.CONTEXT_LENGTH),
+    (_SCHEMA, FailureKind.SCHEMA_REJECTED),
     (_PAGES, FailureKind.PAGE_LIMIT),
     (_REFUSAL, FailureKind.REFUSAL),
 )
 
 
 def failure_kind(error: BaseException) -> FailureKind | None:
-    """Return context_length, page_limit or refusal where a provider declined the input for that; else None.
+    """Return the kind of `DECLINED` for which a provider declined the input; else None.
 
     Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422),
     the message. An exception that is none of these gives None, whatever its text says.

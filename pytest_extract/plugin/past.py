@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.errors import ExtractError
 from pytest_extract.extractors.base import Extraction
 from pytest_extract.results_file import read_results
@@ -15,8 +15,6 @@ from pytest_extract.run import NotRun
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
-
-_DECLINED = frozenset({FailureKind.REFUSAL, FailureKind.CONTEXT_LENGTH, FailureKind.PAGE_LIMIT})
 
 
 class PastError(ExtractError):
@@ -73,6 +71,6 @@ def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
 def _declined(attempt: Attempt) -> Failure | None:
     """Keep what only the provider knew; anything else is found out again from the output."""
     failure = None if attempt.score is None else attempt.score.failure
-    if failure is None or failure.kind not in _DECLINED:
+    if failure is None or failure.kind not in DECLINED:
         return None
     return Failure(kind=failure.kind, message=failure.message)

@@ -12,9 +12,9 @@ import pydantic
 import pytest
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.results import FailureKind
+from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extractors.base import Extraction, as_extraction
+from pytest_extract.extractors.base import Extraction, ExtractionFailure, as_extraction
 from pytest_extract.extractors.call import ARGUMENTS, call_extractor, failure_of
 from pytest_extract.extractors.loop import BackgroundLoop
 
@@ -228,6 +228,21 @@ class StatusError(Exception):
     status_code = 400
 
 
+BROKE = FailureKind.EXTRACTOR_ERROR
+SCHEMA_REJECTIONS = (
+    "Invalid schema for response_format 'extraction': In context=(), 'additionalProperties' is required to be supplied",
+    "litellm.BadRequestError: OpenAIException - Invalid schema for response_format 'x': schema must have 5000 properties",
+    "The specified schema produces a constraint that has too many states for serving.",
+    "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.",
+    "Invalid JSON payload received. Unknown name \"const\" at 'generation_config.response_schema.properties[0]'",
+    "output_format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    "Schema is too complex for compilation. Simplify your tool schemas or reduce the number of strict tools.",
+    "The compiled grammar is too large, which would cause performance issues.",
+    "The provided JSON schema contains features not supported by xgrammar.",
+    "Failed to convert the grammar from JSON schema to EBNF",
+)
+
+
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
@@ -236,12 +251,44 @@ class StatusError(Exception):
         (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
         (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
         (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
+        *((StatusError(text), FailureKind.SCHEMA_REJECTED) for text in SCHEMA_REJECTIONS),
         (StatusError("invalid model"), FailureKind.EXTRACTOR_ERROR),
+        (StatusError("Unsupported parameter: 'response_format' is not supported with this model"), BROKE),
+        (StatusError("tools[0].function.parameters: a list is wanted"), BROKE),
+        (ValueError("Invalid schema for response_format"), BROKE),
         (ValueError("my page limit of the context window"), FailureKind.EXTRACTOR_ERROR),
     ],
 )
 def test_what_an_exception_means(error, kind):
     assert failure_of(error).kind is kind
+
+
+@pytest.mark.parametrize("kind", sorted(DECLINED))
+@pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
+def test_an_extractor_says_that_its_model_declined(kind, later):
+    def extract(document):
+        raise ExtractionFailure(str(kind), "1,200 pages", usage={"prompt_tokens": 3}, cost_usd=0.25)
+
+    async def extract_later(document):
+        extract(document)
+
+    found = call_extractor(extract_later if later else extract, document="a")
+    assert found.failure == Failure(kind=kind, message="1,200 pages")
+    assert (found.output, found.cost_usd, found.usage) == (None, 0.25, Usage(prompt_tokens=3))
+    assert found.latency_s is not None
+
+
+def test_a_declined_call_costs_nothing_unless_the_extractor_says_so():
+    def extract(document):
+        raise ExtractionFailure("page_limit", "too long")
+
+    assert call_extractor(extract, document="a").cost_usd == 0.0
+
+
+@pytest.mark.parametrize("kind", ["page_limits", "extractor_error", "no_json"])
+def test_a_kind_that_is_none_of_a_provider_s_is_refused(kind):
+    with pytest.raises(ConfigError, match=f"no kind '{kind}'.*page_limit"):
+        ExtractionFailure(kind, "x")
 
 
 ASYNC_SUITE = """

@@ -37,6 +37,9 @@ Write = Callable[..., None]
         pytest.param(truncated('{"vendor": "AC'), "failed", "  truncated_json at line 1, column *", id="truncated"),
         pytest.param(refused("I cannot"), "failed", "  refusal: *I cannot*", id="refused"),
         pytest.param(context_length(), "failed", "  context_length:*", id="context-length"),
+        pytest.param(
+            failed(400, "Invalid schema for response_format 'extraction'"), "failed", "  schema_rejected:*", id="schema"
+        ),
         pytest.param(failed(401, "Incorrect API key"), "failed", "BROKEN: *", id="no-access"),
     ],
 )

@@ -16,6 +16,7 @@ from pytest_extract.importers.files import (
     gold_scorer,
     gold_uncompared,
     json_lines,
+    plain_id,
     write_datasets,
 )
 
@@ -38,7 +39,7 @@ def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
     schema, gold = (_inner(path, number, key, row[key]) for key in ("schema", "json"))
     tags = {key: str(row[key]) for key in ("category", "true_depth") if row.get(key) is not None}
     keys: dict[str, Json] = {
-        "id": str(row.get("id", number)), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
+        "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
     }  # fmt: skip
     uncompared = gold_uncompared(gold_scorer(schema), gold)
     return Record(keys=keys, problem=gold_problem(schema, gold), uncompared=uncompared)

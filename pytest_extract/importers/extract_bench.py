@@ -19,6 +19,7 @@ from pytest_extract.importers.files import (
     gold_scorer,
     gold_uncompared,
     one_line,
+    plain_id,
     quoted,
 )
 
@@ -112,7 +113,7 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
         value = _read(gold)
         problem, uncompared = gold_problem(schema, value), gold_uncompared(scorer, value)
         lines = [
-            f"- id: {quoted(name.strip())}",
+            f"- id: {quoted(plain_id(name))}",
             f"  document: {quoted(_named(document, case_file, copy=copy))}",
             f"  gold: {quoted(_named(gold, case_file, copy=copy))}",
         ]

@@ -91,6 +91,11 @@ def gold_uncompared(scorer: Scorer | None, gold: Json) -> Uncompared | None:
     return None if scorer is None else uncompared_values(scorer.program, gold)
 
 
+def plain_id(name: str) -> str:
+    """Return a name as a case's id, brackets made round: pytest takes what follows `[` in an id for parameters."""
+    return name.strip().replace("[", "(").replace("]", ")")
+
+
 def one_line(text: str, width: int = 160) -> str:
     """Make a text fit for a comment in a YAML file."""
     flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())

@@ -18,6 +18,7 @@ from pytest_extract.importers.files import (
     gold_scorer,
     gold_uncompared,
     json_lines,
+    plain_id,
     write_datasets,
 )
 
@@ -55,7 +56,7 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     problem = gold_problem(schema, gold) if isinstance(schema, dict | bool) else "the schema is none"
     text = next((given[name] for name in _TEXTS if isinstance(given.get(name), str)), None)
     keys: dict[str, Json] = {
-        "id": f"{number}-{metadata['record_id']}" if metadata.get("record_id") else str(number),
+        "id": plain_id(f"{number}-{metadata['record_id']}") if metadata.get("record_id") else str(number),
         "text": _response(output) if text is None else text,
         "schema": schema if isinstance(schema, dict | bool) else True,
         "gold": gold,

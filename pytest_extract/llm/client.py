@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import random
 import sys
@@ -10,14 +12,17 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
-from pytest_extract.errors import ConfigError, ExtractError
+from pytest_extract.errors import ConfigError, ExtractError, closest
 from pytest_extract.llm.errors import failure_kind, is_final, retry_after, summary
 
 T = TypeVar("T")
@@ -205,13 +210,68 @@ def _cost(litellm: Any, model: str, response: Any) -> float | None:
 
 
 def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what so many tokens of `model` cost in USD by litellm's own table; None for an unpriced model."""
-    litellm = load_litellm()
+    """Return what so many tokens of `model` cost in USD by litellm's own table; None for an unpriced model.
+
+    Reads the table from litellm's file where nobody has imported litellm, which takes seconds.
+    """
+    litellm = sys.modules.get("litellm")
+    if litellm is None:
+        return table_price(model, prompt_tokens, completion_tokens)
     try:
         parts = litellm.cost_per_token(model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     except Exception:  # noqa: BLE001  # as in _cost
         return None
     return float(sum(parts))
+
+
+def check_model(model: str) -> None:
+    """Raise ConfigError for a name that litellm can call no provider by; imports litellm only for an unusual name."""
+    if "litellm" not in sys.modules:
+        if find_spec("litellm") is None:  # what replays needs none; a call says what to install
+            return
+        provider, slash, _ = model.partition("/")
+        if model in price_table() or (slash and provider in _providers()):
+            return
+    litellm = load_litellm()
+    with redirect_stdout(io.StringIO()):  # it prints a list of providers
+        try:
+            litellm.get_llm_provider(model)
+        except Exception as error:
+            raise ConfigError(
+                f"no model {model!r}: litellm knows no provider of that name{closest(model, price_table())}; "
+                "write PROVIDER/NAME, such as openai/gpt-4o (a server of your own: openai/NAME and OPENAI_API_BASE)"
+            ) from error
+
+
+def table_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what so many tokens cost by the plain prices of the table, without prices for long inputs or at night."""
+    provider, _, name = model.partition("/")
+    entry = price_table().get(model)
+    if entry is None:
+        entry = price_table().get(name, {})
+        if entry.get("litellm_provider") != provider:
+            return None
+    each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if each_prompt is None or each_completion is None:
+        return None
+    return float(prompt_tokens * each_prompt + completion_tokens * each_completion)
+
+
+@cache
+def price_table() -> Mapping[str, Mapping[str, Any]]:
+    """Return litellm's table of models, read without importing litellm; empty where it is not installed."""
+    spec = find_spec("litellm")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        with suppress(OSError, ValueError):
+            text = (Path(folder) / "model_prices_and_context_window_backup.json").read_text(encoding="utf-8")
+            table: Mapping[str, Mapping[str, Any]] = json.loads(text)
+            return table
+    return {}
+
+
+@cache
+def _providers() -> frozenset[str]:
+    return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
 
 
 def _wait(error: Exception, attempt: int, retry: Retry) -> float | None:

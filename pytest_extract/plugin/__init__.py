@@ -136,6 +136,10 @@ class SessionHooks:
             self.mistakes.append(report.longreprtext)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
+        if "pytest_extract.plugin.items" in sys.modules and not hasattr(self.config, "workerinput"):
+            from pytest_extract.plugin.start import check_models
+
+            check_models(session)
         if self.config.stash[self.key].changed is not None and session.items:
             from pytest_extract.plugin.start import choose_calls
 

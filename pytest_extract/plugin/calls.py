@@ -187,7 +187,7 @@ class Calls:
     def pay(self, judged: JudgeSpending) -> None:
         """Take what the judge cost out of the run's purse."""
         if self._purse is not None and judged.calls:
-            self._purse.spend(None if judged.unpriced else judged.cost_usd)
+            self._purse.spend(None if judged.unpriced else judged.cost_usd, judged.calls)
 
     def extractor_for(self, item: ExtractItem) -> Any:
         """Return the project's extractor; without one, the built-in one for the arm's model; else None."""

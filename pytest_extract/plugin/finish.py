@@ -11,7 +11,7 @@ import pytest
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.gather import Gathered, gathered_of
 from pytest_extract.plugin.golds import gold_lines
-from pytest_extract.plugin.session import started_run
+from pytest_extract.plugin.session import purse_of, started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
 from pytest_extract.plugin.unkept import unkept_lines
@@ -172,6 +172,9 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
     write_lines(writer, unkept_lines(gathered.unkept))
+    purse = purse_of(config, gathered.settings.budget)
+    if purse is not None and (overrun := purse.overrun()) is not None:
+        write_lines(writer, [line(Span(overrun, "warn"))])
     if gathered.torn is not None:
         write_lines(writer, [line(Span(gathered.torn, "bad"))])
 

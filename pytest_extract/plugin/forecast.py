@@ -8,7 +8,6 @@ from typing import Final
 from pytest_extract.cases.model import Case
 from pytest_extract.core.values import canonical_json
 from pytest_extract.documents import DocumentError
-from pytest_extract.errors import ConfigError
 
 CHARACTERS_PER_TOKEN: Final = 4
 """A usual figure for English text and JSON; a forecast needs no better."""
@@ -24,10 +23,7 @@ def call_price(case: Case, model: str | None) -> float | None:
     from pytest_extract.llm.client import price
 
     completion = len(canonical_json(case.gold)) // CHARACTERS_PER_TOKEN
-    try:
-        return price(model, _prompt_tokens(case), completion)
-    except ConfigError:  # litellm, which knows the prices, is not installed
-        return None
+    return price(model, _prompt_tokens(case), completion)
 
 
 def _prompt_tokens(case: Case) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr, filter_traceback
 from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
+from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
@@ -45,7 +46,8 @@ class ExtractFile(pytest.File):
         loaded: LoadedFile = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
         run.load_revisions(self.path, loaded.cases)
-        items = [item for case in loaded.cases for item in self._items(case, run, errors)]
+        ids = {case.id for case in loaded.cases}
+        items = [item for case in loaded.cases for item in self._items(case, ids, run, errors)]
         if errors and not items:
             raise self.CollectError(_told(errors, self.config))
         yield from items
@@ -53,14 +55,14 @@ class ExtractFile(pytest.File):
             run.mistakes_beside_good_cases = True
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
-    def _items(self, case: Case, run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
+    def _items(self, case: Case, ids: Collection[str], run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
         try:
             marks = _marks(case)
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
         given = ((arm, run.on_arm(case, self.path, arm)) for arm in run.arms)
-        return [_item(self, on_arm, arm, marks) for arm, on_arm in given if on_arm is not None]
+        return [_item(self, on_arm, arm, marks, ids) for arm, on_arm in given if on_arm is not None]
 
 
 def outside(path: Path, root: Path) -> str | None:
@@ -115,8 +117,14 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
     return marks
 
 
-def _item(parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator]) -> ExtractItem:
+def _item(
+    parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator], ids: Collection[str]
+) -> ExtractItem:
     name = f"{case.id}[{arm.label}]" if arm.label else case.id
+    if "[" in name and not name.endswith("]"):
+        # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
+        rounded = name.replace("[", "(").replace("]", ")")
+        name = name if rounded in ids else rounded
     # As a text: pytest 9.2 takes its brackets for parameters then, as it does in the ids that --lf and --sw keep.
     nodeid = f"{parent.nodeid}::{name}"
     item: ExtractItem = ExtractItem.from_parent(parent, name=name, nodeid=nodeid, case=case, arm=arm)
@@ -215,8 +223,17 @@ class ExtractItem(pytest.Item):
         outcome = self.result.outcome
         if self.error is not None and outcome is Outcome.BROKEN:
             raise self.error
-        if outcome is Outcome.BROKEN or (outcome is Outcome.FAILED and run.settings.gate == "case"):
+        if outcome is Outcome.BROKEN or (
+            outcome is Outcome.FAILED and (run.settings.gate == "case" or self._failure_is_expected())
+        ):
             raise CaseFailed(headline(self.result))
+
+    def _failure_is_expected(self) -> bool:
+        """Whether an xfail mark announces that the case fails: it shows as `x` under every gate, never as passed."""
+        xfail = None if self.config.option.runxfail else evaluate_xfail_marks(self)
+        if xfail is None or xfail.raises is None:
+            return xfail is not None
+        return isinstance(xfail.raises, type | tuple) and issubclass(CaseFailed, xfail.raises)
 
     def forget(self) -> None:
         """Drop what a run of this item left: pytest keeps items to the end, and may run one again."""

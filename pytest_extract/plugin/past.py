@@ -22,11 +22,13 @@ class PastError(ExtractError):
 
 
 class PastRun:
-    """The results of a past run, by node id; StoreError when its file cannot be read."""
+    """The results of a past run, by case and arm; StoreError when its file cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._results: Mapping[str, CaseResult] = {result.nodeid: result for result in read_results(path).results}
+        self._results: Mapping[tuple[str, str, str], CaseResult] = {
+            (result.file, result.case_id, result.arm.label): result for result in read_results(path).results
+        }
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -35,12 +37,12 @@ class PastRun:
 
     def measured(self, item: ExtractItem) -> int | None:
         """How often that run measured the case, where that is more often than the case itself asks for."""
-        result = self._results.get(item.nodeid)
+        result = self._results.get(_key(item))
         return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat; NotRun where that run has none for this document."""
-        result = self._results.get(item.nodeid)
+        result = self._results.get(_key(item))
         if result is None:
             raise NotRun(f"{self.path.name} has no result of this case")
         if index >= len(result.attempts):
@@ -51,6 +53,10 @@ class PastRun:
         if document is not None and document != item.case.document.sha256:
             raise NotRun(f"the document has changed since {self.path.name} was written")
         return _extraction(result.attempts[index], result.digests.get("extractor"))
+
+
+def _key(item: ExtractItem) -> tuple[str, str, str]:
+    return item.nodeid.partition("::")[0], item.case.id, item.arm.label
 
 
 def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.errors import ConfigError, StoreError
+from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, visible
 from pytest_extract.plugin.files import check_outputs
 from pytest_extract.plugin.gather import open_results
 from pytest_extract.plugin.options import SETTINGS
@@ -32,6 +33,30 @@ def open_files(config: pytest.Config) -> None:
         prepare(config, settings)
     if not hasattr(config, "workerinput"):
         open_results(config)
+
+
+def check_models(session: pytest.Session) -> None:
+    """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
+    from pytest_extract.llm.client import check_model
+    from pytest_extract.plugin.items import ExtractItem
+
+    settings = session.config.stash[SETTINGS]
+    asked = settings.judge_model if settings.judge == "llm" else None
+    if session.config.option.collectonly or not (settings.model or asked) or run_of(session.config).calls.replays_only:
+        return
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
+    names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not visible(item, EXTRACTOR)}
+    if any(item.case.scorer.needs_judge and not visible(item, JUDGE) for item in items):
+        names[f"--extract-judge-model={asked}"] = asked
+    problems: list[str] = []
+    for option, name in names.items():
+        if name is not None:
+            try:
+                check_model(name)
+            except ConfigError as error:
+                problems.append(f"{option}: {error}")
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
 
 
 def share_purse(config: pytest.Config, node: Any) -> None:

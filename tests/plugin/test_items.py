@@ -307,3 +307,19 @@ def test_python_tests_run_beside_cases(pytester: pytest.Pytester, write_case: Wr
     write_case("acme")
     pytester.makepyfile("def test_it(extract_model): assert extract_model is None")
     pytester.runpytest().assert_outcomes(passed=2)
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(
+    ("id_", "shown"),
+    [("[fan24] rag survey", "(fan24) rag survey"), ("a[1", "a(1"), ("a[1]", "a[1]"), ("a]", "a]")],
+)
+def test_an_id_with_brackets_is_shown_whole(
+    pytester: pytest.Pytester, write_case: Callable[..., None], id_: str, shown: str
+) -> None:
+    write_case("x", {**GOLD, "total": 1}, id=id_)
+    result = pytester.runpytest("--junitxml=j.xml", "--extract-results=r.jsonl")
+    result.stdout.fnmatch_lines_random([f"FAILED x.extract.yaml::{shown} - *".replace("[", "[[]")])
+    assert f' name="{shown}"' in (pytester.path / "j.xml").read_text()
+    assert f'"case_id":"{id_}"' in (pytester.path / "r.jsonl").read_text()
+    pytester.runpytest(f"x.extract.yaml::{shown}", "--extract-from=r.jsonl").assert_outcomes(failed=1)

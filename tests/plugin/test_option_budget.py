@@ -96,3 +96,28 @@ def test_a_dry_run_counts_what_is_recorded(pytester: pytest.Pytester, write_case
     pytester.runpytest("--extract-record=once", "-k", "c0")
     result = pytester.runpytest("--extract-record=once", "--extract-dry-run")
     result.stdout.fnmatch_lines(["2 cases: 1 call, 1 recorded"])
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["--extract-concurrency=1"], "budget of $1 exceeded by $0.2000: the last call cost more than was left"),
+        (["--extract-concurrency=3"], "budget of $1 exceeded by $*: * under way when it was spent"),
+    ],
+    ids=["one by one", "at once"],
+)
+def test_what_was_spent_beyond_the_budget_is_told(
+    pytester: pytest.Pytester, write_case: Write, args: list[str], told: str
+) -> None:
+    project(pytester, write_case, "0.6", cases=6)
+    if args[0].endswith("3"):
+        conftest = pytester.path / "conftest.py"
+        conftest.write_text(
+            conftest.read_text().replace("return Ex", "__import__('time').sleep(0.5)\n        return Ex")
+        )
+    pytester.runpytest("--extract-budget=1", *args).stdout.fnmatch_lines([told])
+
+
+def test_a_budget_that_is_kept_is_not_told(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "0.5", cases=2)
+    pytester.runpytest("--extract-budget=1").stdout.no_fnmatch_line("*exceeded*")

@@ -84,3 +84,21 @@ def test_an_unknown_measure_is_a_usage_error(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--extract-gate=suite")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no measure 'pass_rat'; did you mean 'pass_rate'?*"])
+
+
+@pytest.mark.parametrize("gate", ["case", "none"])
+@pytest.mark.parametrize(("mark", "outcomes"), [("xfail", {"xfailed": 1}), ("xfail(strict=True)", {"xfailed": 1})])
+@pytest.mark.usefixtures("echo")
+def test_an_announced_failure_is_one_under_every_gate(
+    pytester: pytest.Pytester, write_case: Write, gate: str, mark: str, outcomes: dict[str, int]
+) -> None:
+    write_case("bad", {**GOLD, "total": 1}, marks=[mark])
+    result = pytester.runpytest(f"--extract-gate={gate}")
+    result.assert_outcomes(**outcomes)
+    assert result.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.usefixtures("echo")
+def test_an_announced_failure_that_passes_is_told_under_no_gate(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("good", marks=["xfail"])
+    pytester.runpytest("--extract-gate=none").assert_outcomes(xpassed=1)

@@ -5,6 +5,7 @@ The only reader of pytest's `Config`. All bad values of a command line are told 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn

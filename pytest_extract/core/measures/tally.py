@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pytest_extract.core.measures.leaves import BLANK, Declared, TypeNode, leaf_map, odd_name, typed_leaves
 from pytest_extract.core.measures.words import token_f1, words, words_f1
-from pytest_extract.core.parse.reader import MAX_DEPTH
+from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing
 
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.reader import Problem, Reader, line_column
-from pytest_extract.core.parse.text import Region, answer_start, decode, fenced_scalar, only_punctuation, regions
+from pytest_extract.core.parse.text import (
+    MOST_PLACES,
+    Region,
+    Regions,
+    answer_start,
+    decode,
+    fenced_scalar,
+    find_regions,
+    only_punctuation,
+    read_whole,
+)
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
@@ -55,7 +66,7 @@ def _parse_value(output: object) -> Parsed:
 
 def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
     start = answer_start(text)
-    whole = decode(text, start)
+    whole, broken_at = read_whole(text, start)
     if whole is not None and not text[whole[1] :].strip():
         parsed = Parsed(value=whole[0], notes=_lead_notes(text, start), text=text)
         return _structured(parsed, repair=repair, place=start)
@@ -64,43 +75,36 @@ def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
     if (scalar := fenced_scalar(text, start)) is not None:
         parsed = Parsed(value=scalar[0], notes=(*_lead_notes(text, start), _FENCED), text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
-    found = regions(text, start)
-    good = max((region for region in found if region.value is not MISSING), key=lambda r: r.rank, default=None)
-    broken = max((region for region in found if region.value is MISSING), key=_weight, default=None)
-    if good is not None and (broken is None or _weight(good) > _weight(broken)):
-        return _from_region(text, start, good, len(found))
+    found = find_regions(text, start, broken_at=broken_at)
+    good, broken = found.good, found.broken
+    if good is not None and (broken is None or good.weight > broken.weight):
+        return _from_region(text, start, good, found)
     if broken is None:
-        return _without_json(text, start, reason)
+        return _without_json(text, start, reason, complete=found.complete)
     return _from_broken(text, broken, repair=repair, reason=reason)
 
 
-def _weight(region: Region) -> tuple[bool, int, int]:
-    return region.fenced, region.stop - region.start, region.start
-
-
-def _from_region(text: str, start: int, region: Region, count: int) -> Parsed:
+def _from_region(text: str, start: int, region: Region, found: Regions) -> Parsed:
     if only_punctuation(text, start, region):
         place = region.stop if text[region.stop :].strip() else start
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(_failure(text, Problem(FailureKind.MALFORMED_JSON, message, place)), text)
     notes = list(_lead_notes(text, start))
     notes.append(_FENCED if region.fenced else "JSON taken from the text around it")
-    if count > 1:
+    if found.count > 1:
         line, _ = line_column(text, region.start)
+        count = f"{found.count}" if found.complete else f"more than {found.count}"
         notes.append(f"{count} JSON values in the text; took the one at line {line}")
     return Parsed(value=region.value, notes=tuple(notes), text=text)
 
 
 def _from_broken(text: str, region: Region, *, repair: bool, reason: str) -> Parsed:
-    """Read what `json` refused: mended if asked for, else with the exact problem.
-
-    The slow reader may still succeed: `json` also gives up where Python's own stack is nearly used up.
-    """
-    try:
+    """Read what `json` refused: mended if asked for, else with the exact problem."""
+    problem = find_mistake(text, region.start, region.stop, opened=region.opened)
+    if problem is None:  # `json` also gives up where Python's own stack is nearly used up
         return Parsed(value=Reader(text, region.start, region.stop).read(), text=text)
-    except Problem as problem:
-        mended = _mended(text, region) if repair else None
-        return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
+    mended = _mended(text, region) if repair else None
+    return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
 
 
 def _mended(text: str, region: Region) -> Parsed | None:
@@ -125,12 +129,13 @@ def _blamed(problem: Problem, reason: str, *, at_end: bool) -> Problem:
     return Problem(FailureKind.TRUNCATED_JSON, message, problem.position)
 
 
-def _without_json(text: str, start: int, reason: str) -> Parsed:
+def _without_json(text: str, start: int, reason: str, *, complete: bool) -> Parsed:
     if reason in _REFUSED:
         message = f"stopped by the provider (finish_reason={reason}); it says {_excerpt(text, start)}"
         return _failed(Failure(kind=FailureKind.REFUSAL, message=message), text)
     cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in _CUT else ""
-    message = f"no JSON object or array in the text, which begins {_excerpt(text, start)}{cut}"
+    where = "in the text" if complete else f"at the first {MOST_PLACES:,} brackets of the text"
+    message = f"no JSON object or array {where}, which begins {_excerpt(text, start)}{cut}"
     return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
 
 

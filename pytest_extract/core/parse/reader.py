@@ -1,6 +1,7 @@
 """A JSON reader that never recurses: it says exactly what is wrong with a text and where, or mends it when asked.
 
-The fast path is `json`; this reader runs only on texts that `json` refuses, so it trades speed for exact answers.
+`json` reads what is JSON; this reader takes up where `json` breaks off, or mends a whole text, so it trades speed for
+exact answers.
 """
 
 from __future__ import annotations
@@ -9,11 +10,9 @@ import json
 import re
 from typing import Final
 
+from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import FieldPath, Json
-
-MAX_DEPTH: Final = 200
-"""Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
@@ -67,7 +66,7 @@ class Reader:
     def read(self) -> Json:
         """Return the value; raises Problem. A syntax error anywhere outranks a repeated key before it."""
         try:
-            value = self._read()
+            value = self._read(self._value())
         except Problem as problem:
             if not (self.lenient and problem.kind is FailureKind.TRUNCATED_JSON and self._stack):
                 raise
@@ -77,6 +76,15 @@ class Reader:
             raise self._duplicate
         return value
 
+    def read_on(self, opened: Opened) -> None:
+        """Read on inside a value whose beginning is known to be JSON, for the sake of the Problem that this raises."""
+        for bracket in opened.brackets:
+            self._opened.append(bracket)
+            self._stack.append({} if self.text[bracket] == "{" else [])
+            self._keys.append("")
+        self.position = opened.position
+        self._read(_OPENED if opened.first else None)
+
     def notes(self) -> tuple[str, ...]:
         """Say what was mended, one sentence a kind of mending with the place of the first."""
         told = []
@@ -85,11 +93,12 @@ class Reader:
             told.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
         return tuple(told)
 
-    def _read(self) -> Json:
+    def _read(self, value: Json) -> Json:
+        """Read on from a value, or from a bracket that was just opened, until the outermost is complete."""
         while True:
-            value = self._value()
             if value is _OPENED:
                 if not self._empty():
+                    value = self._value()
                     continue
                 value = self._pop()
             while self._stack:
@@ -99,6 +108,7 @@ class Reader:
                 value = self._pop()
             else:
                 return value
+            value = self._value()
 
     # -- values ------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import PurePath
 from typing import Any, Final
 
-from pytest_extract.core.parse.reader import MAX_DEPTH
+from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import FieldPath, Json, Step
 
 _LEAVES: Final = frozenset({str, bool, type(None)})

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from pytest_extract.core.parse.reader import MAX_DEPTH
+from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.validate.told import Violation, schema_violation, shortened, violation
 from pytest_extract.core.validate.traits import DRAFT7, Traits, draft_of, patterns_of, traits_of

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.reader import MAX_DEPTH, Problem, Reader
+from pytest_extract.core.parse.reader import Problem, Reader
 from pytest_extract.core.parse.text import decode
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MISSING

@@ -1,0 +1,75 @@
+"""Matches the brackets of JSON text without reading its values: what is open at a place, and where it closes.
+
+Regular expressions step over strings and over whole flat lists and objects at once, so that long texts cost little; all
+of them are possessive, and so linear.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+MAX_DEPTH: Final = 200
+"""Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
+_DEEPEST: Final = 5 * MAX_DEPTH
+"""Nesting from which on nobody asks any more where it closes."""
+
+STRING: Final = r'"(?:[^"\\]++|\\.)*+"'
+_FLAT: Final = rf'(?:\[(?:[^"\[\]{{}}]++|{STRING})*+\]|\{{(?:[^"\[\]{{}}]++|{STRING})*+\}})'
+_NEXT: Final = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_FLAT})*+([\[\]{{}}])', re.DOTALL)
+_NEXT_OF_ALL: Final = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING})*+([\[\]{{}}])', re.DOTALL)
+_ITEMS: Final = re.compile(rf'(?:(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+,)*+', re.DOTALL)
+
+
+class Opened(NamedTuple):
+    """Where reading can be taken up again inside broken JSON.
+
+    `brackets`: offsets of the brackets that are open, outermost first; `position`: behind the last complete item of
+    the innermost, or behind its bracket where there is no item before (`first`); `end`: how far the text is JSON.
+    """
+
+    brackets: list[int]
+    position: int
+    first: bool
+    end: int
+
+
+def closing(text: str, place: int, end: int, *, opened: Opened | None = None) -> int:
+    """Offset behind the bracket that closes the one at `place`; `end` where none does.
+
+    `opened`: what is known of the value there, which saves the way to it.
+    """
+    depth, position = (1, place + 1) if opened is None else (len(opened.brackets), opened.position)
+    while depth <= _DEEPEST and (found := _NEXT.match(text, position, end)) is not None:
+        position = found.end()
+        depth += 1 if found[1] in "{[" else -1
+        if depth == 0:
+            return position
+    return end
+
+
+def opened_at(text: str, start: int, end: int) -> Opened:
+    """Find where to take up reading before `end`, in a value that begins at `start` and is JSON up to there.
+
+    A bracket that is nested deeper than MAX_DEPTH ends the search.
+    """
+    brackets = [start]
+    position, first = start + 1, True
+    while True:
+        pattern = _NEXT if len(brackets) < MAX_DEPTH else _NEXT_OF_ALL
+        found = pattern.match(text, position, end)
+        if found is None:
+            break
+        if found[1] in "{[" and len(brackets) == MAX_DEPTH:
+            end = found.end() - 1
+            break
+        position = found.end()
+        first = found[1] in "{["
+        if first:
+            brackets.append(position - 1)
+        else:
+            brackets.pop()
+    items = _ITEMS.match(text, position, end)
+    if items is not None and items.end() > position:
+        return Opened(brackets, items.end() - 1, first=False, end=end)
+    return Opened(brackets, position, first, end)

@@ -1,0 +1,130 @@
+"""Outputs made to keep a parser busy: each has its kind, and what it costs grows with its length only."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.parse.mistake import find_mistake
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.reader import Problem, Reader
+from pytest_extract.core.parse.text import MOST_PLACES, find_regions
+from tests.strategies import json_values
+
+SIZE = 3_000_000
+
+
+def repeated(unit, size=SIZE):
+    return unit * (size // len(unit))
+
+
+# Each takes a fraction of a second; where the work grows with the square of the length, minutes.
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        pytest.param(repeated("text { not json } and [ also ] "), "no_json", id="prose with braces"),
+        pytest.param(repeated("x {a: b} "), "malformed_json", id="prose with bare keys"),
+        pytest.param(repeated('x {"a": 1} '), None, id="prose with objects"),
+        pytest.param(repeated("see [1, [2, "), "no_json", id="lists left open"),
+        pytest.param("see " + "[1," * 900 + "1," * SIZE, "no_json", id="nested lists of numbers left open"),
+        pytest.param(repeated("```json\n{\n```\n"), "truncated_json", id="fences around nothing"),
+        pytest.param(repeated('```json\n{"a": \n'), "truncated_json", id="fences left open"),
+        pytest.param(repeated('{"a": 1}\n'), None, id="JSON lines"),
+        pytest.param(repeated("[]"), "malformed_json", id="empty lists"),
+        pytest.param('{"a": 1} ' + repeated("{ x "), None, id="value before braces"),
+        pytest.param("[" * 10 * SIZE, "malformed_json", id="opening brackets"),
+        pytest.param('{"' * SIZE, "malformed_json", id="opening braces and quotes"),
+        pytest.param(" " * 10 * SIZE, "empty_response", id="blanks"),
+        pytest.param("\ufeff" * SIZE, "empty_response", id="byte order marks"),
+        pytest.param("`" * SIZE, "no_json", id="backticks"),
+        pytest.param(repeated("```" + " " * 997), "no_json", id="fences and blanks"),
+        pytest.param("[" + repeated('"value", ') + "]", "trailing_comma", id="list with a mistake at its end"),
+        pytest.param("[" + repeated('{"k": "v"}, ') + "]", "trailing_comma", id="objects with a mistake at the end"),
+        pytest.param("[" + repeated("[[1]],"), "truncated_json", id="cut off"),
+        pytest.param("[" + repeated("1,") + "NaN]", "malformed_json", id="NaN at the end"),
+        pytest.param(
+            "{" + ",".join(f'"{i}":0' for i in range(300_000)) + ',"7":1}', "duplicate_key", id="repeated key"
+        ),
+        pytest.param("[" + '"' * SIZE, "malformed_json", id="quotes"),
+        pytest.param('{"a": "' + "\\\\" * SIZE, "truncated_json", id="escapes"),
+        pytest.param('{"a": ' + "1" * SIZE + "}", "malformed_json", id="digits"),
+        pytest.param("{" + '"a": ' + "[" * SIZE, "malformed_json", id="depth"),
+    ],
+)
+def test_a_hostile_text_has_its_kind(text, kind):
+    failure = parse_output(text).failure
+    assert (failure.kind if failure else None) == kind
+
+
+@pytest.mark.parametrize(
+    "text", ["`" * SIZE, repeated('{"a": 1}\n'), repeated("{} "), repeated("{a: b} ")], ids=lambda text: text[:4]
+)
+def test_a_search_keeps_no_list_of_what_it_finds(text):
+    tracemalloc.start()
+    find_regions(text, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < len(text)
+
+
+def test_a_search_through_prose_ends_after_so_many_places():
+    parsed = parse_output('{"a": 1} ' * (MOST_PLACES + 10))
+    assert any(note.startswith("more than") for note in parsed.notes)
+    assert not any(note.startswith("more than") for note in parse_output('{"a": 1} ' * 100).notes)
+
+
+JUNK = [
+    "{",
+    "}",
+    "[",
+    "]",
+    '"',
+    ",",
+    ":",
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "True",
+    "'",
+    "\\",
+    "\x01",
+    '"a": 1',
+    "1" * 400,
+    "",
+]
+
+
+@given(json_values, st.randoms(use_true_random=False), st.integers(0, 3))
+def test_the_mistake_is_the_one_that_reading_from_the_start_finds(value, rnd: random.Random, count):
+    text = json.dumps([value, {"a": value, "b": [value]}])
+    for _ in range(count):
+        place = rnd.randrange(1, len(text))
+        text = text[:place] + rnd.choice(JUNK) + text[place + rnd.randrange(3) :]
+    found = find_mistake(text, 0, len(text))
+    assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
+
+
+def slow_mistake(text):
+    try:
+        Reader(text, 0, len(text)).read()
+    except Problem as problem:
+        return problem.kind, problem.message, problem.position, problem.path
+    return None
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ('{"a": {"x": 1, "x": 2}}', "a.x"),
+        ('[1, [2, {"k": [0, 0, {"x\\"": [], "x\\"": 2}]}]]', '[1][1].k[2]["x\\""]'),
+        ('{"a": 1, "b": [{}, {"c": 1}, {"d": 1, "c": 2, "d": 3}], "a": 1}', "b[2].d"),
+    ],
+)
+def test_a_repeated_key_far_inside_has_its_path(text, path):
+    assert str(parse_output(text).failure.path) == path

@@ -44,8 +44,8 @@ def run(args: argparse.Namespace) -> int:
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
     results = read_all("report", args.results)
     if any(files.values()):
-        for path, text in report_texts(RunReport(results=results, written=written_now()), **files):
-            write_atomic(path, text)
+        for path, text_of_report in report_texts(RunReport(results=results, written=written_now()), **files):
+            write_atomic(path, text_of_report())
             say("report", f"{path} written")
         return 0
     arms = standings(results)

@@ -13,6 +13,7 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.report.files import report_texts
 from pytest_extract.report.lines import Line, Span, line
 from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.unshown import unshown
 
 
 def check_outputs(settings: Settings) -> None:
@@ -44,10 +45,12 @@ def write_reports(settings: Settings, run: RunReport) -> list[Line]:
     """Write the reports that are asked for; return a line that names them, and one for each that failed."""
     lines: list[Line] = []
     written: list[str] = []
-    for path, text in report_texts(run, html=settings.html, markdown=settings.markdown, csv=settings.csv):
+    for path, text_of_report in report_texts(run, html=settings.html, markdown=settings.markdown, csv=settings.csv):
         try:
-            write_atomic(path, text)
+            write_atomic(path, text_of_report())
             written.append(str(path))
         except StoreError as error:
             lines.append(line(Span(str(error), "bad")))
+        except Exception as error:  # noqa: BLE001  # the other reports, and the summary, can still be had
+            lines.append(line(Span(unshown(f"the report {path}", error), "bad")))
     return [line("reports: ", ", ".join(written)), *lines] if written else lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from pytest_extract.plugin.unkept import unkept_lines
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.summary import forecast_lines, summary_lines
+from pytest_extract.report.unshown import unshown
 
 if TYPE_CHECKING:
     from pytest_extract.gating.gate import Judged
@@ -140,34 +141,16 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if gathered.forecasts:
         reporter.section("extraction forecast")
         write_lines(writer, forecast_lines(gathered.forecasts))
-    results, totals = gathered.results, gathered.totals
-    if not results or config.get_verbosity() < -1:
+    if not gathered.results or config.get_verbosity() < -1:
         return
     if gathered.settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
         _write_below(reporter, writer, gathered)
     reporter.section("extraction")
-    lines = summary_lines(
-        results,
-        totals=totals,
-        judge=gathered.judged,
-        expected=len(gathered.expected),
-        width=writer.fullwidth,
-        verbosity=config.get_verbosity(),
-    )
-    if totals.repeated:
-        from pytest_extract.report.steadiness import repeat_lines
-
-        lines += repeat_lines(results, verbosity=config.get_verbosity())
+    write_lines(writer, _shown("the summary", lambda: _summary_lines(config, gathered, writer.fullwidth)))
     write_lines(
-        writer,
-        [
-            *lines,
-            *gold_lines(gathered.golds, config.rootpath),
-            *_choice_lines(config, gathered),
-            *_gate_lines(gathered),
-        ],
+        writer, [*gold_lines(gathered.golds, config.rootpath), *_choice_lines(config, gathered), *_gate_lines(gathered)]
     )
-    write_lines(writer, _compared_lines(config, gathered, writer.fullwidth))
+    write_lines(writer, _shown("the comparison", lambda: _compared_lines(config, gathered, writer.fullwidth)))
     if _REPORTS in config.stash:
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
@@ -177,6 +160,31 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, [line(Span(overrun, "warn"))])
     if gathered.torn is not None:
         write_lines(writer, [line(Span(gathered.torn, "bad"))])
+
+
+def _shown(what: str, make: Callable[[], list[Line]]) -> list[Line]:
+    """Return the lines of one part of the summary, or why they cannot be shown: the other parts still can."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001
+        return [line(Span(unshown(what, error), "bad"))]
+
+
+def _summary_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:
+    results, totals, verbosity = gathered.results, gathered.totals, config.get_verbosity()
+    lines = summary_lines(
+        results,
+        totals=totals,
+        judge=gathered.judged,
+        expected=len(gathered.expected),
+        width=width,
+        verbosity=verbosity,
+    )
+    if totals.repeated:
+        from pytest_extract.report.steadiness import repeat_lines
+
+        lines += repeat_lines(results, verbosity=verbosity)
+    return lines
 
 
 def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:

@@ -26,6 +26,7 @@ from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.objects import object_lines
 from pytest_extract.report.output import output_lines
 from pytest_extract.report.texts import first_difference, look_alike
+from pytest_extract.report.unshown import unshown
 from pytest_extract.report.values import WHOLE, difference, show
 
 SEEN: Final = "texts differ from"
@@ -60,7 +61,17 @@ class Look:
 
 
 def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
-    """Tell why a case is not green. `places` maps a field's path to where its values occur in the document."""
+    """Tell why a case is not green; never raises.
+
+    `places` maps a field's path to where its values occur in the document.
+    """
+    try:
+        return _case_lines(result, look, places or {})
+    except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
+        return prose(unshown("this case", error), "bad", indent=2, width=look.width)
+
+
+def _case_lines(result: CaseResult, look: Look, places: Mapping[str, str]) -> list[Line]:
     lines = _headline(result)
     for breach in result.breaches:
         lines += prose(breach.message, "bad", indent=2, width=look.width)
@@ -68,7 +79,7 @@ def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None 
     for attempt in shown:
         if len(result.attempts) > 1:
             lines += _attempt_headline(result, attempt, look)
-        lines += attempt_lines(attempt, result.known, look, places or {})
+        lines += attempt_lines(attempt, result.known, look, places)
     if result.uncompared:
         lines += prose(str(uncompared_of(result)), "warn", indent=2, width=look.width)
     return lines

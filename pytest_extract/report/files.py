@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pytest_extract.report.run_report import RunReport
@@ -10,20 +10,20 @@ from pytest_extract.report.run_report import RunReport
 
 def report_texts(
     run: RunReport, *, html: Path | None, markdown: Path | None, csv: Path | None
-) -> Iterator[tuple[Path, str]]:
-    """Yield each file that is asked for with what to write into it."""
+) -> Iterator[tuple[Path, Callable[[], str]]]:
+    """Yield each file that is asked for with what makes its text."""
     if html is not None:
         from pytest_extract.report.html.page import page
 
-        yield html, page(run)
+        yield html, lambda: page(run)
     if markdown is not None:
         from pytest_extract.report.markdown import markdown as as_markdown
 
-        yield markdown, as_markdown(run)
+        yield markdown, lambda: as_markdown(run)
     if csv is not None:
         from pytest_extract.report.table import table
 
-        yield csv, table(run.results)
+        yield csv, lambda: table(run.results)
 
 
 def written_now() -> str:

@@ -12,6 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
+from pytest_extract.report.unshown import unshown
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
@@ -32,13 +33,20 @@ def table(results: Sequence[CaseResult]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for result in results:
-        writer.writerows([_cell(value) for value in row] for row in _rows(result))
+        writer.writerows([_cell(value) for value in row] for row in _rows_or_reason(result))
     return out.getvalue()
 
 
+def _rows_or_reason(result: CaseResult) -> list[tuple[object, ...]]:
+    """Return the rows of a case; where it cannot be written, one that says so."""
+    try:
+        return list(_rows(result))
+    except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
+        return [(*_case(result), *[None] * 8, unshown("this case", error))]
+
+
 def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
-    arm = result.arm
-    case = (result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome))
+    case = _case(result)
     told = False
     for attempt in result.attempts:
         for leaf in attempt.score.leaves if attempt.score is not None else ():
@@ -46,6 +54,11 @@ def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
             yield (*case, attempt.index + 1, *_fields(leaf))
     if not told:
         yield (*case, *[None] * 8, result.why)
+
+
+def _case(result: CaseResult) -> tuple[object, ...]:
+    arm = result.arm
+    return result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome)
 
 
 def _fields(item: FieldResult) -> tuple[object, ...]:

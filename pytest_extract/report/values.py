@@ -149,9 +149,9 @@ def _is_number(value: Json) -> bool:
 
 def _number_difference(gold: float, extracted: float) -> str:
     try:
-        off = extracted - gold
+        off = float(extracted - gold)
         relative = off / abs(gold) if gold else math.inf
-    except OverflowError:
+    except OverflowError:  # an integer may have thousands of digits
         return "off by more than a float holds"
     if not math.isfinite(off):
         return ""

@@ -193,3 +193,14 @@ def test_a_fixture_that_is_not_there_is_told_at_the_case(pytester: pytest.Pytest
         ]
     )
     result.stdout.no_fnmatch_line("*source code not available*")
+
+
+def test_an_integer_of_401_digits_leaves_the_run_whole(pytester: pytest.Pytester, write_case: Write) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    how = {"schema": schema, "gates": {"schema": False}, "semantics": "extract-bench"}
+    write_case("huge", '{"a": 1' + "0" * 400 + "}", gold={"a": 0}, **how)
+    write_case("other", {"a": "x"}, gold={"a": "y"}, **how)
+    result = pytester.runpytest("--extract-judge=exact", "--extract-html=r.html", "--extract-results=r.jsonl")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*off by more than a float holds*", "2 cases: 2 failed*", "reports: *r.html"])
+    assert len((pytester.path / "r.jsonl").read_text().splitlines()) == 2

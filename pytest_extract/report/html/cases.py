@@ -15,6 +15,7 @@ from pytest_extract.report.html.card import chip
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import number, plural, shorten
 from pytest_extract.report.tallies import MEASURES, case_means
+from pytest_extract.report.unshown import unshown
 from pytest_extract.report.values import show
 
 LONGEST: Final = 200
@@ -85,7 +86,14 @@ def _gist(result: CaseResult) -> str:
 
 
 def case_body(result: CaseResult, place: Place) -> Markup:
-    """Write what unfolds: where the case is from, what it misses, its repeats that are not green."""
+    """Write what unfolds: where the case is from, what it misses, its repeats that are not green; never raises."""
+    try:
+        return _body(result, place)
+    except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
+        return element("p", f"{unshown('this case', error)}.", class_="bounds")
+
+
+def _body(result: CaseResult, place: Place) -> Markup:
     parts: list[Part] = [_facts(result), *_bounds(result)]
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
     if len(result.attempts) > 1:

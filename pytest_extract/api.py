@@ -56,6 +56,7 @@ def score_text(
     *,
     repair: bool = False,
     finish_reason: str | None = None,
+    max_output_bytes: int | None = None,
     nulls: Literal["absent", "value"] | None = None,
     overrides: Mapping[str, Json] | None = None,
     extensions: Extensions | None = None,
@@ -64,14 +65,17 @@ def score_text(
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
 ) -> Score:
-    """Parse a model's raw output, gate it, and score it; `repair` mends broken JSON and tells so."""
+    """Parse a model's raw output, gate it, and score it; `repair` mends broken JSON and tells so.
+
+    An output of more than `max_output_bytes` (default 10 MB, or ten times the gold) is the failure `output_too_large`.
+    """
     scorer = compile_schema(
         schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions,
         judge_mode=judge_mode, post_process=post_process,
     )  # fmt: skip
     return scorer.score_text(
-        gold, text, repair=repair, finish_reason=finish_reason, judge=judge, modality=modality, gates=gates,
-        accept=accept, absent=absent,
+        gold, text, repair=repair, finish_reason=finish_reason, max_output_bytes=max_output_bytes, judge=judge,
+        modality=modality, gates=gates, accept=accept, absent=absent,
     )  # fmt: skip
 
 

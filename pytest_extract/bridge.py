@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
 from pytest_extract.core.score.result import Score
@@ -37,12 +38,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One system's view: its own measures, its leaves by path, and what must be known to read them."""
+    """One system's view: its own measures, its leaves by path, and what must be known to read them.
+
+    `raw_text`: the numbers that its published program gives to the raw text of the answer, where it reads that.
+    """
 
     system: str
     measures: Mapping[str, float]
     leaves: Mapping[str, Cell]
     notes: tuple[str, ...] = ()
+    raw_text: DeepJsonScore | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,7 @@ def compare_systems(
     extensions: Extensions | None = None,
     gates: Mapping[str, Json] | None = None,
     failure: Failure | None = None,
+    text: str | None = None,
 ) -> Bridge:
     """Score one output as each of `systems` would.
 
@@ -74,7 +80,7 @@ def compare_systems(
     Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
     `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs. None: ours has those
     of a case, the published programs have none but for an output that is no JSON. `failure`: why there is no
-    extracted value, where there is none.
+    extracted value, where there is none. `text`: the raw answer, for the systems that read that themselves.
     """
     for name in systems:
         if name not in SYSTEMS:
@@ -91,7 +97,7 @@ def compare_systems(
     columns = tuple(
         _engine_column(name, schema, document, compiled, scored)
         if name in ENGINES
-        else _document_column(name, document, gold, extracted)
+        else _document_column(name, document, gold, extracted, text, schema)
         for name in systems
     )
     there = extracted is not MISSING
@@ -145,13 +151,16 @@ def _first_failed(score: Score) -> GateResult:
     return next(gate for gate in gates if not gate.passed)
 
 
-def _document_column(name: str, score: Score, gold: Json, extracted: Json | Missing) -> Column:
+def _document_column(
+    name: str, score: Score, gold: Json, extracted: Json | Missing, text: str | None, schema: Json
+) -> Column:
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
     notes: tuple[str, ...] = ()
     if not score.gates.structural:
         gate = _first_failed(score)
         notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
-    return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes)
+    raw = None if name != "deepjsoneval" or text is None else deepjson_text(text, gold, schema)
+    return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes, raw_text=raw)
 
 
 def _own(name: str, score: Score) -> dict[str, float]:

@@ -214,7 +214,7 @@ class _Repeats:
             latency_s=extraction.latency_s,
             finish_reason=extraction.finish_reason,
             recorded=extraction.recorded,
-            notes=extraction.notes,
+            notes=(*extraction.notes, *score.wrapped.values()),
         )
 
     def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
@@ -223,25 +223,19 @@ class _Repeats:
 
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
     """Parse what the extractor returned and score it as the case says."""
-    from pytest_extract.core.parse.output import parse_output
-    from pytest_extract.core.values import MISSING
-
-    failure = extraction.failure
-    if failure is None:
-        parsed = parse_output(extraction.output, finish_reason=extraction.finish_reason)
-        failure = parsed.failure
-        if failure is None or parsed.value is not MISSING:
-            return case.scorer.score(
-                case.gold,
-                parsed.value,
-                judge=judge,
-                modality=case.modality,
-                gates=case.gates,
-                accept=case.accept,
-                absent=case.absent,
-                failure=failure,
-            )
-    return case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
+    if extraction.failure is not None:
+        return case.scorer.failed(case.gold, extraction.failure, modality=case.modality, gates=case.gates)
+    return case.scorer.score_text(
+        case.gold,
+        extraction.output,
+        finish_reason=extraction.finish_reason,
+        max_output_bytes=case.max_output_bytes,
+        judge=judge,
+        modality=case.modality,
+        gates=case.gates,
+        accept=case.accept,
+        absent=case.absent,
+    )
 
 
 def _all(score: Score) -> Iterable[FieldResult]:

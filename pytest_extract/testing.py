@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.results import Judge, Status
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.report.diff import Look, score_lines
 from pytest_extract.report.lines import text_of
@@ -33,6 +33,7 @@ def assert_extraction(
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
     gates: Mapping[str, Any] | None = None,
+    max_output_bytes: int | None = None,
     overrides: Mapping[str, Json] | None = None,
     post_process: Json = None,
     extensions: Extensions | None = None,
@@ -56,6 +57,7 @@ def assert_extraction(
             accept=accept,
             absent=absent,
             gates=gates,
+            max_output_bytes=max_output_bytes,
             overrides=overrides,
             post_process=post_process,
             extensions=extensions,
@@ -88,6 +90,7 @@ class Gold:
         accept: Mapping[str, Sequence[Json]] | None = None,
         absent: Mapping[str, str] | None = None,
         gates: Mapping[str, Any] | None = None,
+        max_output_bytes: int | None = None,
         overrides: Mapping[str, Json] | None = None,
         post_process: Json = None,
         extensions: Extensions | None = None,
@@ -102,6 +105,7 @@ class Gold:
         self._accept = _checked("accept", accept)
         self._absent = {usual(place): rule for place, rule in _checked("absent", absent).items()}
         self._thresholds = _thresholds(_checked("thresholds", thresholds))
+        self._max_output_bytes = max_output_bytes
         self._gates = GateConfig.from_json(_checked("gates", gates))
         self._scorer = compile_schema(
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
@@ -154,14 +158,11 @@ class Gold:
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, output: object, finish_reason: str | None) -> Score:
-        from pytest_extract.core.parse.output import parse_output
-
-        parsed = parse_output(output, finish_reason=finish_reason)
-        if parsed.failure is not None and parsed.value is MISSING:
-            return self._scorer.failed(self.value, parsed.failure)
-        return self._scorer.score(
+        return self._scorer.score_text(
             self.value,
-            parsed.value,
+            output,
+            finish_reason=finish_reason,
+            max_output_bytes=self._max_output_bytes,
             judge=self._judge,
             modality=self._modality,
             gates=self._gates,

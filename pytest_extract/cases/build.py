@@ -120,6 +120,7 @@ class CaseBuilder:
             absent=self._shared(_by_field, "absent", NOTHING),
             known_failures=self._shared(_known_failures, "known_failures", ()),
             gates=parts.gates,
+            max_output_bytes=values.get("max_output_bytes"),
             thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
             overrides=self._shared(_frozen, "overrides", NOTHING),
             post_process=values.get("post_process"),

@@ -91,6 +91,7 @@ class Case:
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
+    `max_output_bytes`: the longest output that is read; None where the option or the default says it.
     `post_process`: names of post-processors, as written.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
@@ -119,6 +120,7 @@ class Case:
     absent: Mapping[str, Absence] = field(default_factory=_nothing)
     known_failures: tuple[KnownFailure, ...] = ()
     gates: GateConfig
+    max_output_bytes: int | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
     overrides: Mapping[str, Json] = field(default_factory=_nothing)
     post_process: Json = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from pytest_extract.bridge import ENGINES, Bridge, Cell
@@ -50,6 +50,9 @@ def bridge_lines(bridge: Bridge, judge: str, most: int | None) -> list[str]:
     for column in bridge.columns:
         lines.append(column.system)
         lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
+        if (raw := column.raw_text) is not None:
+            numbers = f"format {raw.format}, detailed {raw.detailed:.6g}, strict {raw.strict}"
+            lines.append(f"  published protocol on the raw text: {numbers} ({raw.note})")
         lines += [f"  ({safe_prose(note)})" for note in column.notes]
     if any(column.system in ENGINES for column in bridge.columns) and judge != "llm":
         lines.append(without_a_model(judge))
@@ -70,7 +73,12 @@ def bridge_as_json(bridge: Bridge) -> Json:
     systems = [column.system for column in bridge.columns]
     return {
         "systems": {
-            column.system: {"measures": dict(column.measures), "notes": list(column.notes)} for column in bridge.columns
+            column.system: {
+                "measures": dict(column.measures),
+                "notes": list(column.notes),
+                **({} if column.raw_text is None else {"raw_text": asdict(column.raw_text)}),
+            }
+            for column in bridge.columns
         },
         "differing": {
             path: {name: _cell_as_json(cell) for name, cell in zip(systems, cells, strict=True)}

@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
         extensions=extensions,
         gates=gates,
         failure=parsed.failure,
+        text=text,
     )
     most = None if args.all else _MOST_ROWS
     lines = [json.dumps(bridge_as_json(bridge), indent=1)] if args.json else bridge_lines(bridge, args.judge, most)

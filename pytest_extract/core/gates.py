@@ -18,6 +18,7 @@ from pytest_extract.errors import ConfigError, nearest
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
+GATE_KEYS: Final = ("schema", "coverage", "bare")
 MODALITIES: Final = ("text", "image", "audio")
 _LISTED: Final = 3
 _UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
@@ -52,6 +53,7 @@ def coverage_gate(modality: str) -> CoverageGate:
 class GateConfig:
     """The `gates:` of a case.
 
+    bare: whether an output whose text is more than its JSON (a fence, prose, reasoning) is no output at all.
     root: whether the root gate counts for the field measures; a case cannot say it.
     schema: whether the schema gate counts for the field measures (SOB's and DeepJSONEval's keep theirs regardless).
     mode, floor: of the coverage gate; None as the modality has it.
@@ -61,20 +63,22 @@ class GateConfig:
     schema: bool = True
     mode: CoverageMode | None = None
     floor: float | None = None
+    bare: bool = False
 
     @classmethod
     def from_json(cls, given: Mapping[str, Json] | None) -> GateConfig:
-        """Read the mapping of a case (`{schema: true, coverage: {mode: hard, floor: 0.95}}`); raises ConfigError."""
+        """Read the mapping of a case (`{schema: true, coverage: {mode: hard}, bare: true}`); raises ConfigError."""
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise ConfigError(f"gates must be a mapping with the keys schema and coverage, not {given!r}")
-        _known(given, ("schema", "coverage"), "gates")
-        schema = given.get("schema", True)
-        if not isinstance(schema, bool):
-            raise ConfigError(f"gates.schema must be true or false, not {schema!r}")
+            raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {given!r}")
+        _known(given, GATE_KEYS, "gates")
+        schema, bare = given.get("schema", True), given.get("bare", False)
+        for name, value in (("schema", schema), ("bare", bare)):
+            if not isinstance(value, bool):
+                raise ConfigError(f"gates.{name} must be true or false, not {value!r}")
         mode, floor = _coverage(given.get("coverage"))
-        return cls(schema=schema, mode=mode, floor=floor)
+        return cls(schema=schema, mode=mode, floor=floor, bare=bare)
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, the modality's own for what it leaves open."""

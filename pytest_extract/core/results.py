@@ -111,12 +111,25 @@ class FailureKind(StrEnum):
     CONTEXT_LENGTH = "context_length"
     REFUSAL = "refusal"
     SCHEMA_REJECTED = "schema_rejected"
+    OUTPUT_TOO_LARGE = "output_too_large"
+    NOT_BARE = "not_bare"
 
 
 DECLINED: Final = frozenset(
     {FailureKind.PAGE_LIMIT, FailureKind.CONTEXT_LENGTH, FailureKind.REFUSAL, FailureKind.SCHEMA_REJECTED}
 )
 """Kinds that say why a model or its provider took the request and gave no output; the output itself cannot tell."""
+
+
+class Wrapping(StrEnum):
+    """What stands around the JSON of an output, or had to be done to it: what `json.loads()` would refuse."""
+
+    FENCED = "fenced"
+    PROSE = "surrounded by prose"
+    SEVERAL = "several values"
+    REASONING = "reasoning"
+    BYTE_ORDER_MARK = "byte order mark"
+    REPAIRED = "repaired"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +185,8 @@ class Gates:
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
 
-    `fields`, `leaves`, `arrays`, `measures`, `gates`, `failure` and `vacuous` are those of `Score`; `questions` counts
-    what the judge was asked.
+    `fields`, `leaves`, `arrays`, `measures`, `gates`, `failure`, `vacuous` and `wrapped` are those of `Score`;
+    `questions` counts what the judge was asked.
     """
 
     semantics: str
@@ -185,6 +198,7 @@ class ScoreRecord:
     gates: Gates
     vacuous: int
     questions: int
+    wrapped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty_passes(self) -> int:

@@ -38,6 +38,7 @@ def score_to_json(score: ScoreRecord) -> dict[str, Json]:
         "vacuous": score.vacuous,
         "empty_passes": score.empty_passes,
         "questions": score.questions,
+        **({"wrapped": dict(score.wrapped)} if score.wrapped else {}),
     }
 
 
@@ -54,6 +55,7 @@ def score_from_json(record: Mapping[str, Any]) -> ScoreRecord:
         gates=Gates(**{name: GateResult(name=name, **gate) for name, gate in record["gates"].items()}),
         vacuous=record["vacuous"],
         questions=record["questions"],
+        wrapped=record.get("wrapped", {}),
     )
 
 

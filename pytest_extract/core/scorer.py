@@ -12,7 +12,7 @@ from pytest_extract.core.pattern import usual
 from pytest_extract.core.plan.bind import JudgeMode
 from pytest_extract.core.plan.compile import compile_plan
 from pytest_extract.core.plan.nodes import Program
-from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status
+from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status, Wrapping
 from pytest_extract.core.score.document import Scored, score_values
 from pytest_extract.core.score.result import Score
 from pytest_extract.core.score.run import Known, NoAnswer, Rules
@@ -60,6 +60,7 @@ class Scorer:
         accept: Mapping[str, Sequence[Json]] | None = None,
         absent: Mapping[str, str] | None = None,
         failure: Failure | None = None,
+        wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
 
@@ -84,18 +85,44 @@ class Scorer:
             known |= ask(judge, scored.questions)
             scored = self._walk(gold, extracted, known, rules, UNDECIDED)
         document = partial(self._document.of, gold, extracted, failure=failure, modality=modality, config=config)
-        return Score(scored, document, self.program.semantics, failure=failure, questions_asked=asked)
+        return Score(scored, document, self.program.semantics, failure=failure, questions_asked=asked, wrapped=wrapped)
 
     def score_text(
-        self, gold: Json, text: object, *, repair: bool = False, finish_reason: str | None = None, **how: Json
+        self,
+        gold: Json,
+        text: object,
+        *,
+        repair: bool = False,
+        finish_reason: str | None = None,
+        max_output_bytes: int | None = None,
+        **how: Json,
     ) -> Score:
-        """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`."""
-        from pytest_extract.core.parse.output import parse_output
+        """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`.
 
+        `max_output_bytes`: the longest output that is read, and 100 times the values that are scored (default 10 MB,
+        or ten times the gold).
+        """
+        from pytest_extract.core.parse.output import parse_output
+        from pytest_extract.core.parse.size import too_many_bytes, too_many_values
+
+        modality, gates = how.get("modality", "text"), how.get("gates")
+        if isinstance(text, bytearray):
+            text = bytes(text)
+        large = too_many_bytes(text, gold, max_output_bytes) if isinstance(text, str | bytes) else None
+        if large is not None:
+            return self.failed(gold, large, modality=modality, gates=gates)
         parsed = parse_output(text, repair=repair, finish_reason=finish_reason)
-        if parsed.value is MISSING and parsed.failure is not None:
-            return self.failed(gold, parsed.failure, modality=how.get("modality", "text"), gates=how.get("gates"))
-        return self.score(gold, parsed.value, failure=parsed.failure, **how)
+        failure = parsed.failure
+        if parsed.value is not MISSING:
+            unfit = too_many_values(parsed.value, gold, max_output_bytes)
+            if unfit is None and parsed.wrapped and self._gates(gates, modality).bare:
+                unfit = _not_bare(parsed.notes)
+            if unfit is None:
+                return self.score(gold, parsed.value, failure=failure, wrapped=parsed.wrapped, **how)
+            failure = unfit
+        if failure is None:
+            raise TypeError("an output without a value has a failure")
+        return self.failed(gold, failure, modality=modality, gates=gates, wrapped=parsed.wrapped)
 
     def questions(
         self,
@@ -117,6 +144,7 @@ class Scorer:
         *,
         modality: str = "text",
         gates: GateConfig | Mapping[str, Json] | None = None,
+        wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
@@ -124,7 +152,7 @@ class Scorer:
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
         config = self._gates(gates, modality)
         document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=config)
-        return Score(scored, document, self.program.semantics, failure=failure)
+        return Score(scored, document, self.program.semantics, failure=failure, wrapped=wrapped)
 
     def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
         from pytest_extract.core.gates import MODALITIES, GateConfig
@@ -172,6 +200,12 @@ def compile_schema(
     )
     gated = semantics is None or program.semantics.gated  # who names a system asks for its numbers
     return Scorer(program, DocumentMeasures(Validator(schema)), gated=gated)
+
+
+def _not_bare(notes: Sequence[str]) -> Failure:
+    told = "; ".join(notes)
+    message = f"the text is more than its JSON: {told} (`gates: {{bare: true}}` takes what json.loads() reads)"
+    return Failure(kind=FailureKind.NOT_BARE, message=message)
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:

@@ -31,6 +31,7 @@ class Settings:
     gate: Literal["case", "regression", "suite", "none"]
     suite_thresholds: Mapping[str, float]
     from_results: Path | None
+    max_output_bytes: int | None
     budget: float | None
     dry_run: bool
     update_gold: bool
@@ -211,6 +212,12 @@ OPTIONS: tuple[Option, ...] = (
         ini=False,
         field="from_results",
         metavar="RESULTS.jsonl",
+    ),
+    Option(
+        "max-output-bytes",
+        "longest output that is read, of cases that do not say it (default: 10000000, or ten times the gold)",
+        _whole_number,
+        metavar="BYTES",
     ),
     Option("budget", "stop calling when this much is spent", _money, metavar="USD"),
     Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),

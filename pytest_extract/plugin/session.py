@@ -178,6 +178,8 @@ class Run:
             if twin is None:
                 return None
             case = twin
+        if self.settings.max_output_bytes is not None and case.max_output_bytes is None:
+            case = replace(case, max_output_bytes=self.settings.max_output_bytes)
         return case if prompt is None else replace(case, prompt=prompt)
 
     def choose(self, items: Sequence[ExtractItem]) -> None:

@@ -130,7 +130,8 @@ def score_lines(
     """Show a score: its failure, gates, failing fields, and counts."""
     if score.failure is not None and not score.readable:
         return output_lines(score.failure, output, look.width)
-    lines = [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, look.width)]
+    lines = [part for told in score.wrapped.values() for part in prose(told, "warn", indent=2, width=look.width)]
+    lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, look.width)]
     counted, excused = split_known(score, known)
     bad = findings_of(counted, folded=look.verbosity < 2)
     lines += _field_lines(bad, look, places or {})

@@ -14,6 +14,7 @@ from pytest_extract.report.lines import Line, Span, Style, line, number, plural,
 from pytest_extract.report.tallies import MEASURES, Tally, worst_first
 from pytest_extract.report.totals import ArmTotals, RunTotals, Spending, totals_of
 from pytest_extract.report.values import percent
+from pytest_extract.report.wrapped import wrapped_lines
 
 WORST_FIELDS: Final = 10
 _REASONS: Final = 3
@@ -47,6 +48,7 @@ def summary_lines(
     if fields:
         lines += _field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += failure_lines(totals)
+    lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
     lines += _money_lines(totals.spending)

@@ -14,6 +14,7 @@ from pytest_extract.report.emptiness import EmptinessTotals
 from pytest_extract.report.known import KnownTotals
 from pytest_extract.report.lines import safe_prose, shorten
 from pytest_extract.report.tallies import MEASURES, Tally, add_leaves, case_means
+from pytest_extract.report.wrapped import WrappedTotals
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
@@ -96,6 +97,7 @@ class RunTotals:
     )
     known: KnownTotals = field(default_factory=KnownTotals)
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
+    wrapped: WrappedTotals = field(default_factory=WrappedTotals)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
 
@@ -139,6 +141,7 @@ class RunTotals:
             self.reasons[result.outcome][shorten(safe_prose(result.why or "?"), _LONGEST_REASON)] += 1
         self.known.add(result)
         self.emptiness.add(result)
+        self.wrapped.add(result)
         self.repeated = self.repeated or len(result.attempts) > 1
 
 

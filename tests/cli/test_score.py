@@ -158,3 +158,15 @@ def test_a_project_s_own_metrics(files, capsys, how):
     shown = json.loads(capsys.readouterr().out)
     ours = shown["systems"]["struct-extract-eval"] if how else shown
     assert ours["measures"]["f1"] == 1.0
+
+
+def test_the_published_protocol_reads_the_raw_text(files, capsys):
+    (files / "out.txt").write_text('```\n{"a": 1, "b": "x"}\n```')
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "deepjsoneval"]) == 0
+    shown = capsys.readouterr().out
+    assert "strict               1" in shown
+    assert "published protocol on the raw text: format 0, detailed 0, strict 0 (Not a invalid JSON)" in shown
+    (files / "out.txt").write_text('Look:\n```json\n{"a": 2, "b": "x"}\n```')
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "deepjsoneval", "--json"]) == 0
+    raw = json.loads(capsys.readouterr().out)["systems"]["deepjsoneval"]["raw_text"]
+    assert raw == {"format": 1, "detailed": 0.5, "strict": 0, "note": "Give score in 3 criteria"}

@@ -233,3 +233,61 @@ def test_an_output_that_breaks_the_schema_says_so_as_its_failure():
     assert broken.unread is None  # there was an output, and its fields are there for the reader
     assert scorer.score({"a": 1}, {"a": "1"}, gates={"schema": False}).failure is None
     assert scorer.score({"a": 1}, {"a": 1}).failure is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (' {"a": 1}\n', []),
+        ('```json\n{"a": 1}\n```', ["fenced"]),
+        ('Sure! {"a": 1} Bye', ["surrounded by prose"]),
+        ('{} or {"a": 1}.', ["surrounded by prose", "several values"]),
+        ('<think>?</think>{"a": 1}', ["reasoning"]),
+        ('\ufeff{"a": 1}', ["byte order mark"]),
+    ],
+)
+def test_what_stands_around_the_json_is_said_and_refused_where_only_json_is_wanted(text, kinds):
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    read = score_text(schema, {"a": 1}, text)
+    assert read.measures["pass_rate"] == 1.0
+    assert [str(kind) for kind in read.wrapped] == kinds
+    assert list(read.to_dict().get("wrapped", {})) == kinds
+    strict = score_text(schema, {"a": 1}, text, gates={"bare": True})
+    assert strict.measures["pass_rate"] == strict.measures["json_parse"] == (0.0 if kinds else 1.0)
+    assert (strict.failure.kind if strict.failure else None) == ("not_bare" if kinds else None)
+    assert score_text(schema, {"a": 1}, {"a": 1}, gates={"bare": True}).failure is None
+
+
+def test_a_repaired_output_is_not_bare():
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    repaired = score_text(schema, {"a": 1}, '{"a": 1,}', repair=True)
+    assert list(map(str, repaired.wrapped)) == ["repaired"]
+    assert score_text(schema, {"a": 1}, '{"a": 1,}', repair=True, gates={"bare": True}).failure.kind == "not_bare"
+
+
+@pytest.mark.parametrize(
+    ("output", "limit", "said"),
+    [
+        ('{"a": "' + "x" * 100 + '"}', 100, "the output has 109 bytes, more than the 100 of `max_output_bytes`"),
+        ('{"a": "' + "ä" * 50 + '"}', 100, "the output has 109 bytes"),
+        (b'{"a": "' + b"x" * 100 + b'"}', 100, "the output has 109 bytes"),
+        ("[" + "1," * 200 + "1]", 1000, "the output holds 202 values, more than the 10 "),
+        ({"a": [1] * 200}, 1000, "the output holds 202 values"),
+        (" " * 10_000_001, None, "more than the 10,000,000 of"),
+        ([1] * 100_001, None, "more than the 100,000 that"),
+    ],
+)
+def test_an_output_that_is_too_large_is_a_failure_of_its_own(output, limit, said):
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    found = score_text(schema, {"a": "x"}, output, max_output_bytes=limit)
+    assert found.failure.kind == "output_too_large"
+    assert said in found.failure.message
+    assert found.measures["pass_rate"] == 0.0
+
+
+def test_an_output_may_be_ten_times_as_large_as_its_gold():
+    gold = {"rows": ["x" * 20] * 15_000}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "string"}}}}
+    output = {"rows": gold["rows"] * 7}
+    assert score_text(schema, gold, output).failure is None
+    assert score_text(schema, gold, output, max_output_bytes=10_000_000).failure is None

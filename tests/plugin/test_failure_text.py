@@ -204,3 +204,44 @@ def test_an_integer_of_401_digits_leaves_the_run_whole(pytester: pytest.Pytester
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*off by more than a float holds*", "2 cases: 2 failed*", "reports: *r.html"])
     assert len((pytester.path / "r.jsonl").read_text().splitlines()) == 2
+
+
+FENCED = f"Sure!\n```json\n{json.dumps(GOLD)}\n```\nbye"
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+def test_a_fence_is_said_of_a_case_that_passes(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    write_case("acme", FENCED)
+    result = pytester.runpytest("-v", "--extract-results=r.jsonl", *args)
+    result.assert_outcomes(passed=1)
+    lines = ["not bare JSON: 1 output: 1 fenced", "*acme.extract.yaml::acme: JSON taken from a fenced block"]
+    result.stdout.fnmatch_lines(lines)
+    (attempt,) = json.loads((pytester.path / "r.jsonl").read_text())["attempts"]
+    assert attempt["notes"] == ["JSON taken from a fenced block"]
+    assert attempt["score"]["wrapped"] == {"fenced": "JSON taken from a fenced block"}
+
+
+def test_a_fence_is_said_in_the_diff_of_a_case(pytester: pytest.Pytester, write_case: Write) -> None:
+    write_case("acme", FENCED.replace("GmbH", "Gmbh"))
+    pytester.runpytest().stdout.fnmatch_lines(["*JSON taken from a fenced block", DIFF])
+
+
+def test_the_bare_gate_fails_a_case_that_is_right_but_for_its_fence(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    write_case("acme", FENCED, gates={"bare": True})
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*the text is more than its JSON: JSON taken from a fenced block*", "unusable outputs: 1 not_bare"]
+    )
+
+
+@pytest.mark.parametrize("where", ["case", "ini", "option"])
+def test_an_output_above_its_bound_is_not_read(pytester: pytest.Pytester, write_case: Write, where: str) -> None:
+    write_case("acme", **({"max_output_bytes": 50} if where == "case" else {}))
+    if where == "ini":
+        pytester.makeini("[pytest]\nextract_max_output_bytes = 50\n")
+    result = pytester.runpytest(*(["--extract-max-output-bytes=50"] if where == "option" else []))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["unusable outputs: 1 output_too_large"])

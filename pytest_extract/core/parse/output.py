@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.parse.mistake import find_mistake
@@ -19,31 +20,38 @@ from pytest_extract.core.parse.text import (
     read_whole,
 )
 from pytest_extract.core.parse.value import NotJson, plain_json
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
-_FENCED: Final = "JSON taken from a fenced block"
+_FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}
+_PROSE: Final = {Wrapping.PROSE: "JSON taken from the text around it"}
 _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """An output as JSON: `value` (MISSING without one), why not, what is worth telling, and the text it came from.
+    """An output as JSON: `value` (MISSING without one), why not, and the text it came from.
 
     With the failure `not_structured` the value is there: JSON, but neither object nor array.
+    `wrapped`: why the text as a whole is not that JSON, each with a sentence; empty where it is, or was no text.
     """
 
     value: Json | Missing
     failure: Failure | None = None
-    notes: tuple[str, ...] = ()
+    wrapped: Mapping[Wrapping, str] = field(default_factory=dict)
     text: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling of the text around the JSON."""
+        return tuple(self.wrapped.values())
 
 
 def parse_output(output: object, *, repair: bool = False, finish_reason: str | None = None) -> Parsed:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
-    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `notes`;
+    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`;
     `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
     """
     reason = (finish_reason or "").lower()
@@ -68,12 +76,12 @@ def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
     start = answer_start(text)
     whole, broken_at = read_whole(text, start)
     if whole is not None and not text[whole[1] :].strip():
-        parsed = Parsed(value=whole[0], notes=_lead_notes(text, start), text=text)
+        parsed = Parsed(value=whole[0], wrapped=_lead(text, start), text=text)
         return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
     if (scalar := fenced_scalar(text, start)) is not None:
-        parsed = Parsed(value=scalar[0], notes=(*_lead_notes(text, start), _FENCED), text=text)
+        parsed = Parsed(value=scalar[0], wrapped=_lead(text, start) | _FENCED, text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
     found = find_regions(text, start, broken_at=broken_at)
     good, broken = found.good, found.broken
@@ -89,13 +97,12 @@ def _from_region(text: str, start: int, region: Region, found: Regions) -> Parse
         place = region.stop if text[region.stop :].strip() else start
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(_failure(text, Problem(FailureKind.MALFORMED_JSON, message, place)), text)
-    notes = list(_lead_notes(text, start))
-    notes.append(_FENCED if region.fenced else "JSON taken from the text around it")
+    wrapped = _lead(text, start) | (_FENCED if region.fenced else _PROSE)
     if found.count > 1:
         line, _ = line_column(text, region.start)
         count = f"{found.count}" if found.complete else f"more than {found.count}"
-        notes.append(f"{count} JSON values in the text; took the one at line {line}")
-    return Parsed(value=region.value, notes=tuple(notes), text=text)
+        wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
+    return Parsed(value=region.value, wrapped=wrapped, text=text)
 
 
 def _from_broken(text: str, region: Region, *, repair: bool, reason: str) -> Parsed:
@@ -113,7 +120,7 @@ def _mended(text: str, region: Region) -> Parsed | None:
         value = reader.read()
     except Problem:
         return None
-    return Parsed(value=value, notes=reader.notes(), text=text)
+    return Parsed(value=value, wrapped={Wrapping.REPAIRED: "; ".join(reader.notes())}, text=text)
 
 
 def _blamed(problem: Problem, reason: str, *, at_end: bool) -> Problem:
@@ -148,12 +155,12 @@ def _structured(parsed: Parsed, *, repair: bool = False, place: int = 0) -> Pars
     inner = decode(value, answer_start(value)) if isinstance(value, str) else None
     if inner is not None and isinstance(inner[0], dict | list):
         if repair:
-            notes = (*parsed.notes, "repaired: JSON encoded twice")
-            return Parsed(value=inner[0], notes=notes, text=parsed.text)
+            wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
+            return Parsed(value=inner[0], wrapped=wrapped, text=parsed.text)
         message += " (the text holds JSON: it was encoded twice)"
     line, column = line_column(parsed.text, place)
     failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)
-    return Parsed(value=value, failure=failure, notes=parsed.notes, text=parsed.text)
+    return Parsed(value=value, failure=failure, wrapped=parsed.wrapped, text=parsed.text)
 
 
 def _empty(reason: str) -> Failure:
@@ -164,14 +171,14 @@ def _empty(reason: str) -> Failure:
     return Failure(kind=FailureKind.EMPTY_RESPONSE, message=f"the output is empty{cut}")
 
 
-def _lead_notes(text: str, start: int) -> tuple[str, ...]:
+def _lead(text: str, start: int) -> dict[Wrapping, str]:
     lead = text[:start]
-    notes = []
+    found = {}
     if "</think>" in lead:
-        notes.append("reasoning before `</think>` left out")
+        found[Wrapping.REASONING] = "reasoning before `</think>` left out"
     if "\ufeff" in lead:
-        notes.append("byte order mark left out")
-    return tuple(notes)
+        found[Wrapping.BYTE_ORDER_MARK] = "byte order mark left out"
+    return found
 
 
 def _failure(text: str, problem: Problem) -> Failure:

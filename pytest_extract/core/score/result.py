@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.results import ArrayResult, Failure, FieldResult, Gates, ScoreRecord
+from pytest_extract.core.results import ArrayResult, Failure, FieldResult, Gates, ScoreRecord, Wrapping
 from pytest_extract.core.score.document import Scored
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
@@ -25,6 +25,7 @@ class Score:
     fields: field results (leaves outside arrays, and one for each array); `leaves`: leaf results everywhere.
     arrays: how the rows of each array were paired, with its numbers.
     unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
+    wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """
 
@@ -36,6 +37,7 @@ class Score:
         *,
         failure: Failure | None = None,
         questions_asked: int = 0,
+        wrapped: Mapping[Wrapping, str] | None = None,
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
         self.leaves: tuple[FieldResult, ...] = scored.leaves
@@ -44,6 +46,7 @@ class Score:
         self.unread = failure
         self.semantics: str = semantics.name
         self.questions_asked = questions_asked
+        self.wrapped: Mapping[Wrapping, str] = wrapped or {}
         self._document_of = document
         self._empty = semantics.empty_rate
 
@@ -94,6 +97,7 @@ class Score:
             gates=self.gates,
             vacuous=self.vacuous,
             questions=self.questions_asked,
+            wrapped={str(kind): told for kind, told in self.wrapped.items()},
         )
 
     def to_dict(self) -> dict[str, Json]:

@@ -20,6 +20,7 @@ from pytest_extract.report.lines import line, plural, shorten
 from pytest_extract.report.run_report import Headline, RunReport, headline
 from pytest_extract.report.steadiness import repeat_lines
 from pytest_extract.report.tallies import Tally, worst_first
+from pytest_extract.report.wrapped import wrapped_lines
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
@@ -170,7 +171,7 @@ def _mistakes(mistakes: Sequence[str]) -> Markup | None:
 def _more(run: RunReport) -> Markup | None:
     """Write what repeats show, and the lines that the run has beside."""
     repeated = run.totals.repeated
-    lines = [*(repeat_lines(run.results) if repeated else ()), *run.lines]
+    lines = [*(repeat_lines(run.results) if repeated else ()), *wrapped_lines(run.totals.wrapped), *run.lines]
     if not lines:
         return None
     return element(

@@ -1,0 +1,61 @@
+"""How much of an output is read: a bound on its bytes, and on the values in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import Json, canonical_json
+
+MAX_OUTPUT_BYTES: Final = 10_000_000
+"""Bytes of an output that are read where nobody says otherwise; models write some hundred thousand at most."""
+BYTES_A_VALUE: Final = 100
+"""Bytes that a text, number, list or object counts for at least: that many values are scored at most."""
+_TIMES_GOLD: Final = 10
+"""An output may be so many times as large as its gold, whatever the default."""
+
+
+def byte_count(text: str) -> int:
+    """Length of a text in UTF-8; lone surrogates count as they are."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def too_many_bytes(output: str | bytes, gold: Json, limit: int | None) -> Failure | None:
+    """Say that an output is longer than `limit` (None: the default, or ten times the gold)."""
+    most = MAX_OUTPUT_BYTES if limit is None else limit
+    if isinstance(output, str) and len(output) * 4 <= most:
+        return None
+    size = byte_count(output) if isinstance(output, str) else len(output)
+    if size <= most or (limit is None and size <= _TIMES_GOLD * byte_count(canonical_json(gold))):
+        return None
+    return _failure(f"the output has {size:,} bytes, more than the {most:,} of `max_output_bytes`")
+
+
+def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | None:
+    """Say that an output holds more values than `limit` allows: one for each 100 bytes, or ten times those of gold."""
+    size = MAX_OUTPUT_BYTES if limit is None else limit
+    most = size // BYTES_A_VALUE
+    count = count_values(value)
+    if count <= most or count <= _TIMES_GOLD * count_values(gold):
+        return None
+    allowed = f"the {most:,} that `max_output_bytes` of {size:,} allows, one for each {BYTES_A_VALUE}"
+    return _failure(f"the output holds {count:,} values, more than {allowed}")
+
+
+def _failure(message: str) -> Failure:
+    hint = "raise it in the case, or for all cases by `extract_max_output_bytes`, where outputs may be that large"
+    return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")
+
+
+def count_values(value: Json) -> int:
+    """Count the values in a value, itself and containers included; one level at a time, so that depth costs nothing."""
+    count, level = 1, [value]
+    while level:
+        below: list[Json] = []
+        for node in level:
+            if isinstance(node, dict | list):
+                count += len(node)
+                items = node.values() if isinstance(node, dict) else node
+                below += [item for item in items if isinstance(item, dict | list)]
+        level = below
+    return count

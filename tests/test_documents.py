@@ -335,3 +335,32 @@ def test_pages_may_be_read_in_several_threads():
     with ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda _: pdf_pages(data, "a.pdf", max_pages=50, max_text=10_000), range(40))
         assert {tuple(page.strip() for page in pages) for pages in found} == {tuple(f"page {n}" for n in range(20))}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<!--",
+        "<![CDATA[",
+        "<?x ",
+        "<div>",
+        "<b></p>",
+        "<li><ul>",
+        "<a ",
+        "</x ",
+        "<table>",
+        "<title>",
+        '<a b="',
+        "<",
+        "&",
+    ],
+)
+def test_a_broken_page_is_read_in_linear_time(unit):
+    assert isinstance(html_text(unit * 100_000), str)
+
+
+def test_text_below_thousands_of_open_elements_is_kept():
+    words = [f"w{number}" for number in range(10_000)]
+    assert html_text("".join(f"<div>{word}" for word in words)).split() == words
+    assert html_text("".join(f"<b>{word} " for word in words)).split() == words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 _BOMS: Final = (
@@ -54,13 +54,19 @@ _BLOCKS: Final = frozenset(
 )  # fmt: skip
 _CELLS: Final = frozenset(("td", "th"))
 _SPACE = re.compile(r"[ \t\n\r\f]+")
+_CHUNK: Final = 16_384
+_DEEPEST: Final = 2_000
+"""Open elements from which on the parser begins anew: it looks through all of them at each closing tag."""
 
 
-class _Reader(HTMLParser):
-    """Collects the visible text: a line per block, cells of a row apart by a tab, `pre` as it is."""
+class _Reader:
+    """Collects the visible text: a line per block, cells of a row apart by a tab, `pre` as it is.
+
+    The methods are those that lxml calls on a parser's target; `depth`: how many elements are open.
+    """
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+        self.depth = 0
         self._lines: list[str] = []
         self._line: list[str] = []
         self._dropped: list[str] = []
@@ -73,8 +79,10 @@ class _Reader(HTMLParser):
         text = "\n".join(self._lines)
         return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Take an opening tag."""
+        del attributes
+        self.depth += 1
         if tag == "title":
             self._title = True
         elif self._dropped[-1:] == ["head"] and tag in _BLOCKS and tag != "html":
@@ -89,7 +97,9 @@ class _Reader(HTMLParser):
         elif tag in _CELLS and self._line:
             self._line.append("\t")
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """Take a closing tag."""
+        self.depth -= 1
         if tag == "title":
             self._break()
             self._title = False
@@ -101,7 +111,8 @@ class _Reader(HTMLParser):
             if tag == "pre":
                 self._pre = max(0, self._pre - 1)
 
-    def handle_data(self, data: str) -> None:
+    def data(self, data: str) -> None:
+        """Take a piece of text."""
         if self._dropped and not self._title:
             return
         if self._pre:
@@ -112,6 +123,9 @@ class _Reader(HTMLParser):
                 self._line = [line]
         else:
             self._line.append(_SPACE.sub(" ", data))
+
+    def close(self) -> None:
+        """Take the end of the text."""
 
     def _break(self) -> None:
         raw = "".join(self._line)
@@ -124,11 +138,30 @@ class _Reader(HTMLParser):
 
 
 def html_text(source: str) -> str:
-    """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text.
+    """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text."""
+    from lxml import etree
 
-    The standard library's parser, and no other: the text must not depend on what is installed beside us.
-    """
     reader = _Reader()
-    reader.feed(source)
-    reader.close()
+    parser: etree.HTMLParser | None = None
+    for chunk in _chunks(source.encode("utf-8", "replace")):
+        if parser is None:
+            reader.depth = 0
+            parser = etree.HTMLParser(target=reader, huge_tree=True, encoding="utf-8")
+        parser.feed(chunk)
+        if reader.depth > _DEEPEST:
+            parser.close()
+            parser = None
+    if parser is not None:
+        parser.close()
     return reader.text()
+
+
+def _chunks(data: bytes) -> Iterator[bytes]:
+    """Cut a page into pieces, each but the first beginning with a tag where one is near."""
+    start = 0
+    while start < len(data):
+        stop = start + _CHUNK
+        tag = data.rfind(b"<", start + 1, stop) if stop < len(data) else -1
+        stop = tag if tag > 0 else stop
+        yield data[start:stop]
+        start = stop

@@ -16,7 +16,7 @@ from pytest_extract.cases.patterns import declared, unknown_field, without_score
 from pytest_extract.cases.positions import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.uncompared import Uncompared, compares_all, uncompared_values
+from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, SchemaError
@@ -72,7 +72,7 @@ class SchemaCache:
         self._dangling: dict[str, tuple[Dangling, ...]] = {}
         self._said: dict[Callable[[Any], object], dict[str, object]] = {}
         self._sound: set[tuple[int, str, bool]] = set()
-        self._compares_all: dict[int, bool] = {}
+        self._gold_checks: dict[int, GoldCheck] = {}
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
     def place(self, folder: str, name: str) -> str:
@@ -175,11 +175,11 @@ class SchemaCache:
         return problem
 
     def uncompared(self, scorer: Scorer, gold: Json) -> Uncompared | None:
-        """Return the gold values that no comparison reaches; a schema that compares everything is asked once."""
-        known = self._compares_all.get(id(scorer))  # compiled schemas live as long as the cache
-        if known is None:
-            known = self._compares_all[id(scorer)] = compares_all(scorer.program)
-        return None if known else uncompared_values(scorer.program, gold)
+        """Return the gold values that no comparison reaches."""
+        check = self._gold_checks.get(id(scorer))  # compiled schemas live as long as the cache
+        if check is None:
+            check = self._gold_checks[id(scorer)] = GoldCheck(scorer.program)
+        return check.uncompared(gold)
 
     def scorer(
         self,

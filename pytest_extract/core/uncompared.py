@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
+from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.score.run import DEEPEST, Path
 from pytest_extract.core.score.walk import branch_of
 from pytest_extract.core.values import FieldPath, Json
@@ -54,9 +55,32 @@ def uncompared_text(places: Mapping[str, int], total: int) -> str:
     return f"{count:,} of {total:,} gold values are compared with nothing: {named}{more}"
 
 
-def compares_all(program: Program) -> bool:
-    """Whether every value of any gold is compared, so that no gold needs a look. A recursive schema says False."""
-    stack = [program.root]
+class GoldCheck:
+    """Finds the gold values that no comparison of a compiled schema reaches; made once for all golds of the schema.
+
+    compares_all: every value of any gold is compared, so that no gold needs a look. A recursive schema says False.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._properties: dict[int, dict[str, Plan]] = {}
+        self.compares_all = _compares_all(program.root)
+
+    def uncompared(self, gold: Json) -> Uncompared | None:
+        """Return the values that no comparison reaches; None where there are none but those skipped on purpose."""
+        if self.compares_all:
+            return None
+        walk = _Walk(self._program.fits, self._properties)
+        walk.stack.append((self._program.root, gold, ()))
+        while walk.stack:
+            walk.visit(*walk.stack.pop())
+        if walk.first is None:
+            return None
+        return Uncompared(total=walk.total, skipped=walk.skipped, places=walk.places, first=FieldPath(walk.first))
+
+
+def _compares_all(root: Plan) -> bool:
+    stack = [root]
     while stack:
         plan = stack.pop()
         if isinstance(plan, Skip | Lazy) or (isinstance(plan, Object) and plan.extra != "compare"):
@@ -77,28 +101,22 @@ def _children(plan: Plan) -> Iterator[Plan]:
         yield from (branch for _, branch in plan.branches)
 
 
-def uncompared_values(program: Program, gold: Json) -> Uncompared | None:
-    """Return the gold values that no comparison reaches; None where there are none but those skipped on purpose."""
-    walk = _Walk(program)
-    walk.stack.append((program.root, gold, ()))
-    while walk.stack:
-        walk.visit(*walk.stack.pop())
-    if walk.first is None:
-        return None
-    return Uncompared(total=walk.total, skipped=walk.skipped, places=walk.places, first=FieldPath(walk.first))
-
-
 class _Walk:
-    """One look at one gold: what it has counted, and the places that are still to be visited, the next one last."""
+    """One look at one gold: what it has counted, and the places that are still to be visited, the next one last.
 
-    def __init__(self, program: Program) -> None:
+    properties: of each object met so far, by its id, the plans of its properties; shared by all golds.
+    """
+
+    __slots__ = ("_fits", "_properties", "first", "places", "skipped", "stack", "total")
+
+    def __init__(self, fits: Callable[[SchemaNode, Json], bool], properties: dict[int, dict[str, Plan]]) -> None:
         self.stack: list[tuple[Plan, Json, Path]] = []
         self.total = 0
         self.skipped = 0
         self.places: dict[str, int] = {}
         self.first: Path | None = None
-        self._fits = program.fits
-        self._entries: dict[int, dict[str, Plan]] = {}
+        self._fits = fits
+        self._properties = properties
 
     def visit(self, plan: Plan, value: Json, path: Path) -> None:
         """Count a place that is compared as one or not at all, or note what stands below it to be visited."""
@@ -124,9 +142,9 @@ class _Walk:
 
     def _object(self, plan: Object, value: dict[str, Json], path: Path) -> None:
         below: list[tuple[Plan, Json, Path]] = []
-        plans = self._entries.get(id(plan))
+        plans = self._properties.get(id(plan))
         if plans is None:
-            plans = self._entries[id(plan)] = {entry.name: entry.plan for entry in plan.entries}
+            plans = self._properties[id(plan)] = {entry.name: entry.plan for entry in plan.entries}
         for name, inner in value.items():
             child = plans.get(name)
             if type(child) is Leaf and type(inner) in _SCALARS:  # most values, in half the time

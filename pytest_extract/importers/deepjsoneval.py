@@ -12,9 +12,8 @@ from pytest_extract.importers.files import (
     Imported,
     Record,
     Target,
+    gold_check,
     gold_problem,
-    gold_scorer,
-    gold_uncompared,
     json_lines,
     plain_id,
     write_datasets,
@@ -41,7 +40,7 @@ def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
     keys: dict[str, Json] = {
         "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
     }  # fmt: skip
-    uncompared = gold_uncompared(gold_scorer(schema), gold)
+    uncompared = gold_check(schema)(gold)
     return Record(keys=keys, problem=gold_problem(schema, gold), uncompared=uncompared)
 
 

@@ -15,9 +15,8 @@ from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.importers.files import (
     Imported,
     Target,
+    gold_check,
     gold_problem,
-    gold_scorer,
-    gold_uncompared,
     one_line,
     plain_id,
     quoted,
@@ -103,7 +102,7 @@ def _named(file: Path, case_file: Path, *, copy: bool) -> str:
 def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> Iterator[_CaseText]:
     """Yield each case as YAML."""
     _, _, schema = _schema_of(folder)
-    scorer = gold_scorer(schema)
+    uncompared_in = gold_check(schema)
     for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
         name = gold.name.removesuffix(SUFFIX)
         document = gold.with_name(f"{name}.pdf")
@@ -111,7 +110,7 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
             notes.append(f"{gold}: left out, {document.name} is not there")
             continue
         value = _read(gold)
-        problem, uncompared = gold_problem(schema, value), gold_uncompared(scorer, value)
+        problem, uncompared = gold_problem(schema, value), uncompared_in(value)
         lines = [
             f"- id: {quoted(plain_id(name))}",
             f"  document: {quoted(_named(document, case_file, copy=copy))}",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.sources import parse_source, read_text
-from pytest_extract.core.scorer import Scorer, compile_schema
-from pytest_extract.core.uncompared import Uncompared, uncompared_values
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
@@ -78,17 +78,15 @@ def gold_problem(schema: Json, gold: Json) -> str | None:
     return one_line(f"{first.path}: {first.message}{places}")
 
 
-def gold_scorer(schema: Json) -> Scorer | None:
-    """Compile a published schema as a case compiles it; None where that fails, which `check` reports with its place."""
+def gold_check(schema: Json) -> Callable[[Json], Uncompared | None]:
+    """Return what finds the values of a gold that no comparison reaches, for a published schema.
+
+    Nothing is found under a schema that cannot be compiled, which `check` reports with its place.
+    """
     try:
-        return compile_schema(schema)
+        return GoldCheck(compile_schema(schema).program).uncompared
     except SchemaError:
-        return None
-
-
-def gold_uncompared(scorer: Scorer | None, gold: Json) -> Uncompared | None:
-    """Return the gold values that no comparison reaches."""
-    return None if scorer is None else uncompared_values(scorer.program, gold)
+        return lambda _gold: None
 
 
 def plain_id(name: str) -> str:

@@ -14,9 +14,8 @@ from pytest_extract.importers.files import (
     Imported,
     Record,
     Target,
+    gold_check,
     gold_problem,
-    gold_scorer,
-    gold_uncompared,
     json_lines,
     plain_id,
     write_datasets,
@@ -65,7 +64,7 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     }
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]
-    uncompared = gold_uncompared(gold_scorer(keys["schema"]), gold)
+    uncompared = gold_check(keys["schema"])(gold)
     return Record(keys=keys, problem=problem, uncompared=uncompared), text is not None
 
 

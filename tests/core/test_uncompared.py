@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
 from pytest_extract.core.results import Status
-from pytest_extract.core.uncompared import compares_all, uncompared_values
+from pytest_extract.core.uncompared import GoldCheck
 from pytest_extract.core.values import iter_leaves
 from tests.shared_data import shared
 
@@ -20,7 +20,7 @@ CHANGED = "a value that is nowhere else"
 
 
 def found(schema, gold, **how):
-    return uncompared_values(compile_schema(schema, **how).program, gold)
+    return GoldCheck(compile_schema(schema, **how).program).uncompared(gold)
 
 
 def places(schema, gold, **how):
@@ -110,7 +110,7 @@ def test_the_sentence_names_the_largest_places():
     ],
 )
 def test_a_schema_that_compares_everything_is_known(schema, how, expected):
-    assert compares_all(compile_schema(schema, **how).program) is expected
+    assert GoldCheck(compile_schema(schema, **how).program).compares_all is expected
 
 
 def unseen(scorer, gold):
@@ -157,8 +157,9 @@ SCHEMAS = st.recursive(
 def test_it_counts_what_may_change_unseen(properties, gold):
     for semantics in ("ours", "extract-bench"):
         scorer = compile_schema({"type": "object", "properties": properties}, semantics=semantics, judge_mode="exact")
-        uncompared = uncompared_values(scorer.program, gold)
-        if compares_all(scorer.program):
+        check = GoldCheck(scorer.program)
+        uncompared = check.uncompared(gold)
+        if check.compares_all:
             assert uncompared is None
         total = sum(1 for _ in iter_leaves(gold))
         if uncompared is not None:
@@ -176,7 +177,7 @@ def test_the_published_golds():
         node = json.loads(schema.read_text(encoding="utf-8"))
         gold = json.loads(path.read_text(encoding="utf-8"))
         scorer = compile_schema(node.get("schema_definition", node), judge_mode="exact")
-        uncompared = uncompared_values(scorer.program, gold)
+        uncompared = GoldCheck(scorer.program).uncompared(gold)
         counts[path.name.removesuffix(".gold.json")] = 0 if uncompared is None else uncompared.count
         if sum(1 for _ in iter_leaves(gold)) < 100:
             assert len(unseen(scorer, gold)) == (0 if uncompared is None else uncompared.count + uncompared.skipped)

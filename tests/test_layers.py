@@ -54,7 +54,8 @@ CORE_RINGS = (
 PLUGIN_RINGS = (
     ("hookspecs", "extending", "compare", "arms", "budget", "forecast", "golds", "show", "slots", "unkept"),
     ("options",),
-    ("files", "gather", "judging"),
+    ("files", "run_results", "judging"),
+    ("gather",),
     ("regression",),
     ("items",),
     ("past", "revisions", "upcoming"),

@@ -170,6 +170,7 @@ def test_every_field_survives_by_itself(kind):
 DERIVED = {
     "unread": "`failure` is the same where there was no output",
     "ungated": "worked out from fields and leaves",
+    "empty_passes": "worked out from fields",
 }
 """What a score says beside what its record holds."""
 

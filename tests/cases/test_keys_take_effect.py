@@ -94,6 +94,11 @@ def of_extra(case):
     return scores(case, {**OUTPUT, "extra": 1, "note": ""})
 
 
+def of_fenced(case):
+    """The bounds that an output in a fenced block misses."""
+    return breaches(case, f"```json\n{json.dumps(OUTPUT)}\n```")
+
+
 def of_null(case):
     return scores(case, {**OUTPUT, "note": None, "name": None})
 
@@ -146,6 +151,8 @@ KEYS = {
         {"schema": {**SCHEMA, "required": ["note"]}},
         {"schema": {**SCHEMA, "required": ["note"]}, "gates": {"schema": False}},
     ),
+    "gates.bare": (of_fenced, {}, {"gates": {"bare": True}}),
+    "max_output_bytes": (of_fenced, {}, {"max_output_bytes": 10}),
     "gates.coverage": (of_extra, {}, {"gates": {"coverage": False}}),
     "gates.coverage.mode": (
         of_extra,

@@ -52,7 +52,7 @@ def test_extract_bench(bench, capsys, how):
     assert "lost.gold.json: left out, lost.pdf is not there" in told.err
     files = [bench / "out/finance/bills/bills.extract.yaml", bench / "out/hiring/cv/cv.extract.yaml"]
     cases = loaded(*files)
-    assert [(case.id, case.gates.schema) for case in cases] == [("[a] one: #1", True), ("two", False), ("ada", True)]
+    assert [(case.id, case.gates.schema) for case in cases] == [("(a) one: #1", True), ("two", False), ("ada", True)]
     assert {case.semantics for case in cases} == {"extract-bench"}
     assert all(case.document.media_type == "application/pdf" for case in cases)
     where = bench / ("out" if how else "src")

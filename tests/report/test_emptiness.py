@@ -12,6 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.emptiness import emptiness_lines
+from pytest_extract.report.totals import totals_of
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
@@ -33,7 +34,7 @@ def result(name: str, extracted: object, gold: object = GOLD, **keys: Any) -> Ca
 
 
 def told(*results: CaseResult, **how: Any) -> str:
-    return " ".join(text_of(each) for each in emptiness_lines(results, width=200, **how))
+    return " ".join(text_of(each) for each in emptiness_lines(totals_of(results).emptiness, width=200, **how))
 
 
 def test_a_case_most_of_whose_passes_are_empty_is_named() -> None:

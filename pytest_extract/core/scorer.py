@@ -99,7 +99,7 @@ class Scorer:
     ) -> Score:
         """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`.
 
-        `max_output_bytes`: the longest output that is read, and 100 times the values that are scored (default 10 MB,
+        `max_output_bytes`: the longest output that is read, and 200 times the values that are scored (default 10 MB,
         or ten times the gold).
         """
         from pytest_extract.core.parse.output import parse_output

@@ -9,7 +9,7 @@ from pytest_extract.core.values import Json, canonical_json
 
 MAX_OUTPUT_BYTES: Final = 10_000_000
 """Bytes of an output that are read where nobody says otherwise; models write some hundred thousand at most."""
-BYTES_A_VALUE: Final = 100
+BYTES_A_VALUE: Final = 200
 """Bytes that a text, number, list or object counts for at least: that many values are scored at most."""
 _TIMES_GOLD: Final = 10
 """An output may be so many times as large as its gold, whatever the default."""
@@ -32,7 +32,7 @@ def too_many_bytes(output: str | bytes, gold: Json, limit: int | None) -> Failur
 
 
 def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | None:
-    """Say that an output holds more values than `limit` allows: one for each 100 bytes, or ten times those of gold."""
+    """Say that an output holds more values than `limit` allows: one for each 200 bytes, or ten times those of gold."""
     size = MAX_OUTPUT_BYTES if limit is None else limit
     most = size // BYTES_A_VALUE
     count = count_values(value)

@@ -17,7 +17,7 @@ def number(minimum: float | None = None, maximum: float | None = None) -> Check:
     wanted = f"must be a number{_bounds(minimum, maximum)}"
 
     def check(value: Json) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             return wanted
         return None if _within(value, minimum, maximum) else wanted
 
@@ -47,6 +47,13 @@ def integer(minimum: int | None = None, maximum: int | None = None) -> Check:
         return None if _within(value, minimum, maximum) else wanted
 
     return check
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _bounds(minimum: float | None, maximum: float | None) -> str:

@@ -29,12 +29,19 @@ MODEL = "openai/test-model"
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What the server sends back: a status, a body (JSON, or raw text), headers, after `delay` seconds."""
+    """What the server sends back: a status, a body (JSON, raw text or bytes), headers, after `delay` seconds.
+
+    `drip` seconds pass before each of the body's bytes. Of the body only the first `cut` bytes are sent before the
+    connection closes; `silent` closes it without any.
+    """
 
     status: int = 200
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    drip: float = 0.0
+    cut: int | None = None
+    silent: bool = False
 
 
 def answer(
@@ -100,6 +107,21 @@ def malformed() -> Reply:
 
 def slow(seconds: float, reply: Reply) -> Reply:
     return replace(reply, delay=seconds)
+
+
+def dripping(seconds: float, reply: Reply) -> Reply:
+    """Return a reply whose body comes a byte at a time."""
+    return replace(reply, drip=seconds)
+
+
+def cut_off(size: int, reply: Reply) -> Reply:
+    """Return a reply that announces its whole body and closes the connection after `size` bytes of it."""
+    return replace(reply, cut=size)
+
+
+def hung_up() -> Reply:
+    """Return no reply at all: the connection is closed."""
+    return Reply(silent=True)
 
 
 @dataclass(frozen=True)
@@ -178,6 +200,16 @@ class LlmServer:
             with self._lock:
                 self._in_flight -= 1
 
+    def _write(self, file: Any, sent: bytes, drip: float) -> None:
+        if not drip:
+            file.write(sent)
+            return
+        for place in range(len(sent)):
+            if self._closing.wait(drip):
+                return
+            file.write(sent[place : place + 1])
+            file.flush()
+
     def _handler(server) -> type[BaseHTTPRequestHandler]:  # noqa: N805
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -185,15 +217,19 @@ class LlmServer:
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 reply = server._handle(Request(self.path, dict(self.headers), json.loads(raw or b"null")))
-                text = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
+                if reply.silent:
+                    self.close_connection = True
+                    return
+                text = reply.body if isinstance(reply.body, str | bytes) else json.dumps(reply.body)
+                sent = text.encode() if isinstance(text, str) else text
                 try:
                     self.send_response(reply.status)
                     for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                         self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(text.encode())))
+                    self.send_header("Content-Length", str(len(sent)))
                     self.send_header("Connection", "close")
                     self.end_headers()
-                    self.wfile.write(text.encode())
+                    server._write(self.wfile, sent if reply.cut is None else sent[: reply.cut], reply.drip)
                 except OSError:
                     self.close_connection = True  # the client has given up: a time-out test
 

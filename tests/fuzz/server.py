@@ -227,10 +227,9 @@ def extractor_rows(folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS) -
             rows.append(Row(behaviour, "no result", None, calls[mark], 0.0, ""))
             continue
         attempt = result.attempts[0]
-        score = attempt.score or {}
-        failure = score.get("failure")
-        kind = failure["kind"] if failure else None
-        why = attempt.error or (failure["message"] if failure else "")
+        failure = attempt.score and attempt.score.failure
+        kind = str(failure.kind) if failure else None
+        why = attempt.error or (failure.message if failure else "")
         rows.append(Row(behaviour, str(result.outcome), kind, calls[mark], result.duration_s, " ".join(why.split())))
     return rows[1:]
 

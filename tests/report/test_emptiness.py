@@ -12,12 +12,12 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.emptiness import emptiness_lines
-from pytest_extract.report.totals import totals_of
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import summary_lines
+from pytest_extract.report.totals import totals_of
 from pytest_extract.results_file import dump_result, load_result
 from tests.report.runs import scored
 

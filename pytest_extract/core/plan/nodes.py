@@ -5,13 +5,13 @@ Scoring dispatches on the node's type and reads nothing else; whatever the seman
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.regex.linear import LinearRegex
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
@@ -161,7 +161,7 @@ class Object:
     names: frozenset[str]
     places: Places
     bulk: Bulk | None = None
-    patterns: tuple[tuple[re.Pattern[str], Plan], ...] = ()
+    patterns: tuple[tuple[LinearRegex, Plan], ...] = ()
     other: Plan | None = None
     extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
     checks: tuple[Check, ...] = ()

@@ -6,11 +6,11 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
 from pytest_extract.core.schema.config import Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import Key, Layer, Ref, Source, escape
 from pytest_extract.core.values import Json, json_type
@@ -44,7 +44,7 @@ class SchemaNode:
     nullable: bool = False
     via_union: bool = False
     properties: Mapping[str, Key] = field(default_factory=dict)
-    patterns: tuple[tuple[re.Pattern[str], Key], ...] = ()
+    patterns: tuple[tuple[LinearRegex, Key], ...] = ()
     additional: Key | bool | None = None
     required: frozenset[str] = frozenset()
     items: Key | None = None
@@ -247,7 +247,7 @@ def _properties(layers: tuple[Layer, ...]) -> dict[str, Key]:
     return {name: tuple(refs) for name, refs in found.items()}
 
 
-def _patterns(layers: tuple[Layer, ...]) -> tuple[tuple[re.Pattern[str], Key], ...]:
+def _patterns(layers: tuple[Layer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("patternProperties"), dict):
@@ -260,12 +260,20 @@ def _is_text(name: object) -> bool:
     return isinstance(name, str)
 
 
-def _regex(text: str) -> re.Pattern[str] | None:
-    """Compile an ECMA pattern as Python's; None for one that Python cannot read (its keys are then undeclared)."""
+def _regex(text: str) -> LinearRegex | None:
+    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate says why."""
     try:
-        return re.compile(text)
-    except (re.error, OverflowError, RecursionError):
+        return compile_linear(text)
+    except ValueError:
         return None
+
+
+def covers(regex: LinearRegex, name: str) -> bool:
+    """Whether a pattern of `patternProperties` is about a key; where it cannot be decided, the schema gate fails."""
+    try:
+        return regex.search(name)
+    except UndecidedError:
+        return False
 
 
 def _additional(layers: tuple[Layer, ...]) -> Key | bool | None:

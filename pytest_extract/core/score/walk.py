@@ -12,7 +12,7 @@ from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.schema.fit import type_fits
-from pytest_extract.core.schema.tree import SchemaNode
+from pytest_extract.core.schema.tree import SchemaNode, covers
 from pytest_extract.core.score.leaf import one_sided, readings, walk_leaf, walk_skip
 from pytest_extract.core.score.run import DEEPEST, Path, Run, equal, there
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -104,7 +104,7 @@ def _undeclared(
             values = (MISSING, extracted[name])
             run.shape(leaf, Status.HALLUCINATION, values, place, where, "the schema has no such key")
             continue
-        plan = next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
+        plan = next((child for regex, child in obj.patterns if covers(regex, name)), obj.other)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         if plan is None:
             _unknown(run, obj, name, (ours, theirs), place, where)

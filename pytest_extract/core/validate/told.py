@@ -56,7 +56,7 @@ def schema_violation(error: Any) -> Violation:
     if _is_type_name(path, error.instance):
         return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
     if error.validator == "format" and error.validator_value == "regex":
-        return Violation(path=path, message=f"{_shown(error.instance)} is no regular expression")
+        return Violation(path=path, message=f"{_shown(error.instance)} {error.cause}")
     return violation(path, error.validator, error.validator_value, error.instance, error.message)
 
 

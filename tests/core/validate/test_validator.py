@@ -108,7 +108,7 @@ def test_all_that_is_wrong_with_a_schema_is_told_once(make):
     }
     assert sorted((problem.pointer, problem.message) for problem in make(schema).problems) == [
         ("/properties/b/minLength", '"x" is a string, an integer was expected'),
-        ("/properties/b/pattern", '"(" is no regular expression'),
+        ("/properties/b/pattern", '"(" is no regular expression: missing ), unterminated subpattern at position 0'),
         ("/properties/type/type", '["strng","null"] fits none of the 2 alternatives'),
         ("/required", "{} is an object, an array was expected"),
         ("/type", "no type 'objekt'; did you mean 'object'?"),

@@ -1,0 +1,1 @@
+"""Regular expressions that are matched in time linear in the text."""

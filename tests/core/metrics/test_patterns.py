@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pytest_extract.core.metrics.patterns import LONGEST_TEXT
+from tests.core.metrics.helpers import bound
+
+
+@pytest.mark.parametrize(
+    ("params", "extracted", "score"),
+    [
+        ({"pattern": r"[A-Z]{2}\d+"}, "AB12", 1.0),
+        ({"pattern": r"[A-Z]{2}\d+"}, "ab12", 0.0),
+        ({"pattern": r"[A-Z]{2}\d+", "ignore_case": True}, "ab12", 1.0),
+        ({"pattern": r"\d+"}, 12, 0.0),
+        ({"pattern": r"\d+"}, "the gold", 1.0),
+        ({"pattern": "a*"}, "a" * (LONGEST_TEXT + 1), 0.0),
+    ],
+)
+def test_the_metric(params, extracted, score):
+    assert bound("regex", params).compare("the gold", extracted) == score
+
+
+@pytest.mark.parametrize(
+    ("extracted", "reason"),
+    [
+        ("x", r"does not match \d+"),
+        (5, "a string expected, got an integer"),
+        ("1" * 6000, "6000 characters are too many for a pattern: at most 5000"),
+    ],
+)
+def test_reasons(extracted, reason):
+    assert bound("regex", {"pattern": r"\d+"}).explain("1", extracted) == reason
+
+
+@pytest.mark.timeout(60)
+def test_a_text_that_cannot_be_decided_does_not_match_and_says_so():
+    text = "".join(random.Random(1).choices("ab", k=LONGEST_TEXT))
+    metric = bound("regex", {"pattern": "foo.{1,4900}a", "search": True})
+    assert metric.compare("x", "a foo bar") == 1.0
+    assert metric.compare("x", text) == 0.0
+    assert "cannot be decided within" in metric.explain("x", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Pairing(NamedTuple):
     """Who belongs to whom, by index.
 
     `pairs`: (gold, extracted), by gold index; `missing`: gold elements without a partner, in order; `extra`: extracted
-    elements without one, in order of appearance (`by_key` says its own).
+    elements without one, in order of appearance (`by_first_key` says its own).
     """
 
     pairs: tuple[tuple[int, int], ...]
@@ -43,49 +43,73 @@ def by_position(height: int, width: int) -> Pairing:
     return Pairing(tuple((i, i) for i in range(common)), tuple(range(common, height)), tuple(range(common, width)))
 
 
-def by_key(gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None]) -> Pairing:
+def by_first_key(gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None]) -> Pairing:
     """Pair elements with equal keys; `None` is an unusable key (struct-extract-eval, `key_field`).
 
     The first element of a key counts; a gold element with a repeated or unusable key is missing. `extra` holds first
     the elements whose key nobody asked for, then those with a repeated or unusable key, each in order of appearance.
     """
-    wanted, offered = _first_places(gold), _first_places(extracted)
-    pairs = [(place, offered[key]) for key, place in wanted.items() if key in offered]
+    wanted, offered = _places(gold), _places(extracted)
+    pairs = [(places[0], offered[key][0]) for key, places in wanted.items() if key in offered]
     return _keyed(pairs, len(gold), len(extracted), offered)
 
 
-def _first_places(keys: Sequence[Hashable | None]) -> dict[Hashable, int]:
-    places: dict[Hashable, int] = {}
+def by_key(
+    gold: Sequence[Hashable | None],
+    extracted: Sequence[Hashable | None],
+    fit: Callable[[Sequence[int], Sequence[int]], Pairing],
+    *,
+    cutoff: float | None = None,
+) -> Pairing:
+    """Pair elements with equal keys; with a cutoff, then those whose keys are similar enough.
+
+    Keys are paired first, so that the summed similarity is highest, and then the elements of each two keys: `fit`
+    pairs them, by their places, where there are several on a side; what it leaves over is paired in its order, for
+    elements of one key belong together. Those without a usable key (`None`) are paired as `fit` says and no further.
+    `extra` is in the order of `by_first_key`.
+
+    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
+    its parts. A part that is no text must be equal, and no part may be below `cutoff`.
+    """
+    wanted, offered = _places(gold), _places(extracted)
+    partners = {key: key for key in wanted if key in offered}
+    if cutoff is not None:
+        partners |= _similar_keys(wanted.keys() - offered.keys(), offered.keys() - wanted.keys(), cutoff)
+    pairs: list[tuple[int, int]] = []
+    for key, partner in partners.items():
+        rows, columns = wanted[key], offered[partner]
+        if len(rows) == len(columns) == 1:
+            pairs.append((rows[0], columns[0]))
+        else:
+            found = fit(rows, columns)
+            pairs += [*found.pairs, *zip(found.missing, found.extra, strict=False)]
+    unusable = [[place for place, key in enumerate(keys) if key is None] for keys in (gold, extracted)]
+    if all(unusable):
+        pairs += fit(*unusable).pairs
+    return _keyed(pairs, len(gold), len(extracted), offered)
+
+
+def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
+    places: dict[Hashable, list[int]] = {}
     for place, key in enumerate(keys):
         if key is not None:
-            places.setdefault(key, place)
+            places.setdefault(key, []).append(place)
     return places
 
 
-def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, int]) -> Pairing:
+def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, list[int]]) -> Pairing:
     plain = paired(pairs, height, width)
-    counted = set(offered.values())
-    unasked = [place for place in plain.extra if place in counted]
-    return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in counted)))
+    first = {places[0] for places in offered.values()}
+    unasked = [place for place in plain.extra if place in first]
+    return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in first)))
 
 
-def by_key_fuzzy(
-    gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None], *, cutoff: float = 0.8
-) -> Pairing:
-    """Pair elements with equal keys, then the rest by their most similar keys, as far as these are similar enough.
-
-    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
-    its parts. A part that is no text must be equal, and no part may be below `cutoff`. The rest is paired so that the
-    summed similarity is highest.
-    """
-    exact = by_key(gold, extracted)
-    wanted, offered = _first_places(gold), _first_places(extracted)
-    rows = [place for place in exact.missing if wanted.get(gold[place]) == place]
-    columns = [place for place in exact.extra if offered.get(extracted[place]) == place]
-    theirs = [_parts(extracted[column]) for column in columns]
-    scores = [_similarities(_parts(gold[row]), theirs, cutoff) for row in rows]
-    close = [(rows[i], columns[j]) for i, j in best_assignment(scores).pairs if scores[i][j] > 0]
-    return _keyed([*exact.pairs, *close], len(gold), len(extracted), offered)
+def _similar_keys(ours: Set[Hashable], theirs: Set[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
+    """Pair the most similar keys; sorted, so that the order of rows decides no tie."""
+    rows, columns = sorted(ours, key=repr), sorted(theirs, key=repr)
+    parts = [_parts(column) for column in columns]
+    scores = [_similarities(_parts(row), parts, cutoff) for row in rows]
+    return {rows[i]: columns[j] for i, j in best_assignment(scores).pairs if scores[i][j] > 0}
 
 
 def _parts(key: Hashable) -> tuple[Hashable, ...]:

@@ -41,7 +41,7 @@ def walk_array(
         whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
         walk_leaf(run, whole, gold, extracted, path, at)
     if array.wrap and there(gold) and there(extracted):
-        _rows(run, array, (_listed(gold), _listed(extracted)), table, path, at)
+        _wrapped_rows(run, array, gold, extracted, table, path, at)
     elif _is_absent(array, gold) or _is_absent(array, extracted):
         _one_side(run, array, gold, extracted, path, at)
     elif type(gold) is not list or type(extracted) is not list:
@@ -53,6 +53,19 @@ def walk_array(
         _both_results(run, array, same, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep")
     else:
         _rows(run, array, (gold, extracted), table, path, at)
+
+
+def _wrapped_rows(
+    run: Run, array: Array, gold: Json, extracted: Json, table: Table | None, path: Path, at: Path | None
+) -> None:
+    """Score what may be a list or a single row; a row that is no list and may be one in turn is one value."""
+    single = type(gold) is not list and type(extracted) is not list
+    if len(path) > DEEPEST or (single and run.wrapped is not None and run.wrapped == path[:-1]):
+        _wrong(run, array, gold, extracted, path, at)
+        return
+    outer, run.wrapped = run.wrapped, path if single else None
+    _rows(run, array, (_listed(gold), _listed(extracted)), table, path, at)
+    run.wrapped = outer
 
 
 def _listed(value: Json) -> list[Json]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.align.assignment import best_assignment
 from pytest_extract.core.align.columns import strict_key
-from pytest_extract.core.align.pairing import Pairing, best_fit, by_key, by_key_fuzzy, by_position, multiset, paired
+from pytest_extract.core.align.pairing import Pairing, best_fit, by_first_key, by_key, by_position, multiset, paired
 from pytest_extract.core.align.ties import equal_in_order, in_order
 from pytest_extract.core.metrics import plain
 from pytest_extract.core.plan.nodes import Array, Leaf, Plan
@@ -39,7 +39,7 @@ def pair_rows(
         case "position":
             return by_position(len(gold), len(extracted))
         case "key":
-            return _by_key(array, gold, extracted)
+            return _by_key(run, array, gold, extracted)
         case "multiset":
             found = _by_value(run, array, gold, extracted)
             return _by_reading(run, array.items, extracted, found, path) if run.accept else found
@@ -69,10 +69,25 @@ def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], t
     )
 
 
-def _by_key(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+def _by_key(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+    """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
     keys = [_key(row, names) for row in gold], [_key(row, names) for row in extracted]
-    return by_key(*keys) if cutoff is None else by_key_fuzzy(*keys, cutoff=cutoff)
+    if cutoff is None and run.program.semantics.name == "struct-extract-eval":
+        return by_first_key(*keys)
+
+    def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:
+        # sorted by what they hold, so that their order decides no tie
+        ours = sorted(rows, key=lambda row: plain.json_text(gold[row]))
+        theirs = sorted(columns, key=lambda column: plain.json_text(extracted[column]))
+        found = _best_fit(run, array, [gold[row] for row in ours], [extracted[column] for column in theirs], None)
+        return Pairing(
+            tuple((ours[i], theirs[j]) for i, j in found.pairs),
+            tuple(ours[i] for i in found.missing),
+            tuple(theirs[j] for j in found.extra),
+        )
+
+    return by_key(*keys, fit, cutoff=cutoff)
 
 
 def _key(row: Json, names: Sequence[str]) -> Hashable | None:

@@ -87,7 +87,7 @@ class Run:
     __slots__ = (
         "absent", "absent_rules", "accept", "answers", "arrays", "both_passed", "depth", "f1", "fields", "fits",
         "flaws", "free", "leaves", "pairings", "pending", "program", "questions", "recalls", "rules", "unanswered",
-        "vacuous", "walkers",
+        "vacuous", "walkers", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -124,6 +124,7 @@ class Run:
         self.recalls: list[Recall] = []
         self.vacuous = 0
         self.flaws = 0
+        self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
     def sub(self) -> Run:
         """Return a run for the score of one pair."""

@@ -56,7 +56,9 @@ def finish_recalls(run: Run) -> None:
                 (undecided if leaf.status is Status.JUDGE_ERROR else wrong).add(leaf.path[depth])
         rows = {row for row, _ in recall.pairing.pairs}
         right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
-        score = len(right) / max(1, recall.height)
+        # published, an empty gold list recalls nothing; where `[]` is a value, two of them are equal
+        both_empty = not run.absent and not recall.height and not recall.pairing.extra
+        score = 1.0 if both_empty else len(right) / max(1, recall.height)
         status = Status.MATCH if score >= recall.threshold else Status.MISMATCH
         found = f"{len(rows)} rows paired, {_left(recall.pairing)}"
         reason = f"{len(right)} of {recall.height} gold rows are right in every field; {found}"

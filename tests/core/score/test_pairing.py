@@ -42,8 +42,39 @@ KEYS = {
         (),
         (),
     ),
-    "repeated": ({"key": "sku"}, [row("a", "1"), row("a", "2")], [row("a", "3"), row("a", "4")], ((0, 0),), (1,), (1,)),
-    "unusable": ({"key": "sku"}, [row(True), row(None), "x"], [row(True), row("a")], (), (0, 1, 2), (1, 0)),
+    "repeated": (
+        {"key": "sku"},
+        [row("a", "1"), row("a", "2")],
+        [row("a", "2"), row("a", "1")],
+        ((0, 1), (1, 0)),
+        (),
+        (),
+    ),
+    "repeated-once": ({"key": "sku"}, [row("a", "1"), row("a", "2")], [row("b"), row("a", "2")], ((1, 1),), (0,), (0,)),
+    "repeated-and-nothing-else": (
+        {"key": "sku"},
+        [{"sku": "a", "x": 1}, {"sku": "a", "x": 2}],
+        [{"sku": "a", "x": 3}],
+        ((0, 0),),
+        (1,),
+        (),
+    ),
+    "repeated-typo": (
+        {"key": "sku", "key_cutoff": 0.8},
+        [row("SKU-10023", "1"), row("SKU-10023", "2")],
+        [row("SKU-10O23", "2"), row("SKU-10O23", "1"), row("SKU-1OO23", "1")],
+        ((0, 1), (1, 0)),
+        (),
+        (2,),
+    ),
+    "unusable": (
+        {"key": "sku"},
+        [row(True, "m", 2), row(None), "x", {"sku": "b"}],
+        [row(True), {"name": "z"}, row("a")],
+        ((1, 0),),
+        (0, 2, 3),
+        (2, 1),
+    ),
     "typo": ({"key": "sku"}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
     "typo-forgiven": ({"key": "sku", "key_cutoff": 0.8}, [row("SKU-10023")], [row("SKU-10O23")], ((0, 0),), (), ()),
     "typo-too-far": ({"key": "sku", "key_cutoff": 0.9}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
@@ -127,3 +158,40 @@ def test_empty_lists_inside_are_no_reason_to_score_rows_pair_by_pair(monkeypatch
     extracted = [{**row, "id": row["id"] + 1} for row in reversed(gold)]
     compile_schema({"type": "array", "items": ORDER}, semantics="ours").score(gold, extracted)
     assert not walked
+
+
+keyed_rows = st.lists(
+    st.fixed_dictionaries(
+        {"sku": st.sampled_from(["SKU-10023", "SKU-10024", "SKU-1002", None])},
+        optional={
+            "name": st.sampled_from(["one", "two", "once", None]),
+            "price": st.sampled_from([1, 1.0, 2, None]),
+            "tags": st.lists(st.sampled_from(["t", "u"]), max_size=2),
+        },
+    ),
+    max_size=6,
+)
+KEYED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {**ROW["properties"], "tags": {"type": "array", "items": {"type": "string"}}},
+    },
+}
+
+
+@pytest.mark.parametrize("align", [{"key": "sku"}, {"key": "sku", "key_cutoff": 0.8}, {"key": ["sku", "price"]}])
+@given(gold=keyed_rows, extracted=keyed_rows, order=st.randoms(use_true_random=False))
+def test_the_order_of_rows_with_keys_changes_no_number(align, gold, extracted, order):
+    scorer = compile_schema(KEYED, semantics="ours", overrides={"$": align})
+    shuffled = [order.sample(rows, len(rows)) for rows in (gold, extracted)]
+    one, other = (scorer.score(*rows, gates={"schema": False}) for rows in ((gold, extracted), shuffled))
+    for name in ("pass_rate", "mean_score", "precision", "recall", "f1"):  # the published measures go by position
+        assert one.measures[name] == pytest.approx(other.measures[name])
+    assert pairs_of(one, gold, extracted) == pairs_of(other, *shuffled)
+
+
+def pairs_of(score, gold, extracted):
+    """The root's pairs by what they hold."""
+    (found,) = [array for array in score.arrays if not array.path] or [None]
+    return found and sorted(repr((gold[i], extracted[j])) for i, j in found.pairs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -104,7 +104,7 @@ def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[
     return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in first)))
 
 
-def _similar_keys(ours: Set[Hashable], theirs: Set[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
+def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
     """Pair the most similar keys; sorted, so that the order of rows decides no tie."""
     rows, columns = sorted(ours, key=repr), sorted(theirs, key=repr)
     parts = [_parts(column) for column in columns]

@@ -229,8 +229,12 @@ def _format_pattern(declared: str) -> tuple[str, set[str]]:
     used: set[str] = set()
     letters = iter(declared)
     for letter in letters:
+        if letter.isspace():
+            if parts[-1:] != [r"\s+"]:  # two in a row could share the spaces of a text in many ways
+                parts.append(r"\s+")
+            continue
         if letter != "%":
-            parts.append(r"\s+" if letter.isspace() else re.escape(letter))
+            parts.append(re.escape(letter))
             continue
         directive = next(letters, "")
         if directive not in _DIRECTIVES:

@@ -469,3 +469,38 @@ def test_a_document_is_not_changed_by_scoring():
 def test_missing_output_omits_everything():
     score = compile_schema(obj(a=TEXT, b=array(TEXT))).score({"a": "x", "b": ["y"]}, MISSING)
     assert [str(result.status) for result in score.leaves] == ["omission", "omission"]
+
+
+WRAPPED = {"type": "array", "evaluation_config": "array_llm", "items": {"type": ["boolean", "array"], "$ref": "#"}}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("judge_mode", ["llm", "fuzzy", "exact"])
+@pytest.mark.parametrize(
+    ("gold", "extracted", "passed"),
+    [
+        ([True, True], [True, True], True),
+        ([[[True]], True], [[[True]], True], True),
+        ([], [], True),
+        ([True], [[[[True]]]], None),
+        ([True] * 20, [False] * 20, None),
+    ],
+)
+def test_rows_that_may_be_lists_of_themselves_end(judge_mode, gold, extracted, passed):
+    scorer = compile_schema(WRAPPED, semantics="extract-bench", judge_mode=judge_mode)
+    score = scorer.score(gold, extracted, gates={"schema": False})
+    assert passed is None or [field.passed for field in score.fields] == [passed]
+    assert {str(leaf.status) for leaf in score.leaves} <= (
+        {"match"} if passed else {"match", "mismatch", "judge_error"} | {"omission", "hallucination"}
+    )
+
+
+@pytest.mark.parametrize("schema", [array(TEXT), obj(a=array(TEXT))])
+def test_an_empty_list_equals_itself_also_as_a_value(schema):
+    gold = [] if schema["type"] == "array" else {"a": []}
+    ((_, status, score, passed),) = fields(schema, gold, gold, semantics="extract-bench", nulls="value")
+    assert (status, score, passed) == ("match", 1.0, True)
+    wrong = ["x"] if schema["type"] == "array" else {"a": ["x"]}
+    for one, other in ((gold, wrong), (wrong, gold)):
+        ((_, _, score, passed),) = fields(schema, one, other, semantics="extract-bench", nulls="value")
+        assert (score, passed) == (0.0, False)

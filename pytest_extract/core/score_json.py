@@ -18,6 +18,8 @@ from pytest_extract.core.results import (
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
 FORMAT: Final = 1
+_STATUSES: Final = {str(status): status for status in Status}
+_new: Final = tuple.__new__
 
 
 def score_to_json(score: ScoreRecord) -> dict[str, Json]:
@@ -103,21 +105,15 @@ def _result_to_json(result: FieldResult) -> dict[str, Json]:
 
 
 def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
-    matched = record.get("matched")
-    return FieldResult(
-        path=_path(record["path"]),
-        pattern=record["pattern"],
-        metric=record["metric"],
-        params=record["params"],
-        status=Status(record["status"]),
-        score=_number(record["score"]),
-        passed=record["passed"],
-        gold=record.get("gold", MISSING),
-        extracted=record.get("extracted", MISSING),
-        reason=record["reason"],
-        weight=record["weight"],
-        matched=None if matched is None else _path(matched),
-    )
+    get, score, matched = record.get, record["score"], record.get("matched")
+    if type(score) is not float:
+        score = _number(score)
+    values = (
+        _path(record["path"]), record["pattern"], record["metric"], record["params"], _STATUSES[record["status"]],
+        score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
+        None if matched is None else _path(matched),
+    )  # fmt: skip
+    return _new(FieldResult, values)
 
 
 def _array_to_json(array: ArrayResult) -> dict[str, Json]:

@@ -7,16 +7,17 @@ Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transpor
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.results import DECLINED
 from pytest_extract.core.score_json import score_from_json, score_to_json
-from pytest_extract.core.values import Json, writable
+from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
-from pytest_extract.redact.text import redact
+from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
 
 FORMAT: Final = 1
@@ -31,30 +32,78 @@ class ResultsFile:
 
 
 def dump_result(result: CaseResult) -> str:
-    """One line of the results file, without the newline and without secrets.
+    """One line of the results file, without the newline. Never raises, whatever the extractor returned.
 
-    Never raises, whatever the extractor returned. What looks like a key, token or password is replaced and told in the
-    attempt's notes.
+    The result is written as it is: of one that has just been measured, `dump_safely` is what may leave the process.
     """
-    try:
-        return _dump(_without_secrets(_record(result)))
-    except (TypeError, ValueError, RecursionError):
-        return _dump(_without_secrets(writable(_record(result))))
+    return _dumped(_record(result))[1]
+
+
+def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
+    """`dump_result`, without secrets: the form in which a result leaves the process that measured it.
+
+    Reports, baselines, JUnit XML and the terminal are made from this form, so that all of them hide the same. Messages
+    are cleaned, and a secret among values is replaced by a mark, wherever it stands. An output that holds one is left
+    out as a whole, and `withheld` says why: what is scored again must be what was scored. `owned`: whether a secret
+    stands in the user's own files (gold, document), and so is data.
+    """
+    record = _record(result)
+    _clean_messages(record)
+    record, text = _dumped(record)
+    found = [each for each in current().find(text) if owned is None or not owned(each)]
+    if not found:
+        return text
+    TALLY.add("result", found)
+    for attempt in record["attempts"]:
+        attempt["withheld"] = withheld(attempt["output"], owned)
+        if attempt["withheld"] is not None:
+            attempt["output"] = None
+    return _dump(_marked(record, found))
 
 
 def _dump(record: Json) -> str:
     return json.dumps(record, allow_nan=False, separators=(",", ":"))
 
 
-def _without_secrets(record: dict[str, Json]) -> dict[str, Json]:
-    found = redact(record)
-    if not found.kinds:
-        return record
-    cleaned: dict[str, Json] = found.value
-    told = f"taken out of this result: {', '.join(sorted(set(found.kinds)))}"
-    for attempt in cleaned["attempts"]:
+def _dumped(record: dict[str, Json]) -> tuple[dict[str, Json], str]:
+    """Return a record that can be written, and its text."""
+    try:
+        return record, _dump(record)
+    except (TypeError, ValueError, RecursionError):
+        plain: dict[str, Json] = writable(record)
+        return plain, _dump(plain)
+
+
+def _clean_messages(record: dict[str, Json]) -> None:
+    """Clean what exceptions and providers said; what the scorer says is about data, and stays."""
+    if record["outcome"] in {Outcome.BROKEN, Outcome.NOT_RUN}:
+        record["why"] = record["why"] and clean_message(record["why"])
+    for attempt in record["attempts"]:
+        attempt["error"] = attempt["error"] and clean_message(attempt["error"])
+        attempt["notes"] = [clean_message(note) for note in attempt["notes"]]
+        score = attempt["score"]
+        if score and (failure := score.get("failure")) and failure["kind"] in DECLINED:
+            message = clean_message(failure["message"])
+            attempt["score"] = {**score, "failure": {**failure, "message": message}}
+
+
+def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:
+    """Return a record with marks for secrets, but for what says which case it is."""
+    for attempt in record["attempts"]:
+        _mark_paths(attempt["score"] or {}, found)
+    marked: dict[str, Json] = current().hide_in(record, found)
+    told = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
+    for attempt in marked["attempts"]:
         attempt["notes"] = [*attempt["notes"], told]
-    return cleaned
+    return {**marked, **{name: record[name] for name in ("nodeid", "case_id", "file", "arm", "digests")}}
+
+
+def _mark_paths(score: Json, found: Sequence[Secret]) -> None:
+    """Put marks for secrets into paths key by key, so that each stays a path."""
+    for result in (*score.get("fields", ()), *score.get("leaves", ()), *score.get("arrays", ())):
+        for name in ("path", "matched"):
+            if result.get(name):
+                result[name] = str(FieldPath(current().hide_in(list(FieldPath.parse(result[name])), found)))
 
 
 def load_result(line: str) -> CaseResult:
@@ -146,6 +195,7 @@ def _attempt_record(attempt: Attempt) -> dict[str, Json]:
         "finish_reason": attempt.finish_reason,
         "recorded": attempt.recorded,
         "notes": list(attempt.notes),
+        **({} if attempt.withheld is None else {"withheld": attempt.withheld}),
     }
 
 

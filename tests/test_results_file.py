@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import FieldPath
 from pytest_extract.errors import StoreError
-from pytest_extract.results_file import dump_result, load_result, read_results, write_results
+from pytest_extract.results_file import dump_result, dump_safely, load_result, read_results, write_results
 from tests.records import field_result, score_record
+from tests.redact.corpus import LEGAL, SECRETS, made
 from tests.strategies import nested
 
 RESULT = CaseResult(
@@ -130,19 +135,46 @@ def test_a_path_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
         write_results(tmp_path / "file" / "r.jsonl", [RESULT])
 
 
-def test_what_looks_like_a_secret_is_never_written_and_told():
-    key = "sk-" + "a1B2c3D4e5F6g7H8i9J0"
-    score = score_record(field_result("note", None, f"key {key}"))
-    attempt = Attempt(
-        index=0, outcome=Outcome.BROKEN, output={"note": f"key {key}"}, error=f"401 for {key}", score=score
-    )
-    line = dump_result(
-        CaseResult(
-            nodeid="a", case_id="a", file="a", arm=Arm(), outcome=Outcome.BROKEN, attempts=(attempt,), why=f"401 {key}"
-        )
-    )
-    assert key not in line
-    back = load_result(line)
-    assert back.attempts[0].output == {"note": "key [redacted: API key]"}
-    assert back.attempts[0].notes == ("taken out of this result: API key",)
-    assert dump_result(back) == line
+KEY, OTHER = SECRETS["openai, project"], SECRETS["aws"]
+
+
+def leaking(output):
+    failure = Failure(kind=FailureKind.REFUSAL, message=f'sent {{\\"api_key\\": \\"{made("{a40}")}\\"}}')
+    result = field_result(str(FieldPath(("a", KEY))), None, f"key {KEY}")
+    score = score_record(result, failure=failure)
+    attempt = Attempt(index=0, outcome=Outcome.BROKEN, output=output, error=f"401 for {KEY}", score=score)
+    return replace(RESULT, outcome=Outcome.BROKEN, attempts=(attempt,), why=f"401: x-api-key={made('{a40}')}")
+
+
+@pytest.mark.parametrize("output", [{"note": f"key {KEY}"}, json.dumps({"note": f"\n{KEY}"})], ids=["value", "text"])
+def test_an_output_with_a_secret_is_left_out_and_what_is_shown_of_it_is_hidden(output):
+    line = dump_safely(leaking(output))
+    assert KEY not in line
+    assert made("{a40}") not in line
+    (attempt,) = load_result(line).attempts
+    assert attempt.output is None
+    assert attempt.withheld.startswith("the output holds a secret (API key) at ")
+    assert attempt.score.leaves[0].extracted == "key [redacted: API key]"
+    assert "[redacted: API key]" in str(attempt.score.leaves[0].path)
+    assert attempt.notes[-1] == "hidden in this result: API key"
+    assert dump_result(load_result(line)) == line
+    assert dump_safely(load_result(line)) == line
+
+
+def test_a_secret_of_the_users_own_files_stays_where_data_is():
+    line = dump_safely(leaking({"note": KEY}), lambda secret: secret.text == KEY)
+    (attempt,) = load_result(line).attempts
+    assert (attempt.output, attempt.withheld) == ({"note": KEY}, None)
+    assert attempt.score.leaves[0].extracted == f"key {KEY}"
+    assert attempt.error == "401 for [redacted: API key]"
+
+
+def test_the_ids_of_a_result_stay():
+    result = replace(leaking(KEY), nodeid=f"a.extract.yaml::{KEY}", digests={"document": KEY})
+    assert load_result(dump_safely(result)).nodeid == result.nodeid
+
+
+@pytest.mark.parametrize("value", LEGAL, ids=str)
+def test_data_is_written_as_it_is(value):
+    result = with_output({"value": value, "text": json.dumps(value)})
+    assert dump_safely(result) == dump_result(result)

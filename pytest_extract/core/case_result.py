@@ -61,6 +61,7 @@ class Attempt:
 
     `score` is None when nothing was scored;
     `output` is the raw text, or JSON, that the extractor returned; `error` the text of what broke (extractor or judge).
+    `withheld` says why a results file does not have the output (it holds a secret), None where it does.
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
     """
 
@@ -75,8 +76,9 @@ class Attempt:
     latency_s: float | None = None
     finish_reason: str | None = None
     recorded: bool = False
+    withheld: str | None = None
     notes: tuple[str, ...] = ()
-    """What a reader should know of the output: repaired, a secret taken out, not recorded, ..."""
+    """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

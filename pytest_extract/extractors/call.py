@@ -12,7 +12,7 @@ from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extractors.base import Extraction, ExtractionFailure, as_extraction
 from pytest_extract.extractors.loop import BackgroundLoop
 from pytest_extract.llm.errors import failure_kind, summary
-from pytest_extract.redact.text import redact_text
+from pytest_extract.redact.secrets import clean_message
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
 """What an extractor may name in its signature (contract, section 3)."""
@@ -34,7 +34,7 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
         if inspect.isawaitable(returned):
             returned = _awaited(returned, loop)
     except ExtractionFailure as declined:  # an answer of the provider's, recorded and replayed like any other
-        failure = Failure(kind=declined.kind, message=redact_text(declined.message))
+        failure = Failure(kind=declined.kind, message=clean_message(declined.message))
         returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)
     latency_s = time.perf_counter() - started
     _refuse_generator(returned)

@@ -24,7 +24,7 @@ from pytest_extract.errors import StoreError
 from pytest_extract.judge.answers import Decision, Undecided, checked
 from pytest_extract.judge.keys import pair_key
 from pytest_extract.judge.prompt import PROMPT_VERSIONS
-from pytest_extract.redact.text import redact
+from pytest_extract.redact.secrets import TALLY, current
 from pytest_extract.regular_file import read_regular_text
 from pytest_extract.sharing.claims import Claims
 from pytest_extract.sharing.news import News
@@ -81,23 +81,12 @@ class AnswerCache:
         return checked(question, found)
 
     def put(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool = False) -> Decision:
-        """Keep an answer; return the one that counts: another process may have been first. Raises NotWritten.
-
-        An extracted value with a secret in it comes back without from a recording: the answer holds for that too.
-        """
-        replayed = redact(question.extracted)
-        if replayed.kinds:
-            as_recorded = dataclasses.replace(question, extracted=replayed.value)
-            self._keep(as_recorded, as_recorded.key, answer, replace=replace)
-        return answer if self._keep(question, key, answer, replace=replace) else self.get(question, key) or answer
-
-    def _keep(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool) -> bool:
-        """Write an answer; return whether it is the one that counts."""
+        """Keep an answer; return the one that counts: another process may have been first. Raises NotWritten."""
         path, text = self._path(key, question.kind), _dump(self.judge, question, key, answer)
-        if not replace:
-            return write_once(path, text)
-        write_atomic(path, text)
-        return True
+        if replace:
+            write_atomic(path, text)
+            return answer
+        return answer if write_once(path, text) else self.get(question, key) or answer
 
     def _path(self, key: str, kind: str = "equal") -> Path:
         return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
@@ -160,14 +149,15 @@ def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment)
         **({"options": dict(question.options)} if question.options else {}),
     }
     what: dict[str, Json] = {"score": answer.score} if isinstance(answer, Verdict) else {"pairs": answer.pairs}
-    clean = redact({"question": asked, "answer": {**what, "reason": answer.reason}})
+    clean = current().without({"question": asked, "answer": {**what, "reason": answer.reason}})
+    TALLY.add("kept judge answer", clean.secrets)
     body = {
         "format": FORMAT,
         "judge": question.options.get("model", judge),
         "prompt_version": PROMPT_VERSIONS[question.kind],
         "key": key,
         "pair": pair_key(question.gold, question.extracted),
-        "redacted": bool(clean.kinds),
+        "redacted": bool(clean.secrets),
         **clean.value,
     }
     return json.dumps(body, indent=1) + "\n"

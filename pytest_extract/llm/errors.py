@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.redact.text import redact_text
+from pytest_extract.redact.secrets import clean_message
 
 _CONTEXT: Final = re.compile(
     r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens"
@@ -97,7 +97,7 @@ def retry_after(error: BaseException, now: float | None = None) -> float | None:
 
 def summary(error: BaseException) -> str:
     """One line for people: the exception's class and message, and what broke a connection; shortened, no secrets."""
-    text = redact_text(" ".join(str(error).split()))
+    text = clean_message(" ".join(str(error).split()))
     name = type(error).__name__
     shown = text if len(text) <= 500 else f"{text[:500]}... ({len(text):,} characters)"
     said = shown if name in shown else f"{name}: {shown}"
@@ -112,7 +112,7 @@ def _cause_of_lost_connection(error: BaseException) -> str | None:
         chain.append(below)
     if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
         return None
-    text = redact_text(" ".join(str(chain[-1]).split()))[:200]
+    text = clean_message(" ".join(str(chain[-1]).split()))[:200]
     return f"{type(chain[-1]).__name__}: {text}" if text else type(chain[-1]).__name__
 
 

@@ -42,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from pytest_extract.plugin.items import ExtractFile, outside
+    from pytest_extract.plugin.items import ExtractFile, nodeid_of
 
-    return ExtractFile.from_parent(parent, path=file_path, nodeid=outside(file_path, parent.config.rootpath))
+    return ExtractFile.from_parent(parent, path=file_path, nodeid=nodeid_of(file_path, parent.config.rootpath))
 
 
 @pytest.fixture(scope="session")
@@ -131,8 +131,12 @@ class SessionHooks:
 
             share_purse(self.config, node)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         if report.failed and is_case(report.nodeid):
+            from pytest_extract.plugin.show import clean_report
+
+            clean_report(report)
             self.mistakes.append(report.longreprtext)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102

@@ -77,7 +77,9 @@ class Calls:
         mode = self._mode(item)
         if mode not in self._recordings:
             renewal = _renewal(self._settings, self._root)
-            self._recordings[mode] = Recordings(self._settings.recordings, mode, renewal, self.unkept.output)
+            self._recordings[mode] = Recordings(
+                self._settings.recordings, mode, renewal, self.unkept.output, self.unkept.refused
+            )
         return self._recordings[mode]
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
@@ -104,7 +106,7 @@ class Calls:
             return replace(self._call(item, extractor), extractor=self._digest_of(extractor))
 
         try:
-            found = self._recordings_for(item).obtain(self._key(item, extractor, index), called)
+            found = self._recordings_for(item).obtain(self._key(item, extractor, index), called, item.owned)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
         return self._replayed(item, found) if found.recorded else found

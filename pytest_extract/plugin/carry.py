@@ -13,8 +13,9 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.gather import RESULT
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.session import run_of
-from pytest_extract.plugin.show import CaseRepr, printable
-from pytest_extract.results_file import dump_result
+from pytest_extract.plugin.show import CaseRepr, clean_report
+from pytest_extract.redact.secrets import TALLY
+from pytest_extract.results_file import dump_result, dump_safely
 
 SHOWN = "extract_shown"
 OUTCOME = "extract_outcome"
@@ -23,14 +24,15 @@ JUDGED = "extract_judged"
 FORECAST = "extract_forecast"
 CHOICE = "extract_choice"
 UNKEPT = "extract_unkept"
+REFUSED = "extract_refused"
+HIDDEN = "extract_hidden"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """Give the report of a case's call, or of its failed set-up, the case's result."""
     if not isinstance(item, ExtractItem):
         return
-    report.longrepr = printable(report.longrepr)
-    report.sections = printable(report.sections)
+    clean_report(report)
     if call.when == "teardown":
         item.forget()
         return
@@ -43,12 +45,14 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
         if call.excinfo is None or not report.failed:
             return  # skipped by a mark or by its extractor: nobody ran it
         result = _broken(item, call.excinfo)
-    setattr(report, RESULT, item.line if result is item.result else dump_result(result))
+    setattr(report, RESULT, item.line if result is item.result else dump_safely(result, item.owned))
     setattr(report, OUTCOME, str(result.outcome))
     if item.gold is not None:
         setattr(report, GOLD, list(item.gold))
     setattr(report, JUDGED, asdict(item.judged))
     setattr(report, UNKEPT, run_of(item.config).calls.unkept.taken())
+    setattr(report, REFUSED, run_of(item.config).calls.unkept.refusals())
+    setattr(report, HIDDEN, TALLY.taken())
     choice = run_of(item.config).calls.choices.get(item.nodeid)
     if choice is not None:
         setattr(report, CHOICE, asdict(choice))

@@ -14,7 +14,7 @@ from pytest_extract.plugin.golds import gold_lines
 from pytest_extract.plugin.session import purse_of, started_run
 from pytest_extract.plugin.show import write_lines
 from pytest_extract.plugin.slots import remove_slots
-from pytest_extract.plugin.unkept import unkept_lines
+from pytest_extract.plugin.unkept import hidden_lines, refused_lines, unkept_lines
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.summary import forecast_lines, summary_lines
@@ -110,6 +110,8 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         expected=frozenset(gathered.expected),
         lines=[
             *unkept_lines(gathered.unkept),
+            *refused_lines(gathered.refused),
+            *hidden_lines(gathered.hidden),
             *gold_lines(gathered.golds, config.rootpath),
             *_choice_lines(config, gathered),
             *end.beside,
@@ -155,6 +157,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
     write_lines(writer, unkept_lines(gathered.unkept))
+    write_lines(writer, [*refused_lines(gathered.refused), *hidden_lines(gathered.hidden)])
     purse = purse_of(config, gathered.settings.budget)
     if purse is not None and (overrun := purse.overrun()) is not None:
         write_lines(writer, [line(Span(overrun, "warn"))])

@@ -35,7 +35,8 @@ class Gathered:
     `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
     `golds`: under `--extract-update-gold`, what became of each case's gold.
     `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
-    `unkept`: what could not be recorded and why, counted.
+    `unkept`: what could not be recorded and why, counted. `refused`: outputs that are not recorded, as they hold a
+    secret. `hidden`: of each case with some, place, kind and fingerprint of the secrets that were hidden.
     """
 
     settings: Settings
@@ -46,6 +47,8 @@ class Gathered:
     golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
     unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refused: list[str] = field(default_factory=list)
+    hidden: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     out: TextIO | None = None
     torn: str | None = None
 
@@ -133,6 +136,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
 
         gathered.choices[report.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
     gathered.unkept.update(map(tuple, brought.pop("extract_unkept", ())))
+    gathered.refused += brought.pop("extract_refused", ())
+    if hidden := brought.pop("extract_hidden", ()):
+        gathered.hidden.append(frozenset(map(tuple, hidden)))
     gathered.judged += JudgeSpending(**brought.pop("extract_judged", {}))
     _dress(report, brought.pop("extract_shown", None), stored, config)
 

@@ -17,7 +17,7 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Gates
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, iter_leaves, path_text
 from pytest_extract.errors import ExtractError
-from pytest_extract.redact.text import redact_text
+from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.texts import first_difference
 from pytest_extract.report.values import show
@@ -71,11 +71,14 @@ class Golds:
         self._force = force
         self._settled: dict[tuple[str, Steps, int], _Settled] = {}
 
-    def write(self, case: Case, result: CaseResult) -> GoldChange:
+    def write(self, case: Case, result: CaseResult, owned: Owned | None = None) -> GoldChange:
         """Write the first repeat's value into the gold; a value that cannot be used leaves the gold as it is."""
         value, problem = self._usable(result)
         if problem is not None:
             return GoldChange("kept", problem)
+        refusal = withheld(value, owned)
+        if refusal is not None:
+            return GoldChange("kept", refusal)
         place = os.path.realpath(case.gold_path), case.gold_steps, case.gold_line
         text = canonical_json(value)
         before = self._settled.get(place, _Settled(text, result.nodeid, changed=False))
@@ -177,6 +180,6 @@ def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     for edit, number in zip(edits, numbers, strict=True):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0
-        old, new = (redact_text(show(side, _WIDTH, at=at)) for side in (before, after))
+        old, new = (current().without(show(side, _WIDTH, at=at)).value for side in (before, after))
         where = safe_prose(f"{shown}:{number}: {path_text(tuple(edit.steps))}: ")
         yield line(where, Span(old, "bad"), " -> ", Span(new, "good"), indent=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from collections.abc import Collection, Iterator
@@ -17,13 +18,16 @@ from _pytest.skipping import evaluate_xfail_marks
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case, Mark
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.documents import DocumentError
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import parametrized, visible, wanted
 from pytest_extract.plugin.golds import GoldChange, not_green
 from pytest_extract.plugin.session import Run, run_of
 from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr, headline
+from pytest_extract.redact.secrets import Owned, held_by, look
+from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results_file import dump_safely, load_result
 
 PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
@@ -65,19 +69,33 @@ class ExtractFile(pytest.File):
         return [_item(self, on_arm, arm, marks, ids) for arm, on_arm in given if on_arm is not None]
 
 
-def outside(path: Path, root: Path) -> str | None:
-    """Return the node id of a case file that is not below rootdir; None has pytest give one that is.
+def nodeid_of(path: Path, root: Path) -> str | None:
+    """Return the node id of a case file that pytest would give none that holds; None has pytest give its own.
 
-    pytest names such a file after the argument that led to it, and a file that is the argument not at all: cases of two
-    files would have one id, and one result.
+    pytest names a file outside of rootdir after the argument that led to it, and a file that is the argument not at
+    all: cases of two files would have one id, and one result. A name with control or direction characters it writes
+    into JUnit XML as it is, which no reader takes then.
     """
     # asked for each of ten thousand files, and `is_relative_to` takes ten times as long
-    if str(path).startswith(f"{root}{os.sep}"):
+    if str(path).startswith(f"{root}{os.sep}") and str(path).isprintable():
         return None
     try:
-        return Path(os.path.relpath(path, root)).as_posix()
+        return _safe_id(Path(os.path.relpath(path, root)).as_posix())
     except ValueError:  # another drive
-        return path.as_posix()
+        return _safe_id(path.as_posix())
+
+
+def _safe_id(text: str) -> str:
+    return safe_controls(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _texts_of(case: Case) -> list[str]:
+    """Return what the user's own files hold of a case: a secret in them is data."""
+    own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, case.prompt and case.prompt.text])
+    try:
+        return [own, case.document.text]
+    except DocumentError:  # an image has no text
+        return [own]
 
 
 class ExtractMistakes(pytest.Collector):
@@ -120,7 +138,7 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
 def _item(
     parent: ExtractFile, case: Case, arm: Arm, marks: list[pytest.MarkDecorator], ids: Collection[str]
 ) -> ExtractItem:
-    name = f"{case.id}[{arm.label}]" if arm.label else case.id
+    name = _safe_id(f"{case.id}[{arm.label}]" if arm.label else case.id)
     if "[" in name and not name.endswith("]"):
         # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
         rounded = name.replace("[", "(").replace("]", ")")
@@ -156,6 +174,7 @@ class ExtractItem(pytest.Item):
     obj = _NoFunction()
     result: CaseResult | None = None
     error: Exception | None = None
+    written: str | None = None
     forecast: Forecast | None = None
     judged = JudgeSpending()
     gold: GoldChange | None = None
@@ -202,6 +221,7 @@ class ExtractItem(pytest.Item):
         if problem is not None:
             raise ConfigError(problem)
         self._request._fillfixtures()  # noqa: SLF001  # as pytest's own items that are no functions do
+        look()  # a fixture may have read a .env file; other threads may not read the environment
         run_of(self.config).check_ready(self)
 
     def runtest(self) -> None:
@@ -216,7 +236,7 @@ class ExtractItem(pytest.Item):
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
         if run.settings.update_gold:
-            self.gold = run.golds.write(self.case, self.result)
+            self.gold = run.golds.write(self.case, self.result, self.owned)
             if self.gold.kind == "updated":  # red under every gate: nobody has looked at the new gold
                 self.result = not_green(self.result, self.gold)
                 raise CaseFailed(headline(self.result))
@@ -235,16 +255,22 @@ class ExtractItem(pytest.Item):
             return xfail is not None
         return isinstance(xfail.raises, type | tuple) and issubclass(CaseFailed, xfail.raises)
 
+    @cached_property
+    def owned(self) -> Owned:
+        """Whether a secret stands in the case's gold or document, so that it is data."""
+        return held_by(lambda: _texts_of(self.case))
+
     def forget(self) -> None:
         """Drop what a run of this item left: pytest keeps items to the end, and may run one again."""
         self.result = self.error = self._line = None
+        vars(self).pop("owned", None)
 
     @property
     def line(self) -> str:
         """The result as a line of the results file: made once for the terminal, the report and the file."""
         assert self.result is not None  # noqa: S101  # nobody asks before the case has run
         if self._line is None:
-            self._line = dump_result(self.result)
+            self._line = dump_safely(self.result, self.owned)
         return self._line
 
     def teardown(self) -> None:
@@ -259,7 +285,7 @@ class ExtractItem(pytest.Item):
             # Shown from its written form, as on an xdist controller: whatever the extractor returned is tame there.
             result = load_result(self.line)
             crash = ReprFileLocation(self.location[0], self.case.line, headline(result))
-            return CaseRepr(lambda: result, run.look, run.places_of(self), crash, run.style)
+            return CaseRepr(lambda: result, run.look, run.places_of(self, result), crash, run.style)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)
@@ -286,6 +312,12 @@ class ExtractItem(pytest.Item):
         below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(entries[i].path))
         shown = entries[next(below, 0) :].filter(excinfo)
         return shown.filter(filter_traceback) or shown  # a fixture that raises stands below pytest's own frames
+
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """Give file, line and name as reports show them; JUnit XML cannot hold every file's name."""
+        file, line, name = super().location
+        return _safe_id(file), line, name
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """File, line (from 0) and name of the case."""

@@ -28,6 +28,7 @@ class Settings:
     concurrency: int
     record: Literal["off", "none", "once", "new", "all"]
     recordings: Path
+    allow_secrets: tuple[str, ...]
     gate: Literal["case", "regression", "suite", "none"]
     suite_thresholds: Mapping[str, float]
     from_results: Path | None
@@ -147,6 +148,13 @@ def _several(value: str) -> int:
     return int(value)
 
 
+def _fingerprint(value: str) -> str:
+    text = value.strip().lower()
+    if len(text) != 16 or text.strip("0123456789abcdef"):
+        raise ValueError("must be a fingerprint of 16 hexadecimal digits, as the run's summary gives it")
+    return text
+
+
 def _rule(value: str) -> tuple[str, Any]:
     from pytest_extract.plugin.regression import read_rule
 
@@ -179,6 +187,13 @@ OPTIONS: tuple[Option, ...] = (
         "off",
     ),
     Option("recordings", "folder of the recordings", Path, "extract-recordings", metavar="DIR"),
+    Option(
+        "allow-secrets",
+        "fingerprints of what looks like a secret and is none, one a line",
+        _fingerprint,
+        many=True,
+        command_line=False,
+    ),
     Option(
         "gate",
         "what makes the run fail: case, regression (worse than the baseline), suite or none",

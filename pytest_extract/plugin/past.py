@@ -62,6 +62,8 @@ def _key(item: ExtractItem) -> tuple[str, str, str]:
 def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
     if attempt.score is None and attempt.outcome is Outcome.BROKEN:
         raise PastError(f"broken in the past run: {attempt.error}")
+    if attempt.withheld is not None:
+        raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
     return Extraction(
         attempt.output,
         usage=attempt.usage,

@@ -21,6 +21,7 @@ from pytest_extract.plugin.golds import Golds
 from pytest_extract.plugin.judging import Judges
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.slots import slot_folder, slots_of
+from pytest_extract.redact.secrets import look
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.run import Plan, plan_of, run_case
@@ -92,6 +93,7 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
+        look(self.settings.allow_secrets)
         self.project = ProjectExtensions(config, self.settings.judge)
         self.mistakes_beside_good_cases = False
         self.calls = Calls(
@@ -307,10 +309,10 @@ class Run:
         """How an exception is shown, as pytest's own test functions do."""
         return "long" if self.style == "auto" else self.style
 
-    def places_of(self, item: ExtractItem) -> Mapping[str, str]:
+    def places_of(self, item: ExtractItem, result: CaseResult) -> Mapping[str, str]:
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""
-        if self.config.get_verbosity() < 1 or item.result is None:
+        if self.config.get_verbosity() < 1:
             return {}
         from pytest_extract.report.places import result_places
 
-        return result_places(item.result, item.case.document)
+        return result_places(result, item.case.document)

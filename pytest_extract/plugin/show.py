@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.redact.secrets import TALLY, Secret, current
 from pytest_extract.report.diff import Look, case_lines
-from pytest_extract.report.lines import Line, Style, safe, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, safe_controls, safe_prose, text_of
 
 MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "plain": {},
@@ -23,7 +25,9 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "dim": {"light": True},
     "mark": {"bold": True, "cyan": True},
 }
-_HARMFUL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_SHORTEST_ELSEWHERE: Final = 8
+"""Characters of a secret that is also looked for where nothing tells that it is one."""
 
 
 class CaseFailed(Exception):
@@ -97,20 +101,50 @@ class BrokenRepr(TerminalRepr):
         self.inner.toterminal(tw)
 
 
-def printable(value: Any) -> Any:
-    """Escape, in text or in what pytest made of an exception, characters that act on a terminal or are none.
+def clean_report(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Hide secrets and escape harmful characters in all that pytest shows and writes of an item.
 
-    The text may come from a model's output. A lone surrogate in it could neither be sent to an xdist controller nor
-    written to a report, and would end the whole run.
+    These are the traceback, captured output, the reason of a skip and properties; the text may come from a model or a
+    provider. A lone surrogate in it could neither be sent to an xdist controller nor written to a report, and would end
+    the whole run. What is a secret in one place ("Bearer ...") is one in the others too (a local variable).
     """
+    places = {"longrepr": "error message", "sections": "captured text", "user_properties": "property"}
+    found: list[Secret] = []
+
+    def clean(text: str) -> str:
+        cleaned = current().clean(text)
+        for secret in cleaned.secrets:  # a cookie is `session=VALUE`, and the value may stand alone elsewhere
+            parts = dict.fromkeys((secret.text, *re.split(r"[=;,\s]+", secret.text)))
+            found.extend(Secret(secret.kind, part) for part in parts if len(part) >= _SHORTEST_ELSEWHERE)
+        TALLY.add(place, cleaned.secrets)
+        return safe_controls(str(cleaned.value))
+
+    given = {name: value for name in places if (value := getattr(report, name, None))}
+    for name, place in places.items():  # noqa: B007  # `clean` reads the place
+        if name in given:
+            given[name] = _each_text(given[name], clean)
+    for name, value in given.items():
+        setattr(report, name, _each_text(value, lambda text: current().hide(text, found)) if found else value)
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return _HARMFUL.sub(lambda found: safe(found[0]), value)
+        return change(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return _changed_lines(value, change)
     if isinstance(value, list | tuple):
-        return type(value)(map(printable, value))
-    if isinstance(value, TerminalRepr):
+        return type(value)(_each_text(item, change) for item in value)
+    if isinstance(value, TerminalRepr) and not isinstance(value, CaseRepr):  # that one is made of a clean result
         for name, inner in vars(value).items():
-            setattr(value, name, printable(inner))
+            setattr(value, name, _each_text(inner, change))
     return value
+
+
+def _changed_lines(lines: list[str], change: Callable[[str], str]) -> list[str]:
+    """Change lines as one text, for a private key has many."""
+    ended = all(each.endswith("\n") for each in lines)
+    text = change(("" if ended else "\n").join(lines))
+    return text.splitlines(keepends=True) if ended else text.split("\n")
 
 
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:

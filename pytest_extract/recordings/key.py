@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.digest import sha256
-from pytest_extract.redact.text import redact
+from pytest_extract.redact.secrets import NOTHING_KNOWN, current
 
 _LINES_KEPT: Final = 400
 """Longest text whose lines are kept as digests, so that a change can be counted."""
@@ -61,7 +61,7 @@ class RecordingKey:
         return {
             "document": self.document.sha256,
             "model": self.model,
-            "params": redact(dict(self.params), ()).value,
+            "params": NOTHING_KNOWN.clean_settings(dict(self.params)),
             "prompt": self.prompt and self.prompt.sha256,
             "question": None if self.question is None else sha256(self.question),
             "repeat": self.repeat,
@@ -74,7 +74,7 @@ class RecordingKey:
 
         The digest counts those, lest it differ from machine to machine.
         """
-        return {**self.inputs, "params": redact(self.inputs["params"]).value}
+        return {**self.inputs, "params": current().clean_settings(self.inputs["params"])}
 
     @property
     def slot(self) -> tuple[Json, ...]:

@@ -21,7 +21,7 @@ from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extractors.base import Extraction, usage_of
 from pytest_extract.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.recordings.key import RecordingKey, differences, part_json
-from pytest_extract.redact.text import Redacted, redact, redact_text
+from pytest_extract.redact.secrets import Owned, clean_message, withheld
 from pytest_extract.regular_file import read_regular_text
 from pytest_extract.sharing.claims import Claims
 
@@ -74,8 +74,9 @@ class Recordings:
 
     `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
     that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.
+    An output is recorded as it is, so that a replay is scored as the call was; one with a secret in it is not recorded.
     `options`: what else the run was asked for and a recording hangs on, for the command that renews it. `on_unkept`
-    is told of each recording that cannot be written.
+    is called with each recording that cannot be written, `on_refused` with why an output is not recorded.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Recordings:
         mode: RecordMode = "off",
         options: Sequence[str] = (),
         on_unkept: Callable[[NotWritten], None] | None = None,
+        on_refused: Callable[[str], None] | None = None,
     ) -> None:
         if mode not in RECORD_MODES:
             raise StoreError(f"no recording mode {mode!r}{nearest(mode, RECORD_MODES)}")
@@ -91,29 +93,30 @@ class Recordings:
         self.mode = mode
         self._options = tuple(options)
         self._on_unkept = on_unkept
+        self._on_refused = on_refused
         self._claims = Claims(folder)
         self._index = Index(folder)
 
-    def obtain(self, key: RecordingKey, call: Callable[[], Extraction]) -> Extraction:
+    def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
         """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
 
         Where outputs are replayed, of all that want the same one at once, in any process, one calls and the others wait
-        for what it records; they call themselves when it failed.
+        for what it records; they call themselves when it failed. `owned`: as in `store`.
         """
         found = self.lookup(key)
         if found is not None:
             return found
         if self.mode not in {"once", "new"}:
-            return self.store(key, call())
+            return self.store(key, call(), owned)
         with self._claims.claim([key.digest]) as claim:
             if claim.mine:
-                return self._found_or_called(key, call)
+                return self._found_or_called(key, call, owned)
         claim.wait()
-        return self._found_or_called(key, call)
+        return self._found_or_called(key, call, owned)
 
-    def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction]) -> Extraction:
+    def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None) -> Extraction:
         found = self.lookup(key)
-        return found if found is not None else self.store(key, call())
+        return found if found is not None else self.store(key, call(), owned)
 
     def lookup(self, key: RecordingKey) -> Extraction | None:
         """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
@@ -126,16 +129,24 @@ class Recordings:
             raise NotRecorded(self.explain(key))
         return None
 
-    def store(self, key: RecordingKey, extraction: Extraction) -> Extraction:
-        """Record an output if the mode says so; return it, with a note where it was not, or not as it is."""
+    def store(self, key: RecordingKey, extraction: Extraction, owned: Owned | None = None) -> Extraction:
+        """Record an output if the mode says so; return it, with a note where it was not recorded.
+
+        `owned`: whether a secret stands in the user's own files (gold, document), and so may be recorded.
+        """
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
         try:
-            encoded = _encoded(extraction)
-            text = _dump(_body(key, extraction, encoded))
+            output = _stored(extraction.output)
+            refusal = withheld(extraction.output, owned)
+            text = _dump(_body(key, extraction, output))
         except (TypeError, ValueError, RecursionError) as error:
-            told = redact_text(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
+            told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
             return _noted(extraction, told)
+        if refusal is not None:
+            if self._on_refused is not None:
+                self._on_refused(f"{key.nodeid or key.case}: {refusal}")
+            return _noted(extraction, f"not recorded: {refusal}")
         path = self._path(key)
         try:
             write_atomic(path, text)
@@ -146,7 +157,7 @@ class Recordings:
         self._index.add(path)
         if self.mode == "new":
             self._remove_replaced(key)
-        return _noted(extraction, *_notes(encoded))
+        return extraction
 
     def explain(self, key: RecordingKey) -> str:
         """Say why there is no fresh recording for `key`, and the command that makes one."""
@@ -208,7 +219,7 @@ def _slug(case: str) -> str:
     return f"{name}-cases" if name == JUDGE_FOLDER else name or "case"
 
 
-def _body(key: RecordingKey, extraction: Extraction, encoded: Redacted) -> dict[str, Json]:
+def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) -> dict[str, Json]:
     inputs = {name: part_json(getattr(key, name)) for name in ("document", "schema", "prompt")}
     usage = usage_of(extraction.usage)
     return {
@@ -218,9 +229,10 @@ def _body(key: RecordingKey, extraction: Extraction, encoded: Redacted) -> dict[
         "digest": key.digest,
         "inputs": {**key.shown, **inputs},
         "extractor": extraction.extractor,
-        "redacted": bool(encoded.kinds),
-        "notes": _notes(encoded),
-        **encoded.value,
+        "redacted": False,  # earlier versions recorded an output without its secrets
+        "notes": [],
+        "output": output,
+        "failure": _stored_failure(extraction.failure),
         "finish_reason": extraction.finish_reason,
         "usage": usage and dataclasses.asdict(usage),
         "cost_usd": extraction.cost_usd,
@@ -228,24 +240,23 @@ def _body(key: RecordingKey, extraction: Extraction, encoded: Redacted) -> dict[
     }
 
 
-def _encoded(extraction: Extraction) -> Redacted:
-    """Output and failure as JSON, without secrets: the lines of a text, or a JSON value (as text, if it has a NaN)."""
-    failure = extraction.failure
-    told = failure and {
+def _stored_failure(failure: Failure | None) -> Json:
+    return failure and {
         "kind": str(failure.kind),
-        "message": failure.message,
+        "message": clean_message(failure.message),
         "line": failure.line,
         "column": failure.column,
     }
-    clean = redact({"output": extraction.output, "failure": told})
-    output = clean.value["output"]
+
+
+def _stored(output: Json) -> dict[str, Json]:
+    """Return an output as JSON: the lines of a text, or a JSON value (as text, if it has a NaN)."""
     if isinstance(output, str):
-        stored: dict[str, Json] = {"text": output.split("\n")}
-    else:
-        stored = _stored_json(output)
-        if not clean.kinds and stored.get("json", extraction.output) != extraction.output:
-            raise TypeError("a tuple, or a key that is no string")
-    return Redacted({"output": stored, "failure": clean.value["failure"]}, clean.kinds)
+        return {"text": output.split("\n")}
+    stored = _stored_json(output)
+    if stored.get("json", output) != output:
+        raise TypeError("a tuple, or a key that is no string")
+    return stored
 
 
 def _stored_json(output: Json) -> dict[str, Json]:
@@ -263,13 +274,6 @@ def _output(stored: dict[str, Json]) -> Json:
 
 def _failure(stored: Json) -> Failure | None:
     return stored and Failure(**{**stored, "kind": FailureKind(stored["kind"])})
-
-
-def _notes(encoded: Redacted) -> list[str]:
-    if not encoded.kinds:
-        return []
-    kinds = ", ".join(sorted(set(encoded.kinds)))
-    return [f"the recording has {len(encoded.kinds)} secret(s) taken out ({kinds}): its output is not the one returned"]
 
 
 def _noted(extraction: Extraction, *notes: str) -> Extraction:

@@ -1,4 +1,6 @@
-"""What a key, a token or a password looks like: by a form of its own, or by the words it stands beside.
+"""What may be a key, a token or a password in a message: by a loose form, or by the words it stands beside.
+
+None of this is looked for in a document's data, where `{"token": "USDC-ETH"}` is a value like any other (`secrets`).
 
 Each row brings hints: in every text that its pattern matches, in whatever case, one of them occurs. Looking for them is
 many times faster than the patterns. Repetitions are counted, so that a hostile text stays linear.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import cache
 from typing import Final, NamedTuple
 
 
@@ -16,15 +19,26 @@ class Form(NamedTuple):
 
     kind: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
+    flags: re.RegexFlag
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The form as a pattern, compiled when its hint first turns up."""
+        return _compiled(self.source, self.flags)
 
     def may_be_in(self, lowered: str) -> bool:
         """Whether a text, given in lower case, has one of the hints."""
         return any(hint in lowered for hint in self.hints)
 
 
-def _form(kind: str, hints: str, pattern: str, flags: int = 0) -> Form:
-    return Form(kind, tuple(hints.split()), re.compile(pattern, flags | re.DOTALL))
+@cache
+def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
+    return re.compile(source, flags)
+
+
+def _form(kind: str, hints: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Form:
+    return Form(kind, tuple(hints.split()), pattern, flags | re.DOTALL)
 
 
 _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,400})"
@@ -67,7 +81,7 @@ TOKENS: Final = (
     _form("age key", "age-secret", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     _form("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
 )
-"""Known by themselves."""
+"""Known by themselves; looser than `formats`, as a message may show a key in part."""
 
 NAMES: Final = (
     r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
@@ -143,9 +157,10 @@ CONTEXT: Final = (
     _form(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
-        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{NAMES}\\?[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
-        rf"(?P<secret>\\\"{_NEW}(?:(?!\\\").){{4,}}?\\\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
-        r"|(?![\"'\[{(\\])[^\s,;\"'}\])\\]{6,})",
+        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
+        rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
+        # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
+        r"|(?![\"'\[{(\\])(?:(?<==)|(?=[A-Za-z]{0,100}[^A-Za-z\s,;\"'}\])\\]))[^\s,;\"'}\])\\]{6,})",
         re.IGNORECASE,
     ),
 )
@@ -153,8 +168,13 @@ CONTEXT: Final = (
 
 BASIC: Final = re.compile(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
 """A user's name and password, if what it holds is that (`holds_password`)."""
-SECRET_NAME: Final = re.compile(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
 HINTS: Final = ("basic", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
+
+
+def names_secret(name: str) -> bool:
+    """Whether a member of an object is called like a secret: `openai_api_key`."""
+    pattern = _compiled(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
+    return pattern.fullmatch(name) is not None
 
 
 def holds_password(encoded: str) -> bool:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
 ELLIPSIS: Final = "…"
+_HARMFUL: Final = re.compile(
+    # control characters, surrogates, direction marks and overrides, line separators, and what XML may not hold
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -61,6 +66,14 @@ def safe(text: str) -> str:
 def safe_prose(text: str) -> str:
     """Like `safe`, for messages: a backslash stays itself."""
     return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def safe_controls(text: str) -> str:
+    r"""Escape only what acts on a terminal, turns the direction of writing, or breaks XML: for text in any script.
+
+    Unlike `safe_prose` it leaves line breaks, tabs, spaces of all kinds and joiners alone.
+    """
+    return _HARMFUL.sub(lambda found: _escape(found[0]), text)
 
 
 def _escape(char: str) -> str:

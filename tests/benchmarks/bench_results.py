@@ -30,12 +30,12 @@ from pytest_extract import compile_schema
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.gating.snapshot import snapshot
-from pytest_extract.redact.text import redact
+from pytest_extract.redact.secrets import current
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results_file import dump_result, dump_safely, load_result
 
 SMALL = 525
 EXTRACTOR = """
@@ -88,8 +88,8 @@ def actions(samples: list[Sample]) -> Iterator[tuple[str, Callable[[], object]]]
     yield "score: all measures", lambda: [each.scorer.score(each.gold, each.output).measures for each in samples]
     yield "dump: the score as plain JSON (to_dict)", lambda: [each.score.to_dict() for each in samples]
     yield "dump: json.dumps of it", lambda: [json.dumps(each.plain) for each in samples]
-    yield "dump: search for secrets in it", lambda: [redact(each.plain) for each in samples]
-    yield "dump: the whole line of the results file", lambda: [dump_result(each.result) for each in samples]
+    yield "dump: search for secrets in it", lambda: [current().find(each.line) for each in samples]
+    yield "dump: the whole line of the results file", lambda: [dump_safely(each.result) for each in samples]
     yield "read the line of the results file", lambda: [load_result(each.line) for each in samples]
     yield "diff text", lambda: [text_of(line) for each in samples for line in case_lines(each.result, look)]
     yield "snapshot for the gate", lambda: snapshot([each.result for each in samples])

@@ -16,8 +16,9 @@ from pytest_extract.judge import build_judge
 from pytest_extract.judge.cache import AnswerCache, answer_files, kept_answers
 from pytest_extract.judge.keys import question_key
 from pytest_extract.judge.user import identity_of
-from pytest_extract.redact.text import redact
+from pytest_extract.redact import secrets
 from tests.judge.questions import align, equal
+from tests.redact.corpus import SECRETS, made
 from tests.strategies import nested
 
 
@@ -234,30 +235,19 @@ def test_a_damaged_answer_is_told(tmp_path):
 
 
 def test_no_secret_is_kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("SOME_TOKEN", "planted-in-the-environment")
-    said = Verdict(1.0, "both say planted-in-the-environment")
+    monkeypatch.setattr(secrets, "_current", None)
+    secrets.TALLY.taken()
+    planted = made("{a32}")
+    monkeypatch.setenv("SOME_TOKEN", planted)
+    said = Verdict(1.0, f"both say {planted}")
+    key, other = SECRETS["openai, project"], SECRETS["notion"]
     judge = build_judge(user=lambda questions: [said], folder=tmp_path)
-    judge([equal("sk-planted0123456789abcdef", {"password": "planted"}, "key: AKIAPLANTED123456789")])
-    kept = [path.read_text() for path in answer_files(tmp_path)]
-    assert len(kept) == 2  # as it was asked, and as a recording gives it
-    assert all("planted" not in text.lower() and json.loads(text)["redacted"] is True for text in kept)
-
-
-def test_an_output_replayed_without_its_secret_needs_no_new_answer(tmp_path):
-    asked = []
-
-    def judge(questions):
-        asked.extend(question.extracted for question in questions)
-        return [Verdict(0.5, "nearly") for _ in questions]
-
-    judge.identity = "counting"
-    live = "the key is sk-planted0123456789abcdef"
-    assert build_judge(user=judge, folder=tmp_path)([equal("no key", live)]) == [Verdict(0.5, "nearly")]
-    replayed = redact(live).value
-    assert replayed != live
-    assert build_judge(user=judge, folder=tmp_path)([equal("no key", replayed)]) == [Verdict(0.5, "nearly")]
-    assert asked == [live]
-    assert all("planted" not in path.read_text() for path in answer_files(tmp_path))
+    assert judge([equal(key, {"password": "data", "key": other}, f"key: {SECRETS['aws']}")]) == [said]
+    (text,) = [path.read_text() for path in answer_files(tmp_path)]
+    assert all(secret not in text for secret in (planted, key, other, SECRETS["aws"]))
+    assert json.loads(text)["redacted"] is True
+    assert json.loads(text)["question"]["extracted"]["password"] == "data"
+    assert {place for place, _, _ in secrets.TALLY.taken()} == {"kept judge answer"}
 
 
 def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):

@@ -22,6 +22,9 @@ from pytest_extract.extractors.litellm import LitellmExtractor
 from pytest_extract.recordings.folder import recording_files
 from pytest_extract.recordings.key import Part, RecordingKey, json_part, key_of, text_part
 from pytest_extract.recordings.store import NotRecorded, Recordings, read_recording
+from pytest_extract.redact import secrets
+from pytest_extract.redact.secrets import withheld
+from tests.redact.corpus import LEGAL, SECRETS, made
 from tests.strategies import json_values, nested
 
 PROMPT = "Read the invoice.\nTake the total.\nTake the date.\nAnswer in JSON.\n"
@@ -233,29 +236,49 @@ def test_a_failure_is_recorded(tmp_path):
     assert Recordings(tmp_path, "none").obtain(KEY, Calls()).failure == failure
 
 
-SECRET = "sk-planted0123456789abcdef"
+SECRET = SECRETS["openai, project"]
 
 
-@pytest.mark.parametrize(
-    "extraction",
-    [
-        Extraction(f'{{"a": "{SECRET}"}}'),
-        Extraction({"a": [SECRET], "password": "planted-too"}),
-        Extraction(None, failure=Failure(kind=FailureKind.REFUSAL, message=f"Authorization: Bearer {SECRET}")),
-    ],
-    ids=["text", "value", "failure"],
-)
-def test_no_secret_is_written_and_the_replay_says_so(tmp_path, monkeypatch, extraction):
-    monkeypatch.setenv("SOME_API_KEY", "planted-in-the-environment")
-    key = changed(params={"extra_headers": {"Authorization": f"Bearer {SECRET}", "x": "planted-in-the-environment"}})
-    live = Recordings(tmp_path, "once").obtain(key, Calls(extraction))
-    text = "".join(path.read_text() for path in recording_files(tmp_path))
-    assert "planted" not in text
-    assert json.loads(text)["redacted"] is True
-    replayed = Recordings(tmp_path, "none").obtain(key, Calls())
-    assert live.output == extraction.output
-    assert live.notes == replayed.notes
-    assert "taken out (" in replayed.notes[0]
+@pytest.mark.parametrize("output", [json.dumps({"a": SECRET}), {"a": [{"password": "x", "b": SECRET}]}], ids=type)
+def test_an_output_with_a_secret_is_not_recorded_and_says_so(tmp_path, output):
+    refused = []
+    recordings = Recordings(tmp_path, "once", on_refused=refused.append)
+    live = recordings.obtain(KEY, Calls(Extraction(output)))
+    assert live.output == output
+    assert live.notes == (f"not recorded: {withheld(output)}",)
+    assert refused == [f"{KEY.nodeid}: {withheld(output)}"]
+    assert list(recording_files(tmp_path)) == []
+    recordings.obtain(KEY, Calls(Extraction(output)), lambda secret: secret.text == SECRET)
+    assert Recordings(tmp_path, "none").obtain(KEY, Calls()).output == output
+
+
+def test_what_is_recorded_beside_an_output_holds_no_secret(tmp_path, monkeypatch):
+    monkeypatch.setattr(secrets, "_current", None)
+    planted = made("{a32}")
+    monkeypatch.setenv("SOME_API_KEY", planted)
+    key = changed(params={"extra_headers": {"Authorization": f"Bearer {SECRET}", "x": planted}})
+    failure = Failure(kind=FailureKind.REFUSAL, message=f"Authorization: Bearer {SECRET}, X: {planted}")
+    Recordings(tmp_path, "once").obtain(key, Calls(Extraction(None, failure=failure)))
+    (path,) = recording_files(tmp_path)
+    assert SECRET not in path.read_text()
+    assert planted not in path.read_text()
+    assert Recordings(tmp_path, "none").obtain(key, Calls()).failure.message.endswith("X: [redacted: SOME_API_KEY]")
+
+
+@pytest.mark.parametrize("value", LEGAL, ids=str)
+def test_the_data_of_a_document_is_recorded_as_it_is(tmp_path, value):
+    for number, output in enumerate((value, {"rows": [value]}, json.dumps(value))):
+        key = changed(question=str(number))
+        assert Recordings(tmp_path, "once").obtain(key, Calls(Extraction(output))).notes == ()
+        assert Recordings(tmp_path, "none").obtain(key, Calls()).output == output
+
+
+def test_a_recording_of_an_earlier_version_is_read_with_its_note(tmp_path):
+    Recordings(tmp_path, "once").obtain(KEY, Calls(Extraction("[redacted: API key]")))
+    (path,) = recording_files(tmp_path)
+    body = json.loads(path.read_text()) | {"redacted": True, "notes": ["the recording has 1 secret(s) taken out"]}
+    path.write_text(json.dumps(body))
+    assert Recordings(tmp_path, "none").obtain(KEY, Calls()).notes == ("the recording has 1 secret(s) taken out",)
 
 
 def test_the_address_holds_no_secret_parameter():

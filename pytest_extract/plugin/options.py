@@ -1,6 +1,6 @@
 """Every `--extract-*` option with its ini twin: one table, read once into a frozen `Settings`.
 
-The only reader of pytest's `Config`. All bad values of a command line are told at once, before anything is paid for.
+The only reader of pytest's `Config`. All bad values of a command line are reported at once, before any paid call.
 """
 
 from __future__ import annotations
@@ -93,6 +93,16 @@ class Option(NamedTuple):
         """Name in pytest's `Config.option` and in the ini file."""
         return f"extract_{self.name.replace('-', '_')}"
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether the option takes no value on the command line."""
+        return self.read is _switch
+
+    @property
+    def shown_default(self) -> str | None:
+        """Default that help and manual name; None where the option is off or unset by default."""
+        return None if self.is_switch else self.default
+
 
 def _text(value: str) -> str:
     if not value.strip():
@@ -172,99 +182,152 @@ def _switch(value: str) -> bool:
 
 SETTINGS = pytest.StashKey[Settings]()
 
-OPTIONS: tuple[Option, ...] = (
-    Option("model", "run every case with this model (PROVIDER/NAME); repeatable", _text, many=True, metavar="MODEL"),
-    Option("prompt", "run every case with this prompt file; repeatable", Path, many=True, metavar="FILE"),
-    Option("mode", "how the built-in extractor asks: prompt or structured", _choice("prompt", "structured"), "prompt"),
-    Option("judge", "what decides semantic metrics: exact, fuzzy or llm", _choice("exact", "fuzzy", "llm"), "llm"),
-    Option("judge-model", "model of the judge (PROVIDER/NAME)", _text, metavar="MODEL"),
-    Option("repeat", "run each case N times", _whole_number, metavar="N"),
-    Option("concurrency", "extractor and judge calls in flight at once", _whole_number, "4", metavar="N"),
-    Option(
-        "record",
-        "recordings of outputs: off, none (replay only), once, new (also what is stale) or all",
-        _choice("off", "none", "once", "new", "all"),
-        "off",
+OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
+    "run": (
+        Option(
+            "model", "Run every case with this model (PROVIDER/NAME); repeatable.", _text, many=True, metavar="MODEL"
+        ),
+        Option("prompt", "Run every case with this prompt file; repeatable.", Path, many=True, metavar="FILE"),
+        Option(
+            "mode",
+            "Choose how the built-in extractor asks a model: prompt or structured.",
+            _choice("prompt", "structured"),
+            "prompt",
+            metavar="MODE",
+        ),
+        Option("concurrency", "Run at most N extractor and judge calls at once.", _whole_number, "4", metavar="N"),
+        Option("budget", "Stop calling when the calls have cost this much.", _money, metavar="USD"),
+        Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
+        Option("repeat", "Run each case N times.", _whole_number, metavar="N"),
+        Option(
+            "judge",
+            "Choose what decides semantic metrics: exact, fuzzy or llm.",
+            _choice("exact", "fuzzy", "llm"),
+            "llm",
+            metavar="JUDGE",
+        ),
+        Option("judge-model", "Ask this model (PROVIDER/NAME) as the judge.", _text, metavar="MODEL"),
+        Option(
+            "max-output-bytes",
+            "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
+            _whole_number,
+            metavar="BYTES",
+        ),
+        Option(
+            "update-gold",
+            "Write what is extracted into the cases' golds; a case whose gold changes fails in this run.",
+            _switch,
+            "false",
+            ini=False,
+        ),
     ),
-    Option("recordings", "folder of the recordings", Path, "extract-recordings", metavar="DIR"),
-    Option(
-        "allow-secrets",
-        "fingerprints of what looks like a secret and is none, one a line",
-        _fingerprint,
-        many=True,
-        command_line=False,
+    "record and replay": (
+        Option(
+            "record",
+            "Record outputs and replay them: off, none (replay only), once, new (also what is stale) or all.",
+            _choice("off", "none", "once", "new", "all"),
+            "off",
+            metavar="WHEN",
+        ),
+        Option("recordings", "Keep the recordings in this folder.", Path, "extract-recordings", metavar="DIR"),
+        Option(
+            "allow-secrets",
+            "Record what has this fingerprint although it looks like a secret; one a line.",
+            _fingerprint,
+            many=True,
+            command_line=False,
+        ),
+        Option(
+            "changed",
+            "Call only for what differs from this git revision and replay the rest.",
+            _text,
+            metavar="REF",
+        ),
+        Option(
+            "from",
+            "Score the outputs of a past run again without a call.",
+            Path,
+            ini=False,
+            field="from_results",
+            metavar="RESULTS.jsonl",
+        ),
     ),
-    Option(
-        "gate",
-        "what makes the run fail: case, regression (worse than the baseline), suite or none",
-        _choice("case", "regression", "suite", "none"),
-        "case",
+    "gate": (
+        Option(
+            "gate",
+            "Choose what makes the run fail: case, regression (worse than the baseline), suite or none.",
+            _choice("case", "regression", "suite", "none"),
+            "case",
+            metavar="GATE",
+        ),
+        Option("baseline", "Compare the run with this baseline.", Path, metavar="FILE"),
+        Option("update-baseline", "Write the baseline from this run.", _switch, "false", ini=False),
+        Option(
+            "inconclusive",
+            "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
+            _choice("pass", "warn", "fail"),
+            "warn",
+            metavar="ACTION",
+        ),
+        Option(
+            "rule",
+            "Set a rule of the regression gate (alpha=0.05, max_broken=0, ...); repeatable.",
+            _rule,
+            many=True,
+            field="rules",
+            metavar="RULE=VALUE",
+        ),
+        Option(
+            "suite-thresholds",
+            "Set the lowest mean of a measure for --extract-gate=suite, one MEASURE=NUMBER a line.",
+            _bound,
+            many=True,
+            command_line=False,
+        ),
+        Option(
+            "base-ref",
+            "Run every case with the prompts and schemas of this git revision as well, and compare.",
+            _text,
+            metavar="REF",
+        ),
+        Option("aa", "Run every case N times and compare the runs with each other.", _several, ini=False, metavar="N"),
+        Option(
+            "force",
+            "Let --extract-update-baseline and --extract-update-gold write in CI.",
+            _switch,
+            "false",
+            ini=False,
+        ),
     ),
-    Option("baseline", "compare with this baseline", Path, metavar="FILE"),
-    Option("update-baseline", "write the baseline from this run", _switch, "false", ini=False),
-    Option("force", "let --extract-update-baseline and --extract-update-gold write in CI", _switch, "false", ini=False),
-    Option(
-        "inconclusive",
-        "what a regression verdict that the data cannot decide does: pass, warn or fail",
-        _choice("pass", "warn", "fail"),
-        "warn",
+    "report": (
+        Option("results", "Write the full result of each case as a line of this file.", Path, metavar="FILE.jsonl"),
+        Option("html", "Write a report of the run as one HTML page.", Path, metavar="FILE"),
+        Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
+        Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
     ),
-    Option("rule", "setting of the regression gate (alpha=0.05, max_broken=0, ...)", _rule, many=True, field="rules"),
-    Option("aa", "run every case N times and judge the runs by each other", _several, ini=False, metavar="N"),
-    Option("base-ref", "compare with the prompts and schemas of this git revision", _text, metavar="REF"),
-    Option("changed", "call only for what differs from this git revision, replay the rest", _text, metavar="REF"),
-    Option(
-        "suite-thresholds",
-        "with --extract-gate=suite: MEASURE=NUMBER, one a line",
-        _bound,
-        many=True,
-        command_line=False,
-    ),
-    Option(
-        "from",
-        "decide again from a past run's outputs, without a call",
-        Path,
-        ini=False,
-        field="from_results",
-        metavar="RESULTS.jsonl",
-    ),
-    Option(
-        "max-output-bytes",
-        "longest output that is read, of cases that do not say it (default: 10000000, or ten times the gold)",
-        _whole_number,
-        metavar="BYTES",
-    ),
-    Option("budget", "stop calling when this much is spent", _money, metavar="USD"),
-    Option("dry-run", "forecast calls and cost without calling", _switch, "false", ini=False),
-    Option(
-        "update-gold",
-        "write what is extracted into the cases' golds; a case whose gold changed fails until the next run",
-        _switch,
-        "false",
-        ini=False,
-    ),
-    Option("results", "write every case's full result here, a line each, as it ends", Path, metavar="FILE.jsonl"),
-    Option("html", "write a report of the run as one HTML page", Path, metavar="FILE"),
-    Option("markdown", "write a report of the run as Markdown", Path, metavar="FILE"),
-    Option("csv", "write every compared value as a row of CSV", Path, metavar="FILE"),
-)
+}
+"""Title -> options, in the order in which a user needs them; `pytest --help` and the manual follow it."""
+
+OPTIONS: tuple[Option, ...] = tuple(option for group in OPTION_GROUPS.values() for option in group)
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Tell pytest of every option and its ini twin."""
-    group = parser.getgroup("extract", "extraction tests (pytest-extract)")
-    for option in OPTIONS:
-        if option.command_line:
-            _add_option(group, option)
-        if option.ini:
-            kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
-            parser.addini(option.dest, option.help, type=kind, default=[] if option.many else None)
+    """Register every option in the group it belongs to, and its ini twin."""
+    for title, options in OPTION_GROUPS.items():
+        group = parser.getgroup(f"extract: {title}")
+        for option in options:
+            if option.command_line:
+                _add_option(group, option)
+            if option.ini:
+                kind: Literal["linelist", "string"] = "linelist" if option.many else "string"
+                parser.addini(option.dest, option.help, type=kind, default=[] if option.many else None)
 
 
 def _add_option(group: pytest.OptionGroup, option: Option) -> None:
-    flag = f"--extract-{option.name}"
-    shown = f"{option.help} (default: {option.default})" if option.default not in {None, "false"} else option.help
-    if option.read is _switch:
+    flag, shown = f"--extract-{option.name}", option.help
+    if option.shown_default is not None:
+        shown = f"{shown.removesuffix('.')} (default: {option.shown_default})."
+    if option.is_switch:
         group.addoption(flag, dest=option.dest, action="store_const", const="true", default=None, help=shown)
     else:
         action = "append" if option.many else "store"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.plugin.options import OPTIONS, SETTINGS, Settings
+from pytest_extract.plugin.options import OPTION_GROUPS, OPTIONS, SETTINGS, Option, Settings
 
 
 def settings(pytester: pytest.Pytester, *args: str) -> Settings:
@@ -101,6 +101,22 @@ def test_help_lists_every_option(pytester: pytest.Pytester) -> None:
     text = result.stdout.str()
     assert all(f"--extract-{option.name}" in text for option in OPTIONS if option.command_line)
     assert all(option.dest in text for option in OPTIONS if option.ini)
+
+
+def test_help_groups_the_options_in_the_order_of_the_table(pytester: pytest.Pytester) -> None:
+    lines = pytester.runpytest("--help").outlines
+    for title, options in OPTION_GROUPS.items():
+        start = lines.index(f"extract: {title}:")
+        end = next(at for at, line in enumerate(lines) if at > start and line and not line.startswith(" "))
+        shown = [line.split("=")[0].split()[0] for line in lines[start:end] if line.startswith("  --")]
+        assert shown == [f"--extract-{option.name}" for option in options if option.command_line]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_help_is_one_sentence(option: Option) -> None:
+    assert option.help[0].isupper()
+    assert option.help.endswith(".")
+    assert ". " not in option.help.replace("...", "")
 
 
 def test_settings_are_read_only(pytester: pytest.Pytester) -> None:

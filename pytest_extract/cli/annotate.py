@@ -1,4 +1,4 @@
-"""`pytest-extract annotate SCHEMA`: default metrics written into a schema, where they can be read and changed."""
+"""`pytest-extract schema annotate SCHEMA`: default metrics written into a schema, to be read and changed there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cases.structure import bare
 from pytest_extract.cli.files import read_schema, write_json
@@ -15,12 +14,10 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.schema_tools.annotate import DEFAULTS, AnnotationDialect, annotate_schema
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "annotate",
-        help="write default metrics into a schema",
-        description="Write a metric into every leaf of a schema that has none, in one of the two annotation dialects.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Write a metric into every leaf of a schema that has none, in one of the two annotation dialects."
     )
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
@@ -32,7 +29,6 @@ def add_parser(subparsers: Any) -> None:
         help='metric of a JSON type, such as string=text or number={"number": {"abs": 0.01}}; repeatable',
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

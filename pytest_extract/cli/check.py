@@ -6,7 +6,6 @@ import argparse
 import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.gold import gold_source
@@ -20,13 +19,11 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError, ConfigError
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "check",
-        help="check case files, their schemas and golds, without extracting",
-        description="Tell every mistake with file, line and column; warn of gold values that no comparison reaches. "
-        "Exit status: 0 no mistake, 1 some, 2 nothing to check.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Tell every mistake with file, line and column; warn of gold values that no comparison reaches. "
+        "Exit status: 0 no mistake, 1 some, 2 nothing to check."
     )
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
@@ -42,7 +39,6 @@ def add_parser(subparsers: Any) -> None:
         help="hold golds to more than their JSON Schema: no undeclared field, no declared one left out, no other type",
     )
     add_gold_arguments(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`pytest-extract compare A B`: did B become worse than A? From two results files, or a baseline and a results file."""
+"""`pytest-extract runs compare A B`: is run B worse than run A? A is a results file or a baseline, B a results file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.gating.baseline import Baseline
@@ -38,13 +38,9 @@ class Side(NamedTuple):
     run: ResultsFile | None
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "compare",
-        help="say whether run B is worse than run A",
-        description="Compare two runs, field by field. Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = "Compare two runs, field by field. Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell."
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
     parser.add_argument("--before-arm", metavar="ARM", help="compare this arm (model, prompt) of A only")
@@ -57,7 +53,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,10 +60,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         judged, told = _judged(args)
     except ExtractError as error:
-        print(f"pytest-extract compare: {error}", file=sys.stderr)  # noqa: T201 - printing is the command
+        print(f"pytest-extract runs compare: {error}", file=sys.stderr)  # noqa: T201 - printing is the command
         return EXIT_USAGE
     for warning in told:
-        print(f"pytest-extract compare: {warning}", file=sys.stderr)  # noqa: T201
+        print(f"pytest-extract runs compare: {warning}", file=sys.stderr)  # noqa: T201
     print(_text(judged, args))  # noqa: T201
     return exit_status(judged.verdict, args.inconclusive)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.errors import ConfigError
@@ -14,13 +13,11 @@ from pytest_extract.importers.files import Imported, Target
 DATASETS = ("extract-bench", "deepjsoneval", "sob")
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "import",
-        help="make case files from a published dataset",
-        description="Make case files from the files of a published dataset. Golds that break their own schema are "
-        "kept, with `gates: {schema: false}` and a comment that says where.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Make case files from the files of a published dataset. Golds that break their own schema are "
+        "kept, with `gates: {schema: false}` and a comment that says where."
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
     parser.add_argument("source", type=Path, metavar="SRC", help="folder (extract-bench) or JSONL file (the others)")
@@ -28,7 +25,6 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
     parser.add_argument("--modality", choices=MODALITIES, default="text", help="sob: of all records (default: text)")
     parser.add_argument("--force", action="store_true", help="write over files that are there")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

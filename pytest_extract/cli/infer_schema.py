@@ -1,22 +1,19 @@
-"""`pytest-extract infer-schema GOLD...`: a JSON Schema from examples."""
+"""`pytest-extract schema infer GOLD...`: a JSON Schema from examples."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cli.files import read_records, write_json
 from pytest_extract.schema_tools.annotate import DEFAULTS, annotate_schema
 from pytest_extract.schema_tools.infer import infer_schema
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "infer-schema",
-        help="infer a JSON Schema from golds",
-        description="Infer a JSON Schema from golds: types from the first value that is not null, all keys, all items.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Infer a JSON Schema from golds: types from the first value that is not null, all keys, all items."
     )
     parser.add_argument(
         "golds", nargs="+", type=Path, metavar="GOLD", help="JSON or YAML file, or .jsonl with one a line"
@@ -29,7 +26,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--annotate", choices=tuple(DEFAULTS), help="write the default metrics in too")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

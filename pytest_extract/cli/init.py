@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.errors import StoreError
 
 _CASE: Final = """\
-# One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema
+# One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema print
 text: |
   ACME GmbH, Hauptstr. 1, Berlin
   Invoice 2026-117
@@ -60,15 +60,10 @@ FILES: Final = {
 }
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "init",
-        help="write a first case, its schema and an extractor",
-        description=f"Write {', '.join(FILES)} below DIR; what is there already is never touched.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = f"Write {', '.join(FILES)} below DIR; what is there already is never touched."
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="default: here")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

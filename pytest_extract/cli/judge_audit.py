@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_extract.judge.audit import EQUAL_FROM, audit
 from pytest_extract.judge.cache import kept_answers
@@ -24,14 +24,10 @@ _EPILOG = (
 )
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "judge-audit",
-        help="compare recorded verdicts of the judge with those of people",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
     parser.add_argument("verdicts", type=Path, metavar="VERDICTS", help="the people's verdicts (verdicts.yaml)")
     parser.add_argument(
         "--recordings",
@@ -52,7 +48,6 @@ def add_parser(subparsers: Any) -> None:
         "--min-agreement", type=float, metavar="RATE", help="exit 1 below this rate of agreement (0 to 1)"
     )
     parser.add_argument("--min-kappa", type=float, metavar="KAPPA", help="exit 1 below this kappa")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,10 +1,9 @@
-"""`pytest-extract leaderboard RESULTS.jsonl...`: models, prompts or runs side by side, the best first."""
+"""`pytest-extract runs leaderboard RESULTS.jsonl...`: models, prompts or runs side by side, the best first."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.results import put, read_all, width
@@ -14,21 +13,18 @@ from pytest_extract.report.aggregate_json import standing_record
 from pytest_extract.report.leaderboard import leaderboard_lines
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "leaderboard",
-        help="rank the models and prompts of results files",
-        description="Rank arms (models, prompts, revisions) of one or several results files as SOB's leaderboard does.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Rank arms (models, prompts, revisions) of one or several results files as SOB's leaderboard does."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
-    arms = standings(read_all("leaderboard", args.results))
+    arms = standings(read_all("runs leaderboard", args.results))
     runs = {arm.arm: aggregate(arm.results) for arm in arms}
     if args.json:
         write_json([standing_record(arm, runs[arm.arm]) for arm in arms], None)

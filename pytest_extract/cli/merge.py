@@ -1,11 +1,10 @@
-"""`pytest-extract merge SHARD... -o FILE`: join the results files of shards into one run."""
+"""`pytest-extract runs merge SHARD... -o FILE`: join the results files of shards into one run."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.errors import ExtractError
 
@@ -13,21 +12,16 @@ EXIT_CONFLICT = 1
 EXIT_USAGE = 2
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "merge",
-        help="join the results files of shards into one",
-        description=(
-            "Join results files: each case and arm once. A case that a shard did not run is taken from the one that "
-            "did. Two different results for one case are a conflict: nothing is written, unless --take-later. "
-            "Exit status: 0 written, 1 conflict, 2 usage."
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Join results files: each case and arm once. A case that a shard did not run is taken from the one that "
+        "did. Two different results for one case are a conflict: nothing is written, unless --take-later. "
+        "Exit status: 0 written, 1 conflict, 2 usage."
     )
     parser.add_argument("shards", type=Path, nargs="+", metavar="SHARD.jsonl")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl", help="write here (default: standard output)")
     parser.add_argument("--take-later", action="store_true", help="of two different results keep the later file's")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,4 +56,4 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(f"pytest-extract merge: {text}", file=sys.stderr)  # noqa: T201 - printing is the command
+    print(f"pytest-extract runs merge: {text}", file=sys.stderr)  # noqa: T201 - printing is the command

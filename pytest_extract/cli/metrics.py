@@ -7,7 +7,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pytest_extract.cli.files import load_extensions
 from pytest_extract.core.extensions import Extension, Extensions
@@ -44,18 +44,13 @@ A transform changes both values before they are compared (`x-eval-transform`). E
 """
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "metrics",
-        help="list metrics and transforms, or explain one",
-        description="List all metrics and transforms, or explain one with its parameters and worked numbers.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = "List all metrics and transforms, or explain one with its parameters and worked numbers."
     parser.add_argument("names", nargs="*", metavar="NAME", help="metric or transform to explain; default: list all")
     parser.add_argument("--all", action="store_true", help="explain all")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own ones too, as for `check`")
     parser.add_argument("--markdown", action="store_true", help="print as Markdown")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
@@ -20,24 +19,20 @@ from pytest_extract.recordings.use import CaseInputs, Inputs, inputs_of
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "recordings",
-        help="list recordings, or remove those that no case can use any more",
-        description=(
-            "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
-            "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs: "
-            "its answers are unused when no run here has used them for some days."
-        ),
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
+        "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs: "
+        "its answers are unused when no run here has used them for some days."
     )
     actions = parser.add_subparsers(required=True, metavar="list|prune")
     listing = actions.add_parser("list", help="list recordings, each used or unused, and why")
     listing.add_argument("--unused", action="store_true", help="only those that no case can use")
-    listing.set_defaults(run=run, prune=False, dry_run=False)
+    listing.set_defaults(prune=False, dry_run=False)
     pruning = actions.add_parser("prune", help="remove the unused ones")
     pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-    pruning.set_defaults(run=run, prune=True, unused=True)
+    pruning.set_defaults(prune=True, unused=True)
     for action in (listing, pruning):
         action.add_argument(
             "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"

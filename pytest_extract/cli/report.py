@@ -1,10 +1,9 @@
-"""`pytest-extract report RESULTS.jsonl`: what each of the four published systems reports of a run, arm by arm."""
+"""`pytest-extract runs report RESULTS.jsonl`: what each of the four published systems reports of a run, arm by arm."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cli.files import write_json
@@ -19,12 +18,10 @@ from pytest_extract.report.files import report_texts, written_now
 from pytest_extract.report.run_report import RunReport
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "report",
-        help="report on a run: measures, fields, the published systems' numbers",
-        description="Report on a run from its results file: measures with intervals, fields, each system's numbers.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Report on a run from its results file: measures with intervals, fields, each system's numbers."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -34,7 +31,6 @@ def add_parser(subparsers: Any) -> None:
     )
     for name, what in (("html", "one HTML page"), ("markdown", "Markdown"), ("csv", "CSV, a row per value")):
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,11 +38,11 @@ def run(args: argparse.Namespace) -> int:
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    results = read_all("report", args.results)
+    results = read_all("runs report", args.results)
     if any(files.values()):
         for path, text_of_report in report_texts(RunReport(results=results, written=written_now()), **files):
             write_atomic(path, text_of_report())
-            say("report", f"{path} written")
+            say("runs report", f"{path} written")
         return 0
     arms = standings(results)
     runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]

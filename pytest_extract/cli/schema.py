@@ -1,11 +1,10 @@
-"""`pytest-extract schema`: print the JSON Schema of the case file, for editors and other checkers."""
+"""`pytest-extract schema print`: print the JSON Schema of the case file, for editors and other checkers."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from importlib.resources import files
-from typing import Any
 
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
 
@@ -20,14 +19,9 @@ def case_file_schema() -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "schema",
-        help="print the JSON Schema of the case file",
-        description="Print the JSON Schema of *.extract.yaml, for completion and validation in an editor.",
-    )
-    parser.set_defaults(run=run)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = "Print the JSON Schema of *.extract.yaml, for completion and validation in an editor."
 
 
 def run(args: argparse.Namespace) -> int:

@@ -27,13 +27,9 @@ _MOST_ROWS: Final = 40
 _JUDGED: Final = frozenset(spec.name for spec in JUDGED)
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command to the parser of `pytest-extract`."""
-    parser = subparsers.add_parser(
-        "score",
-        help="score one output against its gold",
-        description="Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA.",
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = "Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA."
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("gold", type=Path, metavar="GOLD")
     parser.add_argument("output", type=Path, metavar="OUTPUT")
@@ -52,7 +48,6 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

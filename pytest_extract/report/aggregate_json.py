@@ -1,4 +1,4 @@
-"""A run's aggregates as plain JSON: for `pytest-extract report --json` and `leaderboard --json`."""
+"""A run's aggregates as plain JSON: for `pytest-extract runs report --json` and `runs leaderboard --json`."""
 
 from __future__ import annotations
 

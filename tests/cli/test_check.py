@@ -1,4 +1,4 @@
-"""`pytest-extract check` and `pytest-extract schema`."""
+"""`pytest-extract check` and `pytest-extract schema print`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_nothing_to_check_is_wrong_usage(tmp_path, capsys):
 
 
 def test_the_schema_of_the_case_file_is_printed(capsys):
-    assert main(["schema"]) == 0
+    assert main(["schema", "print"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "pytest-extract case file"
 
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import COMMANDS, main
+from pytest_extract.cli import ALIASES, COMMANDS, main
+from pytest_extract.results_file import write_results
+from tests.report.runs import GOLD, scored
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *(name for name in ALIASES if name != "schema")])
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert ended.value.code == 0
     assert f"usage: pytest-extract {command}" in capsys.readouterr().out
 
@@ -23,7 +25,37 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert all(command in text for command in COMMANDS)
+    listed = [line[2:20].rstrip() for line in text.splitlines() if line.startswith("  ") and line[2] != "-"]
+    assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
+    also = text.partition("also: ")[2].partition("\n\n")[0]
+    assert dict(pair.split(" = ") for pair in " ".join(also.split()).split(", ")) == ALIASES
+
+
+@pytest.mark.parametrize("group", ["schema", "runs"])
+def test_help_of_a_group_lists_its_commands_only(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([group, "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    assert {name for name in COMMANDS if f"  {name} " in text} == {n for n in COMMANDS if n.startswith(f"{group} ")}
+
+
+@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
+def test_an_earlier_name_runs_the_same_command_silently(
+    alias: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s.json").write_text('{"type": "string"}', encoding="utf-8")
+    write_results(tmp_path / "r.jsonl", [scored("a", GOLD)])
+    schema, results = str(tmp_path / "s.json"), str(tmp_path / "r.jsonl")
+    given = {"schema print": [], "runs compare": [results, results]}.get(
+        name, [schema if name.startswith("schema") else results]
+    )
+    ends = []
+    for typed in (name, alias):
+        status = main([*typed.split(), *given])
+        ends.append((status, capsys.readouterr()))
+    assert ends[0] == ends[1]
+    assert ends[0][1].out
 
 
 def test_what_a_terminal_cannot_show_is_escaped() -> None:
@@ -46,13 +78,17 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
     [
         pytest.param(["scor"], "no command 'scor'; did you mean 'score'?", id="nearest"),
         pytest.param([], "the following arguments are required: COMMAND", id="none"),
-        pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
+        pytest.param(["runs", "merge"], "required: SHARD.jsonl", id="arguments-missing"),
         pytest.param(
             ["score", "s", "g", "o", "--jugde=llm"],
             "unrecognized arguments: --jugde=llm; did you mean '--judge'?",
             id="option",
         ),
-        pytest.param(["schema", "more"], "pytest-extract schema: error: unrecognized arguments: more", id="too-many"),
+        pytest.param(["schema", "print", "more"], "schema print: error: unrecognized arguments: more", id="too-many"),
+        pytest.param(["schema", "infr"], "no command 'schema infr'; did you mean 'schema infer'?", id="in-a-group"),
+        pytest.param(["runs"], "pytest-extract runs: error: the following arguments are required", id="group-alone"),
+        pytest.param(["runs", "r.jsonl"], "no command 'runs r.jsonl'; ", id="no-command-of-the-group"),
+        pytest.param(["--jsno"], "pytest-extract: error: unrecognized arguments: --jsno", id="option-without-command"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,14 +99,14 @@ def test_wrong_usage_ends_with_2(arguments: list[str], message: str, capsys: pyt
 
 
 def test_a_file_that_cannot_be_read_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["merge", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert main(["runs", "merge", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
     assert "none.jsonl" in capsys.readouterr().err
 
 
 def test_the_command_is_installed_and_imports_one_command_only() -> None:
     code = (
         "import sys; from pytest_extract.cli import main\n"
-        "try: main(['schema'])\n"
+        "try: main(['schema', 'print'])\n"
         "finally: print(sorted(n for n in sys.modules if n.startswith('pytest_extract.cli')), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cli.recordings import add_parser
+from pytest_extract.cli.recordings import add_arguments, run
 from pytest_extract.core.results import Verdict
 from pytest_extract.errors import ConfigError
 from pytest_extract.extractors.base import Extraction
@@ -53,10 +53,10 @@ def record(project, *some_keys):
 
 def command(project, *arguments):
     parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
+    add_arguments(parser)
     common = ["--recordings", str(project / "rec"), "--root", str(project)]
-    args = parser.parse_args(["recordings", *arguments, *common])
-    return args.run(args)
+    args = parser.parse_args([*arguments, *common])
+    return run(args)
 
 
 def names(project):

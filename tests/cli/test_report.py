@@ -1,4 +1,4 @@
-"""`pytest-extract report` and `leaderboard`, from results files."""
+"""`pytest-extract runs report` and `runs leaderboard`, from results files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def call(capsys, *args):
 
 
 def test_report_tells_what_every_system_reports(file, capsys):
-    out = call(capsys, "report", file).out
+    out = call(capsys, "runs", "report", file).out
     assert "m/one: 5 cases: 3 scored, 1 broken, 1 not run" in out
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for words in (
@@ -58,9 +58,9 @@ def test_report_tells_what_every_system_reports(file, capsys):
 def test_a_rate_of_nothing_valid_is_undefined_and_not_zero(tmp_path, capsys):
     path = tmp_path / "broken.jsonl"
     write_results(path, [result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED)])
-    out = " ".join(call(capsys, "report", path).out.split())
+    out = " ".join(call(capsys, "runs", "report", path).out.split())
     assert "valid rate 0 % (0 of 1 output), pass rate 0 % (0 of 1 field), accuracy on valid -" in out
-    (found,) = json.loads(call(capsys, "report", path, "--json").out)
+    (found,) = json.loads(call(capsys, "runs", "report", path, "--json").out)
     assert found["extract_bench"]["accuracy_on_valid"] is None
     assert (found["extract_bench"]["passed"], found["extract_bench"]["fields"]) == (0, 1)
 
@@ -78,19 +78,19 @@ def told(tmp_path):
 )
 def test_report_as_a_file(told, tmp_path, capsys, option, beginning):
     path = tmp_path / "out" / "report"
-    said = call(capsys, "report", told, f"--{option}", path)
-    assert (said.out, said.err) == ("", f"pytest-extract report: {path} written\n")
+    said = call(capsys, "runs", "report", told, f"--{option}", path)
+    assert (said.out, said.err) == ("", f"pytest-extract runs report: {path} written\n")
     assert path.read_text(encoding="utf-8").startswith(beginning)
 
 
 def test_a_report_that_cannot_be_written_is_told(told, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert main(["report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
+    assert main(["runs", "report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 
 def test_report_as_json(file, capsys):
-    (arm,) = json.loads(call(capsys, "report", file, "--json", "--samples", 50).out)
+    (arm,) = json.loads(call(capsys, "runs", "report", file, "--json", "--samples", 50).out)
     assert arm["arm"] == "m/one"
     assert arm["measures"]["f1"]["plain"]["mean"] == pytest.approx((1 + 0.6 + 0) / 3)
     assert arm["measures"]["f1"]["weighted"]["mean"] == pytest.approx((1 + 3 * 0.6 + 0) / 6)
@@ -109,23 +109,23 @@ def test_report_as_json(file, capsys):
 
 def test_a_run_that_only_broke_is_reported(tmp_path, capsys):
     write_results(tmp_path / "r.jsonl", [result("a", outcome=Outcome.BROKEN)])
-    assert call(capsys, "report", tmp_path / "r.jsonl").out.startswith("1 case: 0 scored, 1 broken\n")
-    assert "(no model)" in call(capsys, "leaderboard", tmp_path / "r.jsonl").out
+    assert call(capsys, "runs", "report", tmp_path / "r.jsonl").out.startswith("1 case: 0 scored, 1 broken\n")
+    assert "(no model)" in call(capsys, "runs", "leaderboard", tmp_path / "r.jsonl").out
 
 
 def test_verbose_lists_every_field(tmp_path, capsys):
     one = score(1.0)
     wide = replace(one, leaves=tuple(one.leaves[0]._replace(pattern=f"f{index}") for index in range(30)))
     write_results(tmp_path / "r.jsonl", [result("a", wide)])
-    assert "and 10 more fields; -v lists all" in call(capsys, "report", tmp_path / "r.jsonl").out
-    assert "f29" in call(capsys, "report", tmp_path / "r.jsonl", "-v").out
+    assert "and 10 more fields; -v lists all" in call(capsys, "runs", "report", tmp_path / "r.jsonl").out
+    assert "f29" in call(capsys, "runs", "report", tmp_path / "r.jsonl", "-v").out
 
 
 def test_hostile_names_are_tame(tmp_path, capsys):
     one = score(0.5)
     odd = replace(one, leaves=(one.leaves[0]._replace(pattern="a\x1b[31m"),))
     write_results(tmp_path / "r.jsonl", [replace(result("x", odd), nodeid="\x1b]0;x", shape=SHAPE)])
-    assert "\x1b" not in call(capsys, "report", tmp_path / "r.jsonl").out
+    assert "\x1b" not in call(capsys, "runs", "report", tmp_path / "r.jsonl").out
 
 
 def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
@@ -138,13 +138,13 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     )
     better = [replace(each, attempts=(paid,), outcome=Outcome.PASSED) for each in of_arm("m/two", RUN)]
     write_results(tmp_path / "two.jsonl", better)
-    out = call(capsys, "leaderboard", file, tmp_path / "two.jsonl").out
+    out = call(capsys, "runs", "leaderboard", file, tmp_path / "two.jsonl").out
     rows = [line.split() for line in out.splitlines() if "m/" in line]
     assert rows[0] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
     assert rows[1][:3] == ["2", "m/one", "0.28"]
     assert rows[2] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
     assert rows[3][:6] == ["2", "m/one", "5", "2", "1", "1"]
-    first, second = json.loads(call(capsys, "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
+    first, second = json.loads(call(capsys, "runs", "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
     assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
 
@@ -152,7 +152,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
 def test_a_case_that_stands_twice_counts_once_and_is_told(tmp_path, file, capsys):
     again = [replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
     write_results(tmp_path / "two.jsonl", of_arm("m/one", again))
-    told = call(capsys, "leaderboard", file, tmp_path / "two.jsonl", "--json")
+    told = call(capsys, "runs", "leaderboard", file, tmp_path / "two.jsonl", "--json")
     assert json.loads(told.out)[0]["cases"] == 5
     assert json.loads(told.out)[0]["scored"] == 2
     assert "1 result of a case and arm that a later file" in told.err
@@ -161,10 +161,10 @@ def test_a_case_that_stands_twice_counts_once_and_is_told(tmp_path, file, capsys
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["report", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["report", "empty.jsonl"], "no result in empty.jsonl"),
-        (["leaderboard", "broken.jsonl"], "broken.jsonl:1: not JSON"),
-        (["report", "empty.jsonl", "--samples", "0"], "--samples must be 1 or more, not 0"),
+        (["runs", "report", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["runs", "report", "empty.jsonl"], "no result in empty.jsonl"),
+        (["runs", "leaderboard", "broken.jsonl"], "broken.jsonl:1: not JSON"),
+        (["runs", "report", "empty.jsonl", "--samples", "0"], "--samples must be 1 or more, not 0"),
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path, capsys, monkeypatch, args, message):
@@ -195,11 +195,11 @@ def test_an_edited_file_is_told(tmp_path, capsys, change):
     record = json.loads(dump_result(replace(RUN[0], shape=SHAPE)))
     change(record)
     (tmp_path / "r.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    assert main(["report", str(tmp_path / "r.jsonl")]) == 2
+    assert main(["runs", "report", str(tmp_path / "r.jsonl")]) == 2
     assert re.search(r"r\.jsonl:1: not a whole result|was the file edited", capsys.readouterr().err)
 
 
 def test_a_torn_last_line_is_told(file, capsys):
     with file.open("a", encoding="utf-8") as out:
         out.write('{"format": 1, "nodeid')
-    assert "the last line is cut off" in call(capsys, "report", file).err
+    assert "the last line is cut off" in call(capsys, "runs", "report", file).err

@@ -32,9 +32,8 @@ def folder(tmp_path, monkeypatch):
 
 def call(command, *words):
     parser = argparse.ArgumentParser()
-    command.add_parser(parser.add_subparsers())
-    name = command.__name__.rpartition(".")[2].replace("_", "-")
-    return command.run(parser.parse_args([name, *map(str, words)]))
+    command.add_arguments(parser)
+    return command.run(parser.parse_args([*map(str, words)]))
 
 
 def test_infer_schema(folder, capsys):

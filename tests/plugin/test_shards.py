@@ -53,14 +53,14 @@ def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypa
     suite.runpytest_subprocess("--extract-gate=none", "--extract-results=shard-a.jsonl", "a.extract.yaml")
     suite.runpytest_subprocess("--extract-gate=none", "--extract-results=shard-b.jsonl", "b.extract.yaml")
     merged = [str(path / name) for name in ("shard-a.jsonl", "shard-b.jsonl")]
-    assert main(["merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
+    assert main(["runs", "merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
 
     assert results(path / "one.jsonl") == results(path / "two.jsonl") == results(path / "shards.jsonl")
     assert len(results(path / "one.jsonl")) == 24
     capsys.readouterr()
     verdicts = []
     for name in ("one.jsonl", "two.jsonl", "shards.jsonl"):
-        status = main(["compare", str(path / "base.jsonl"), str(path / name), "--json"])
+        status = main(["runs", "compare", str(path / "base.jsonl"), str(path / name), "--json"])
         verdicts.append((status, json.loads(capsys.readouterr().out)))
     assert verdicts[0] == verdicts[1] == verdicts[2]
     assert verdicts[0][0] == 1  # worse

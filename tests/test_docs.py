@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import doctest
 import re
+from email import message_from_string
 from importlib import resources
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 PAGES = sorted(page.name for page in resources.files("pytest_extract.docs").iterdir() if page.name.endswith(".md"))
 
 
@@ -23,15 +25,27 @@ def test_pages_link_to_pages_that_are_there(page):
     assert links <= set(PAGES)
 
 
-def test_the_readme_s_links_work_where_the_package_is_published():
-    root = Path(__file__).parents[1]
-    links = LINK.findall((root / "README.md").read_text(encoding="utf-8"))
-    assert links
-    assert {link for link in links if not link.startswith("https://")} == set()
-    inside = [link.removeprefix(ABSOLUTE) for link in links if link.startswith(ABSOLUTE)]
-    pages = [place for place in inside if place.startswith("pytest_extract/docs/")]
-    assert {place.rpartition("/")[2] for place in pages} == set(PAGES)
-    assert all((root / place).is_file() for place in inside if place not in pages)
+def test_the_readme_links_to_every_page_of_the_manual_and_to_files_that_are_there():
+    links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    pages = {link for link in links if link.startswith("pytest_extract/docs/")}
+    assert {page.rpartition("/")[2] for page in pages} == set(PAGES)
+    others = [link for link in links if link not in pages]  # tests of the built wheel run without the pages in ROOT
+    assert all((ROOT / link).is_file() for link in others)
+
+
+def test_the_built_package_s_description_has_absolute_links(tmp_path, monkeypatch):
+    """The package index shows the description without the files around it."""
+    from hatchling.build import prepare_metadata_for_build_wheel
+
+    monkeypatch.chdir(ROOT)
+    metadata = tmp_path / prepare_metadata_for_build_wheel(str(tmp_path)) / "METADATA"
+    built = message_from_string(metadata.read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    absolute = [ABSOLUTE + link for link in LINK.findall(readme)]
+    description = built.get_payload()
+    assert LINK.findall(description) == absolute
+    assert description.replace(ABSOLUTE, "").strip() == readme.strip()
+    assert built["Description-Content-Type"] == "text/markdown"
 
 
 @pytest.mark.parametrize("page", PAGES)

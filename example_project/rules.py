@@ -7,7 +7,8 @@ of the prompt changes what is extracted, as it would with a model.
 import re
 
 LABEL = re.compile(r'^- (\w+): the (text|amount) after "(.+)"$', re.MULTILINE)
-ROW = re.compile(r"^(?P<description>\S.*?)\s{2,}(?P<quantity>\d+)\s+(?P<unit_price>[\d.]+)\s+(?P<amount>[\d.]+)$")
+PRICE = r"\d+\.\d\d"  # tells a row from other lines: between columns, a PDF's text may have a single space
+ROW = re.compile(rf"^(?P<description>\S.*?)\s+(?P<quantity>\d+)\s+(?P<unit_price>{PRICE})\s+(?P<amount>{PRICE})$")
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*$")
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +23,14 @@ from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
-from pytest_extract.llm.errors import failure_kind, is_final, retry_after, summary
+from pytest_extract.llm.errors import (
+    AttemptTimeout,
+    MalformedAnswer,
+    failure_kind,
+    is_final,
+    retry_after,
+    summary,
+)
 
 T = TypeVar("T")
 _IMPORT: Final = threading.Lock()
@@ -35,8 +42,9 @@ Message = Mapping[str, Json]
 class Retry:
     """How long a call may take and how often it is tried.
 
-    `timeout_s` bounds one attempt. After attempt n the wait is between half and all of `first_wait_s * 2**n`, or what
-    the server's Retry-After asks for; a server that asks for more than `longest_wait_s` ends the call at once.
+    `timeout_s` bounds one attempt, from its start to the last byte of the answer. After attempt n the wait is between
+    half and all of `first_wait_s * 2**n`, or what the server's Retry-After asks for; a server that asks for more than
+    `longest_wait_s` ends the call at once.
     """
 
     attempts: int = 5
@@ -112,19 +120,11 @@ def complete(
         try:
             return _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
         except Exception as error:  # whatever a provider's client raises ends here
-            wait = _wait(error, attempt, retry)
-            if wait is None:
+            pause = _pause(error, attempt, retry)
+            if pause is None:
                 raise LlmError(_told(model, error, attempt + 1), kind=failure_kind(error)) from error
-            sleep(wait)
+            sleep(pause)
     raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
-
-
-def in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread and wait for it: no event loop of the caller is seen or touched by it.
-
-    litellm runs loops of its own also in its synchronous call. Ctrl-C ends the wait at once.
-    """
-    return started(work).result()
 
 
 def started(work: Callable[[], T]) -> Future[T]:
@@ -152,14 +152,25 @@ def _attempt(
     begin = time.perf_counter()
 
     def call(some: Mapping[str, Json]) -> Any:
+        # litellm runs event loops of its own also in its synchronous call: in a thread, the caller's are not touched.
+        # Its `timeout` bounds each read, so that a server which sends a byte now and then is never too late for it.
+        # What bounds the attempt is the wait for the thread, which Ctrl-C ends at once. Nothing can end the thread.
         # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
         # each one because pytest restores the filters after each test; catch_warnings would race between threads.
         warnings.filterwarnings("ignore", module=_CLIENTS)
-        return in_thread(
+        answer = started(
             lambda: litellm.completion(
                 model=model, messages=list(messages), timeout=timeout_s, max_retries=0, num_retries=0, **some
             )
         )
+        left = begin + timeout_s - time.perf_counter()
+        wait([answer], timeout=min(max(left, 0.0), threading.TIMEOUT_MAX))
+        if not answer.done():  # a time-out that the call raises itself is the call's own error
+            raise AttemptTimeout(
+                f"no complete answer within {timeout_s:g} s, the time limit of one attempt "
+                "(--extract-timeout, in Python Retry.timeout_s)"
+            )
+        return answer.result()
 
     while True:
         try:
@@ -179,7 +190,10 @@ def _without_refused(told: str, wanted: Mapping[str, Json], options: Mapping[str
 
 
 def _completion(litellm: Any, model: str, response: Any, latency_s: float) -> Completion:
-    choice = response.choices[0]
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise MalformedAnswer("the server's answer is no chat completion: its list `choices` is empty")
+    choice = choices[0]
     message = choice.message
     extra = getattr(message, "provider_specific_fields", None) or {}
     return Completion(
@@ -274,7 +288,7 @@ def _providers() -> frozenset[str]:
     return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
 
 
-def _wait(error: Exception, attempt: int, retry: Retry) -> float | None:
+def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
     """Seconds until the next attempt; None when there is none."""
     if is_final(error) or attempt + 1 >= retry.attempts:
         return None

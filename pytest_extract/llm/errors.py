@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_extract.core.results import FailureKind
+from pytest_extract.errors import ExtractError
 from pytest_extract.redact.secrets import clean_message
 
 _CONTEXT: Final = re.compile(
@@ -45,6 +46,14 @@ _BY_TEXT: Final = (
 )
 
 
+class AttemptTimeout(ExtractError):
+    """One attempt of a call took longer than it may, however many bytes came meanwhile."""
+
+
+class MalformedAnswer(ExtractError):
+    """The server answered, and the answer is no chat completion."""
+
+
 def failure_kind(error: BaseException) -> FailureKind | None:
     """Return the kind of `DECLINED` for which a provider declined the input; else None.
 
@@ -70,6 +79,8 @@ def status_of(error: BaseException) -> int | None:
 
 def is_final(error: BaseException) -> bool:
     """Whether trying again is pointless: everything but limits, time-outs and failures on the server's side."""
+    if isinstance(error, AttemptTimeout | MalformedAnswer):
+        return False
     if failure_kind(error) is not None or _QUOTA.search(str(error)):
         return True
     status = status_of(error)

@@ -200,8 +200,10 @@ class Calls:
             return None
         if model not in self._built_in:
             from pytest_extract.extractors.litellm import LitellmExtractor
+            from pytest_extract.llm.client import Retry
 
-            self._built_in[model] = LitellmExtractor(model=model, mode=self._settings.mode)
+            retry = Retry(timeout_s=self._settings.timeout)
+            self._built_in[model] = LitellmExtractor(model=model, mode=self._settings.mode, retry=retry)
         return self._built_in[model]
 
     def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:

@@ -79,6 +79,7 @@ class Judges:
 
     def _new_desk(self, user: object) -> JudgeDesk:
         from pytest_extract.judge import build_judge
+        from pytest_extract.llm.client import Retry
 
         settings = self._settings
         verdicts = [path for path in dict.fromkeys(self._verdicts) if path.is_file()]
@@ -95,6 +96,7 @@ class Judges:
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
                 on_unkept=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
+                retry=Retry(timeout_s=settings.timeout),
                 loop=self._loop,
             )
         except CaseFileErrors as error:

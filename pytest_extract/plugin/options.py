@@ -26,6 +26,7 @@ class Settings:
     judge_model: str | None
     repeat: int | None
     concurrency: int
+    timeout: float
     record: Literal["off", "none", "once", "new", "all"]
     recordings: Path
     allow_secrets: tuple[str, ...]
@@ -131,6 +132,16 @@ def _whole_number(value: str) -> int:
     return int(value)
 
 
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= 86_400:
+        raise ValueError("must be a number of seconds above 0, up to 86400 (a day), such as 120")
+    return seconds
+
+
 def _money(value: str) -> float:
     try:
         amount = float(value)
@@ -196,6 +207,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="MODE",
         ),
         Option("concurrency", "Run at most N extractor and judge calls at once.", _whole_number, "4", metavar="N"),
+        Option(
+            "timeout",
+            "Give up an attempt of a model's call, as extractor or judge, after this time.",
+            _seconds,
+            "300",
+            metavar="SECONDS",
+        ),
         Option("budget", "Stop calling when the calls have cost this much.", _money, metavar="USD"),
         Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
         Option("repeat", "Run each case N times.", _whole_number, metavar="N"),

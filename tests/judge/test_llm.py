@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from tests.llm_server import (
     MODEL,
     answer,
     context_length,
+    dripping,
     failed,
     llm_server,
     malformed,
@@ -184,6 +186,16 @@ def test_a_time_out_leaves_undecided(llm_server):
     (got,) = judge([equal("a", "b")])
     assert isinstance(got, Undecided)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
+
+
+def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
+    llm_server.otherwise = dripping(0.5, answer("{}"))
+    judge = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)
+    begin = time.monotonic()
+    (got,) = judge([equal("a", "b")])
+    assert isinstance(got, Undecided)
+    assert "no complete answer within 1.5 s" in got.reason
+    assert time.monotonic() - begin < 20
 
 
 BATCH = batch_of([equal("a", "b")], "n0nce")

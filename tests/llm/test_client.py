@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import email.utils
+import time
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from tests.llm_server import (
     Reply,
     answer,
     context_length,
+    dripping,
     failed,
     llm_server,
     malformed,
@@ -61,6 +63,7 @@ RETRIED = {
     "503": (server_error(503), None),
     "malformed": (malformed(), None),
     "no choices": (Reply(body=[1]), None),
+    "empty choices": (Reply(body={**answer("x").body, "choices": []}), None),
 }
 
 
@@ -83,6 +86,34 @@ def test_a_time_out_is_tried_again(llm_server):
     waits = []
     assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
     assert waits, "the first answer never comes"
+
+
+def test_an_answer_that_drips_is_given_up_in_time_and_tried_again(llm_server):
+    """Each byte comes soon enough for a limit of each read; the whole would take minutes."""
+    llm_server.say(dripping(0.5, answer("late")))
+    llm_server.otherwise = answer("ok")
+    begin = time.monotonic()
+    waits = []
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert waits, "the first answer takes minutes"
+    assert time.monotonic() - begin < 30
+
+
+def test_an_answer_that_always_drips_says_how_long_it_may_take(llm_server):
+    llm_server.otherwise = dripping(0.5, answer("late"))
+    begin = time.monotonic()
+    expected = r"after 2 attempts: AttemptTimeout: no complete answer within 1\.5 s, .*--extract-timeout"
+    with pytest.raises(LlmError, match=expected):
+        ask(retry=replace(PATIENT, attempts=2, timeout_s=1.5))
+    assert time.monotonic() - begin < 20
+    assert len(llm_server.requests) == 2
+
+
+def test_empty_choices_are_explained(llm_server):
+    llm_server.otherwise = Reply(body={**answer("x").body, "choices": []})
+    with pytest.raises(LlmError, match=r"after 3 attempts: MalformedAnswer: .* `choices` is empty"):
+        ask()
+    assert len(llm_server.requests) == 3
 
 
 def test_a_lost_connection_says_what_broke_it(monkeypatch):

@@ -12,6 +12,7 @@ from tests.llm_server import (
     LlmServer,
     answer,
     context_length,
+    dripping,
     empty,
     failed,
     llm_server,
@@ -70,6 +71,18 @@ def test_a_project_s_extractor_goes_before_the_built_in_one(
     write_case("acme")
     pytester.runpytest(f"--extract-model={MODEL}").assert_outcomes(passed=1)
     assert llm_server.bodies == []
+
+
+def test_a_slow_attempt_ends_after_extract_timeout_and_the_next_counts(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    llm_server.say(dripping(0.5, answer(json.dumps(GOLD))))
+    llm_server.otherwise = answer(json.dumps(GOLD))
+    write_case("acme")
+    result = pytester.runpytest(f"--extract-model={MODEL}", "--extract-timeout=2.5")
+    result.assert_outcomes(passed=1)
+    assert len(llm_server.requests) == 2
+    assert result.duration < 60, "the first answer takes minutes"
 
 
 IMPORTED_BY = """

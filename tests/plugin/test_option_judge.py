@@ -9,7 +9,7 @@ import pytest
 from pytest_extract.errors import ConfigError
 from pytest_extract.llm.client import load_litellm
 from tests.judge.questions import by_rule
-from tests.llm_server import MODEL, LlmServer, llm_server, server_error
+from tests.llm_server import MODEL, LlmServer, answer, dripping, llm_server, server_error
 
 __all__ = ["llm_server"]
 try:
@@ -245,3 +245,15 @@ def test_a_judge_that_nobody_brings_along_is_a_mistake_in_the_schema(
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*no judge 'clinic'; did you mean 'clinical'?*"])
+
+
+def test_a_slow_attempt_of_the_judge_ends_after_extract_timeout(
+    pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
+) -> None:
+    pytester.makeini("[pytest]\nextract_timeout = 2.5\n")
+    llm_server.say(dripping(0.5, answer("{}")))
+    llm_server.otherwise = by_rule
+    judged(OTHER)
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}")
+    assert len(llm_server.requests) == 2
+    assert result.duration < 60, "the first answer takes minutes"

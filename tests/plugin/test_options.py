@@ -69,6 +69,8 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-judge=gpt"], "--extract-judge: 'gpt' must be one of exact, fuzzy, llm", id="choice"),
         pytest.param(["--extract-repeat=0"], "--extract-repeat: '0' must be a whole number, 1 or more", id="zero"),
         pytest.param(["--extract-concurrency=two"], "--extract-concurrency: 'two' must be a whole*", id="word"),
+        pytest.param(["--extract-timeout=0"], "--extract-timeout: '0' must be a number of seconds above 0*", id="no-time"),
+        pytest.param(["--extract-timeout=inf"], "--extract-timeout: 'inf' must be a number of seconds*", id="endless"),
         pytest.param(["--extract-budget=nan"], "--extract-budget: 'nan' must be an amount in USD*", id="nan"),
         pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
         pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),

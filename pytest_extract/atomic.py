@@ -5,12 +5,33 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Final
 
 from pytest_extract.errors import NotWritten
+
+_lock: Callable[[int, bool], None] | None = None
+"""Locks an open file until it is closed or its process ends; None where the system (Windows) has no such locks."""
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    def _flock(file: int, wait: bool) -> None:  # noqa: FBT001
+        """Lock `file`; without `wait`, BlockingIOError where another has it locked."""
+        flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+
+    _lock = _flock
+
+_PREFIX: Final = ".pytest-extract-"
+_SUFFIX: Final = ".tmp"
+_OLD_S: Final = 24 * 3600.0
+"""Age from which a temporary file is left over, where files cannot be locked."""
+_MOST_TIDIED: Final = 200
+_tidied: Final[set[Path]] = set()
+"""Folders in which this process has looked for what killed processes left."""
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -87,19 +108,77 @@ def write_once(path: Path, text: str) -> bool:
 
 @contextmanager
 def _scratch(path: Path, text: str) -> Iterator[Path]:
-    """Give a closed temporary file beside `path` that holds `text`, and remove it where it still stands at the end."""
+    """Give a temporary file beside `path` that holds `text`, and remove it where it is still there at the end."""
     scratch: Path | None = None
+    held: int | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.parent / f".{secrets.token_hex(8)}.tmp"  # tempfile's own would be closed to everybody else
-        with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+        scratch, file = _new_scratch(path.parent)
+        with file:
+            if _lock is not None:
+                held = os.dup(file.fileno())  # keeps the lock: closing the file is what tells of a full disk on NFS
             file.write(text)
+        if path.parent not in _tidied:
+            if len(_tidied) >= _MOST_TIDIED:  # a run may write into a folder for each of its cases
+                _tidied.clear()
+            _tidied.add(path.parent)
+            _tidy(path.parent, scratch.stat().st_mtime)
         yield scratch
     except OSError as error:
         raise NotWritten(path, error) from error
     finally:
+        if held is not None:
+            os.close(held)
         if scratch is not None:
             scratch.unlink(missing_ok=True)
+
+
+def _new_scratch(folder: Path) -> tuple[Path, IO[str]]:
+    """Make a temporary file in `folder`, locked where files can be: that tells it from what a killed process left."""
+    while True:
+        path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # tempfile's own would be closed to everybody else
+        file = path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n")
+        if _lock is None:
+            return path, file
+        try:
+            _lock(file.fileno(), True)  # noqa: FBT003
+        except OSError:  # no locks on this file system
+            return path, file
+        if os.fstat(file.fileno()).st_nlink:
+            return path, file
+        file.close()  # another process came between making and locking, and took it for left over
+
+
+def _tidy(folder: Path, now: float) -> None:
+    """Remove temporary files of processes that were killed; `now` by the clock of the file system."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX):
+                with suppress(OSError):  # gone by now, or another user's
+                    _remove_left_over(entry, now)
+
+
+def _remove_left_over(entry: os.DirEntry[str], now: float) -> None:
+    if not entry.is_file(follow_symlinks=False):
+        return
+    path = Path(entry.path)
+    is_old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
+    if _lock is None:
+        if is_old:
+            path.unlink()
+        return
+    file = os.open(path, os.O_RDWR)
+    try:
+        try:
+            _lock(file, False)  # noqa: FBT003
+        except BlockingIOError:  # a living process is writing it
+            return
+        except OSError:  # no locks on this file system
+            if not is_old:
+                return
+        path.unlink()
+    finally:
+        os.close(file)
 
 
 def _create(path: Path, text: str) -> bool:

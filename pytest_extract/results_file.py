@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.results import DECLINED
 from pytest_extract.core.score_json import score_from_json, score_to_json
@@ -147,14 +148,7 @@ def read_results(path: Path) -> ResultsFile:
 
 def write_results(path: Path, results: Iterable[CaseResult]) -> None:
     """Write a whole results file at once, atomically."""
-    text = "".join(f"{dump_result(result)}\n" for result in results)
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error}") from error
+    write_atomic(path, "".join(f"{dump_result(result)}\n" for result in results))
 
 
 def _record(result: CaseResult) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""The public functions: score one output, or compile a schema for many."""
+"""The public functions: they score one output, or compile a schema for many outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, also when many processes write at once."""
+"""Atomic file writes, also with many concurrent processes: a file is either complete or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One output scored as each of the systems would: their numbers side by side, and the leaves that make them differ."""
+"""Scores one output under each system and lists their numbers side by side, with the leaves that make them differ."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every exception that the package raises on purpose, split by who can mend it.
+"""All exceptions that the package raises on purpose, grouped by who can fix the cause.
 
-Each carries its parts as attributes, so that editors, reports and tests read fields and never parse text.
+Each exception carries its parts as attributes, so that editors, reports and tests never parse text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decorators that make a plain function a metric, transform, aligner, post-processor or judge that schemas can name.
+"""Decorators that turn a plain function into a named metric, transform, aligner, post-processor or judge.
 
 A decorated function stays what it is; it only carries a mark. pytest finds the marked functions of a `conftest.py` as
 it finds fixtures, and everything else is handed over: `score(..., extensions=Extensions.of(initials))`. There is no

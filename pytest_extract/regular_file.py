@@ -1,4 +1,4 @@
-"""Reading regular files up to a stated size: a device has no end, and a pipe waits for a writer for ever."""
+"""Reads regular files up to a size limit. A device has no end, and a pipe waits for a writer forever."""
 
 from __future__ import annotations
 

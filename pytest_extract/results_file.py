@@ -1,6 +1,6 @@
-r"""Results file: one `CaseResult` a line, as JSON with a version number.
+r"""The results file: one `CaseResult` a line, as JSON with a version number.
 
-The same text rides from xdist workers to the controller, and is what `--extract-from`, `compare` and `merge` read.
+The text also travels from xdist workers to the controller; `--extract-from`, `runs compare` and `runs merge` read it.
 Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transport.
 """
 

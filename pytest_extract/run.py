@@ -1,6 +1,6 @@
-"""Run one case: extract, parse, score, ask the judge, hold the result against the case's bounds.
+"""Runs one case: extracts, parses, scores, asks the judge, and compares the result with the case's thresholds.
 
-Knows neither pytest nor files of results; how an output comes about (a call, a recording, a past run) is the caller's.
+This module knows neither pytest nor results files. The caller supplies the output of a call, a recording or a past run.
 """
 
 from __future__ import annotations

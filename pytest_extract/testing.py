@@ -1,4 +1,4 @@
-"""Extraction checks in plain Python tests: `assert_extraction(...)`, and `assert output == Gold(...)`."""
+"""Extraction checks for plain Python tests: `assert_extraction(...)` and `assert output == Gold(...)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a score against the bounds of its case: thresholds, fields, cost and time, `absent`, known failures."""
+"""Compares a score with the case's thresholds: measures, fields, cost, latency, `absent`, known failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract schema annotate SCHEMA`: default metrics written into a schema, to be read and changed there."""
+"""`pytest-extract schema annotate SCHEMA`: writes default metrics into a schema, for review."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `pytest-extract score --as` tells: each system's numbers, and the leaves that make them differ, with why."""
+"""The output of `pytest-extract score --as`: each system's numbers, the leaves that make them differ, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract check [PATH ...]`: every mistake in case files, their schemas and golds, without extracting."""
+"""`pytest-extract check [PATH ...]`: lists all errors in case files, their schemas and golds, without extracting."""
 
 from __future__ import annotations
 

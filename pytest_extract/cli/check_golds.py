@@ -1,4 +1,4 @@
-"""`pytest-extract check --schema SCHEMA GOLD...`: golds that no case names yet, against a schema."""
+"""`pytest-extract check --schema SCHEMA GOLD...`: checks golds without cases against a schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs compare A B`: is run B worse than run A? A is a results file or a baseline, B a results file."""
+"""`pytest-extract runs compare A B`: tests whether run B is worse than run A, a results file or a baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing the files that commands are given."""
+"""Reads and writes the files that commands name."""
 
 from __future__ import annotations
 

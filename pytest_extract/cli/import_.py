@@ -1,4 +1,4 @@
-"""`pytest-extract import extract-bench|deepjsoneval|sob SRC DEST`: case files from a published dataset."""
+"""`pytest-extract import extract-bench|deepjsoneval|sob SRC DEST`: makes case files from a published dataset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract schema infer GOLD...`: a JSON Schema from examples."""
+"""`pytest-extract schema infer GOLD...`: infers a JSON Schema from golds."""
 
 from __future__ import annotations
 

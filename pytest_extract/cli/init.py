@@ -1,4 +1,4 @@
-"""`pytest-extract init [DIR]`: a first case, its schema and an extractor to replace, which pass as they stand."""
+"""`pytest-extract init [DIR]`: writes a first case that passes, with its schema and an extractor to replace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract judge-audit VERDICTS`: how far the judge agrees with people."""
+"""`pytest-extract judge-audit VERDICTS`: measures how far the judge agrees with people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs leaderboard RESULTS.jsonl...`: models, prompts or runs side by side, the best first."""
+"""`pytest-extract runs leaderboard RESULTS.jsonl...`: compares models, prompts or runs, the best first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs merge SHARD... -o FILE`: join the results files of shards into one run."""
+"""`pytest-extract runs merge SHARD... -o FILE`: joins the results files of shards into one run."""
 
 from __future__ import annotations
 

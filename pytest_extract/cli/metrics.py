@@ -1,4 +1,4 @@
-"""`pytest-extract metrics [NAME]`: the reference of what a schema can name, from the tables that score."""
+"""`pytest-extract metrics [NAME]`: prints the reference of all metrics and transforms, from the tables that score."""
 
 from __future__ import annotations
 

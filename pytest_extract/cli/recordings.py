@@ -1,4 +1,4 @@
-"""`pytest-extract recordings list | prune`: what is recorded, and what no case can use any more."""
+"""`pytest-extract recordings list | prune`: lists recordings and removes those that no case can use."""
 
 from __future__ import annotations
 

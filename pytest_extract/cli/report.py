@@ -1,4 +1,4 @@
-"""`pytest-extract runs report RESULTS.jsonl`: what each of the four published systems reports of a run, arm by arm."""
+"""`pytest-extract runs report RESULTS.jsonl`: prints each published system's report of a run, arm by arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract schema resolve SCHEMA`: references and compositions replaced by what they say."""
+"""`pytest-extract schema resolve SCHEMA`: replaces references and compositions by their content."""
 
 from __future__ import annotations
 

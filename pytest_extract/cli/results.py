@@ -1,4 +1,4 @@
-"""Results files of commands: read, joined, and what is odd about them told."""
+"""Reads and joins the results files of commands, and reports what is odd in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract schema print`: print the JSON Schema of the case file, for editors and other checkers."""
+"""`pytest-extract schema print`: prints the JSON Schema of case files, for editors and other checkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract score SCHEMA GOLD OUTPUT`: score one output from files, as one system or as several side by side."""
+"""`pytest-extract score SCHEMA GOLD OUTPUT`: scores one output from files, as one system or as several side by side."""
 
 from __future__ import annotations
 

@@ -27,10 +27,11 @@ RINGS = (
     ("documents", "extend", "schema_tools", "atomic", "digest", "regular_file", "redact", "llm", "sharing"),
     ("cases", "extractors", "judge"),
     ("importers", "recordings", "results_file", "gating"),
-    ("api", "bridge", "docs", "run", "verdict"),
+    ("api", "bridge", "run", "verdict"),
     ("report", "testing"),
     ("cli",),
     ("plugin",),
+    ("docs",),
 )
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 

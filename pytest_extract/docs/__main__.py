@@ -1,0 +1,12 @@
+"""`python -m pytest_extract.docs` writes the reference pages of the manual from the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_extract.atomic import write_atomic
+from pytest_extract.docs.reference import PAGES, page_text
+
+if __name__ == "__main__":
+    for name in PAGES:
+        write_atomic(Path(__file__).parent / name, page_text(name))

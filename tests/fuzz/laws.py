@@ -173,6 +173,8 @@ def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
     results = (*score.fields, *score.leaves)
     if any(result.metric in NOT_REFLEXIVE and result.score < 1.0 for result in results):
         return True
+    if any(result.metric == "array_llm" and result.gold == [] and result.score < 1.0 for result in results):
+        return True  # published: of a value that need not be a list, an empty gold list recalls nothing
     published = pair.scorer.semantics == "struct-extract-eval"
     if published and not _declared(pair.gold, pair.setup.schema):
         return True  # a key that the schema does not declare is invented, whatever the gold holds

@@ -56,15 +56,16 @@ def finish_recalls(run: Run) -> None:
                 (undecided if leaf.status is Status.JUDGE_ERROR else wrong).add(leaf.path[depth])
         rows = {row for row, _ in recall.pairing.pairs}
         right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
-        # published, an empty gold list recalls nothing; where `[]` is a value, two of them are equal
-        both_empty = not run.absent and not recall.height and not recall.pairing.extra
-        score = 1.0 if both_empty else len(right) / max(1, recall.height)
+        old = run.fields[recall.field]
+        # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
+        published = run.absent and old.metric != "array"
+        both_empty = not recall.height and not recall.pairing.extra
+        score = 1.0 if both_empty and not published else len(right) / max(1, recall.height)
         status = Status.MATCH if score >= recall.threshold else Status.MISMATCH
         found = f"{len(rows)} rows paired, {_left(recall.pairing)}"
         reason = f"{len(right)} of {recall.height} gold rows are right in every field; {found}"
         if still_open:
             status, score, reason = Status.JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
-        old = run.fields[recall.field]
         run.fields[recall.field] = old._replace(
             status=status, score=score, passed=status is Status.MATCH, reason=reason if score < 1.0 else None
         )

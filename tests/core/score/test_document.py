@@ -504,3 +504,24 @@ def test_an_empty_list_equals_itself_also_as_a_value(schema):
     for one, other in ((gold, wrong), (wrong, gold)):
         ((_, _, score, passed),) = fields(schema, one, other, semantics="extract-bench", nulls="value")
         assert (score, passed) == (0.0, False)
+
+
+@pytest.mark.parametrize("union", [True, False])
+@pytest.mark.parametrize("metric", ["string_case_insensitive", "string_exact"])
+@pytest.mark.parametrize("align", ["best_fit", "position", "multiset"])
+def test_an_empty_list_that_is_aligned_without_array_llm_equals_itself(union, metric, align):
+    node = {"items": {}, "evaluation_config": {"align": align}}
+    schema = {"properties": {"b": {"anyOf": [node]} if union else node}}
+    scorer = compile_schema(schema, overrides={"b": {"metric": metric}}, judge_mode="exact")
+    assert all(field.passed for field in scorer.score({"b": []}, {"b": []}).fields)
+    invented = scorer.score({"b": []}, {"b": ["x"]}).fields
+    assert invented
+    assert not any(field.passed for field in invented)
+
+
+def test_array_llm_of_a_value_that_need_not_be_a_list_recalls_nothing_as_published():
+    schema = {"properties": {"b": {"evaluation_config": "array_llm"}}}
+    ((_, status, score, _),) = fields(schema, {"b": []}, {"b": []})
+    assert (status, score) == ("mismatch", 0.0)
+    ((_, status, score, _),) = fields(schema, {"b": []}, {"b": []}, nulls="value")
+    assert (status, score) == ("match", 1.0)

@@ -14,6 +14,7 @@ from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
 from pytest_extract.core.metrics.judged import SPECS as JUDGED
 from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Judge
 from pytest_extract.core.score.result import Score
 from pytest_extract.core.scorer import compile_schema
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     judge, extensions = _judge(args), load_extensions(args.extensions)
     gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
-    parsed = parse_output(text, repair=args.repair)
+    parsed = parse_output(text, repair=args.repair, most_repaired=most_repaired(gold, None))
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     if args.systems is None:

@@ -103,7 +103,7 @@ class Scorer:
         or ten times the gold).
         """
         from pytest_extract.core.parse.output import parse_output
-        from pytest_extract.core.parse.size import too_many_bytes, too_many_values
+        from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
 
         modality, gates = how.get("modality", "text"), how.get("gates")
         if isinstance(text, bytearray):
@@ -111,7 +111,8 @@ class Scorer:
         large = too_many_bytes(text, gold, max_output_bytes) if isinstance(text, str | bytes) else None
         if large is not None:
             return self.failed(gold, large, modality=modality, gates=gates)
-        parsed = parse_output(text, repair=repair, finish_reason=finish_reason)
+        most = most_repaired(gold, max_output_bytes) if repair else 0
+        parsed = parse_output(text, repair=repair, finish_reason=finish_reason, most_repaired=most)
         failure = parsed.failure
         if parsed.value is not MISSING:
             unfit = too_many_values(parsed.value, gold, max_output_bytes)

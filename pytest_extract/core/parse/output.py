@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.parse.mistake import find_mistake
-from pytest_extract.core.parse.reader import Problem, Reader, line_column
+from pytest_extract.core.parse.reader import Problem, Reader, TooMany, line_column
+from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
 from pytest_extract.core.parse.text import (
     MOST_PLACES,
     Region,
@@ -48,17 +49,24 @@ class Parsed:
         return tuple(self.wrapped.values())
 
 
-def parse_output(output: object, *, repair: bool = False, finish_reason: str | None = None) -> Parsed:
+def parse_output(
+    output: object,
+    *,
+    repair: bool = False,
+    finish_reason: str | None = None,
+    most_repaired: int = MAX_OUTPUT_BYTES // BYTES_A_VALUE,
+) -> Parsed:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
-    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`;
+    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`; a broken output
+    of more than `most_repaired` values is `output_too_large`, because mending is slow.
     `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
     """
     reason = (finish_reason or "").lower()
     if isinstance(output, bytes | bytearray):
         output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
-        return _parse_text(output, repair=repair, reason=reason)
+        return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason)
     if output is None:
         return _failed(_empty(reason), "")
     return _parse_value(output)
@@ -72,7 +80,8 @@ def _parse_value(output: object) -> Parsed:
     return _structured(Parsed(value=value))
 
 
-def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
+def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> Parsed:
+    repair = most_repaired is not None
     start = answer_start(text)
     whole, broken_at = read_whole(text, start)
     if whole is not None and not text[whole[1] :].strip():
@@ -89,7 +98,7 @@ def _parse_text(text: str, *, repair: bool, reason: str) -> Parsed:
         return _from_region(text, start, good, found)
     if broken is None:
         return _without_json(text, start, reason, complete=found.complete)
-    return _from_broken(text, broken, repair=repair, reason=reason)
+    return _from_broken(text, broken, most_repaired=most_repaired, reason=reason)
 
 
 def _from_region(text: str, start: int, region: Region, found: Regions) -> Parsed:
@@ -105,21 +114,23 @@ def _from_region(text: str, start: int, region: Region, found: Regions) -> Parse
     return Parsed(value=region.value, wrapped=wrapped, text=text)
 
 
-def _from_broken(text: str, region: Region, *, repair: bool, reason: str) -> Parsed:
+def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> Parsed:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
     problem = find_mistake(text, region.start, region.stop, opened=region.opened)
     if problem is None:  # `json` also gives up where Python's own stack is nearly used up
         return Parsed(value=Reader(text, region.start, region.stop).read(), text=text)
-    mended = _mended(text, region) if repair else None
+    mended = None if most_repaired is None else _mended(text, region, most_repaired)
     return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
 
 
-def _mended(text: str, region: Region) -> Parsed | None:
-    reader = Reader(text, region.start, region.stop, lenient=True)
+def _mended(text: str, region: Region, most: int) -> Parsed | None:
+    reader = Reader(text, region.start, region.stop, lenient=True, most=most)
     try:
         value = reader.read()
     except Problem:
         return None
+    except TooMany:
+        return _failed(too_many_to_repair(most), text)
     return Parsed(value=value, wrapped={Wrapping.REPAIRED: "; ".join(reader.notes())}, text=text)
 
 

@@ -16,6 +16,8 @@ from pytest_extract.core.values import FieldPath, Json
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
+_NO_SPACE: Final = frozenset("\"'{}[]:,-0123456789")
+"""What most tokens begin with, and no blank or comment does."""
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
 _STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _LOOSE_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
@@ -39,6 +41,10 @@ class Problem(ValueError):
         self.path = path
 
 
+class TooMany(ValueError):
+    """A text holds more values than the reader may read."""
+
+
 def line_column(text: str, position: int) -> tuple[int, int]:
     """Line and column, both from 1, of an offset into a text."""
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
@@ -49,14 +55,16 @@ class Reader:
 
     `lenient` mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks
     in strings, repeated keys (the last one counts) and unclosed brackets; `repairs` counts what was mended.
+    `most`: values after which it raises TooMany.
     """
 
-    def __init__(self, text: str, start: int, end: int, *, lenient: bool = False) -> None:
+    def __init__(self, text: str, start: int, end: int, *, lenient: bool = False, most: int | None = None) -> None:
         self.text = text
         self.position = start
         self.end = end
         self.lenient = lenient
         self.repairs: dict[str, list[int]] = {}
+        self._left = most
         self._space = _LOOSE_SPACE if lenient else _SPACE
         self._stack: list[dict[str, Json] | list[Json]] = []
         self._keys: list[str] = []
@@ -113,6 +121,10 @@ class Reader:
     # -- values ------------------------------------------------------------------------------------------------
 
     def _value(self) -> Json:
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise TooMany
         self._skip()
         if self.position >= self.end:
             raise self._truncated("a value was expected")
@@ -161,7 +173,7 @@ class Reader:
         what = "line break or control character in a string"
         if token[0] == "'":
             what = "single-quoted string"
-            token = '"' + re.sub(r"\\(.)|\"", _requote, token[1:-1], flags=re.DOTALL) + '"'
+            token = f'"{_requoted(token[1:-1])}"'
         try:
             decoded: str = _LOOSE.decode(token)
         except ValueError:
@@ -302,6 +314,8 @@ class Reader:
     # -- telling -----------------------------------------------------------------------------------------------
 
     def _skip(self) -> None:
+        if self.text[self.position : self.position + 1] in _NO_SPACE and self.position < self.end:
+            return
         match = self._space.match(self.text, self.position, self.end)
         stop = match.end() if match is not None else self.position
         if self.lenient and any(mark in self.text[self.position : stop] for mark in ("/", "#")):
@@ -326,10 +340,10 @@ class Reader:
         return Problem(FailureKind.TRUNCATED_JSON, f"the text ends too early: {message}", self.end)
 
 
-def _requote(match: re.Match[str]) -> str:
-    if match[0] == '"':
-        return '\\"'
-    return "'" if match[1] == "'" else match[0]
+def _requoted(inside: str) -> str:
+    """Return what stands between single quotes as it is written between double ones."""
+    parts = inside.split(r"\\")  # a pair of backslashes escapes nothing behind it
+    return r"\\".join(part.replace(r"\'", "'").replace(r"\"", '"').replace('"', r"\"") for part in parts)
 
 
 def _word_message(word: str) -> str:

@@ -42,6 +42,17 @@ def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | Non
     return _failure(f"the output holds {count:,} values, more than {allowed}")
 
 
+def most_repaired(gold: Json, limit: int | None) -> int:
+    """Return how many values of a broken output repair reads: as many as `too_many_values` lets through."""
+    return max((MAX_OUTPUT_BYTES if limit is None else limit) // BYTES_A_VALUE, _TIMES_GOLD * count_values(gold))
+
+
+def too_many_to_repair(most: int) -> Failure:
+    """Say that repair gave up."""
+    allowed = f"one for each {BYTES_A_VALUE} bytes of `max_output_bytes`, or ten times those of the gold"
+    return _failure(f"the broken output holds more than {most:,} values, as many as repair reads ({allowed})")
+
+
 def _failure(message: str) -> Failure:
     hint = "raise it in the case, or for all cases by `extract_max_output_bytes`, where outputs may be that large"
     return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")

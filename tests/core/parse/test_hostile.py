@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import time
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract import score_text
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Problem, Reader
@@ -128,3 +130,40 @@ def slow_mistake(text):
 )
 def test_a_repeated_key_far_inside_has_its_path(text, path):
     assert str(parse_output(text).failure.path) == path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("[" + "[1,]," * 200_000 + "]", id="trailing commas"),
+        pytest.param("{" + ",".join(f"'k{n}': 'v'" for n in range(80_000)) + "}", id="single quotes"),
+        pytest.param("[" + '{"a": 1, "b": 2},' * 100_000, id="cut off"),
+        pytest.param("{" + '"a": 1,' * 200_000 + "}", id="repeated keys"),
+        pytest.param("[None," * 150 + "None," * 400_000, id="Python's words"),
+    ],
+)
+def test_repair_ends_at_a_number_of_values(text):
+    begin = time.process_time()
+    broken = parse_output(text, repair=True).failure
+    few = parse_output(text, repair=True, most_repaired=100).failure
+    assert time.process_time() - begin < 4
+    assert (broken.kind, few.kind) == ("output_too_large", "output_too_large")
+    assert "more than 100 values" in few.message
+    assert "max_output_bytes" in few.message
+
+
+def test_repair_reads_as_many_values_as_are_scored():
+    wrong = "[" + "1," * 60 + "]"
+    assert parse_output(wrong, repair=True, most_repaired=61).value == [1] * 60
+    assert parse_output(wrong, repair=True, most_repaired=60).failure.kind == "output_too_large"
+    schema = {"type": "array", "items": {"type": "integer"}}
+    assert score_text(schema, [1] * 60, wrong, repair=True, max_output_bytes=400).measures["pass_rate"] == 1.0
+    failure = score_text(schema, [1], wrong, repair=True, max_output_bytes=400).failure
+    assert failure.kind == "output_too_large"
+
+
+@given(st.text(max_size=20))
+def test_a_text_in_single_quotes_keeps_what_it_says(inside):
+    written = json.dumps(inside)[1:-1].replace(r"\"", '"').replace("'", r"\'")
+    text = f"'{written}'"
+    assert Reader(text, 0, len(text), lenient=True).read() == inside

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_extract.core.arguments import mapping
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import Json
@@ -199,7 +200,7 @@ def _checked(name: str, value: Any) -> Any:
         problems.append(f"{'.'.join(map(str, (name, *steps)))}: {message}")
 
     check: Callable[..., Any] = CHECKS[name]
-    clean = check(dict(value or {}), (), tell)
+    clean = check(dict(mapping(name, value)), (), tell)
     _stop_at(problems)
     return clean
 

@@ -36,7 +36,7 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("values", "regex"),
+    ("arguments", "values", "regex"),
     ("results", "case_result", "complexity", "pattern", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "semantics", "schema"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
+from pytest_extract.core import arguments
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import usual
@@ -27,6 +28,8 @@ MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
 UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
 _ABSENT_RULES: Final = ("must", "either")
+_NULLS: Final = ("absent", "value")
+_JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
 
 
 class Scorer:
@@ -70,11 +73,14 @@ class Scorer:
         `gates`: as in a case. None is what a case has by default, but where a published system's semantics were asked
         for by name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
         """
+        arguments.function("judge", judge)
+        arguments.instance("failure", failure, Failure, "a Failure")
+        arguments.mapping("wrapped", wrapped)
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
         config = self._gates(gates, modality)
         rules = _rules(accept, absent)
-        known: dict[str, Answer | NoAnswer] = dict(answers or {})
+        known: dict[str, Answer | NoAnswer] = dict(arguments.mapping("answers", answers))
         asked = 0
         judge = judges_of(judge, self.program.judges)
         scored = self._walk(gold, extracted, known, rules, NO_JUDGE if judge is None else UNDECIDED)
@@ -105,6 +111,11 @@ class Scorer:
         from pytest_extract.core.parse.output import parse_output
         from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
 
+        arguments.flag("repair", repair)
+        arguments.instance("finish_reason", finish_reason, str, "a text")
+        arguments.count("max_output_bytes", max_output_bytes)
+        arguments.function("judge", how.get("judge"))
+        _rules(how.get("accept"), how.get("absent"))
         modality, gates = how.get("modality", "text"), how.get("gates")
         if isinstance(text, bytearray):
             text = bytes(text)
@@ -135,7 +146,8 @@ class Scorer:
         absent: Mapping[str, str] | None = None,
     ) -> tuple[Question, ...]:
         """Return what a judge is to be asked next, each question once; empty when all is decided."""
-        scored = self._walk(gold, extracted, dict(answers or {}), _rules(accept, absent), NO_JUDGE)
+        known = dict(arguments.mapping("answers", answers))
+        scored = self._walk(gold, extracted, known, _rules(accept, absent), NO_JUDGE)
         return tuple(scored.questions.values())
 
     def failed(
@@ -183,13 +195,18 @@ def compile_schema(
     `semantics`: ours, extract-bench or struct-extract-eval; default: by the annotations' dialect. `overrides`: pattern
     -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
     `post_process`: names of post-processors, or mappings of `name` and parameters.
-    Raises SchemaError for a mistake in the configuration; its `errors` holds all of them.
+    Raises SchemaError for a mistake in the configuration, whose `errors` holds all of them; ConfigError for an argument
+    of the wrong type, and for an unknown `nulls` or `judge_mode`.
     """
     from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.validate.validator import Validator
 
-    if judge_mode not in ("exact", "fuzzy", "llm"):
-        raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, ('exact', 'fuzzy', 'llm'))}")
+    if judge_mode not in _JUDGE_MODES:
+        raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, _JUDGE_MODES)}")
+    if nulls is not None:
+        arguments.one_of("nulls", nulls, _NULLS)
+    overrides = arguments.mapping("overrides", overrides)
+    arguments.instance("extensions", extensions, Extensions, "an Extensions")
     program = compile_plan(
         schema,
         semantics=semantics,
@@ -210,17 +227,18 @@ def _not_bare(notes: Sequence[str]) -> Failure:
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:
+    accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
     if not accept and not absent:
         return Rules()
-    for place, rule in (absent or {}).items():
+    for place, rule in absent.items():
         if rule not in _ABSENT_RULES:
             raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
-    for place, values in (accept or {}).items():
+    for place, values in accept.items():
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
             raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
     return Rules(
-        {usual(place): tuple(values) for place, values in (accept or {}).items()},
-        {usual(place): rule for place, rule in (absent or {}).items()},
+        {usual(place): tuple(values) for place, values in accept.items()},
+        {usual(place): rule for place, rule in absent.items()},
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.arguments import mapping, one_of
 from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
 from pytest_extract.core.values import Json, json_type
@@ -49,7 +50,8 @@ def annotate_schema(
     """
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
-    table = {**DEFAULTS[dialect], **_checked(metrics or {})}
+    one_of("dialect", dialect, tuple(DEFAULTS))
+    table = {**DEFAULTS[dialect], **_checked(mapping("metrics", metrics))}
     annotator = _XEval(table) if dialect == "x-eval" else _EvaluationConfig(table)
     try:
         return annotator.node(schema, "")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from pytest_extract.core import arguments
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type
@@ -56,6 +57,8 @@ def validate_golds(
     Values that are compared as a whole are not looked into, nor what `evaluation_config` skips. Raises SchemaErrors
     for a schema that cannot be read. JSON Schema validation proper (`enum`, `pattern`, ...) is the schema gate's.
     """
+    arguments.values("golds", golds)
+    arguments.instance("id_field", id_field, str, "a text")
     tree = Schema(schema)
     for _ in tree.walk():  # makes every node, and finds its mistakes
         pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_extract.core import arguments
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError
 
@@ -16,6 +17,7 @@ def infer_schema(values: Sequence[Json], *, widen: bool = False) -> dict[str, Js
     there are several, null where it occurs, `required` for keys that are always there.
     Raises ConfigError without values, and for values nested deeper than the interpreter can follow.
     """
+    arguments.values("values", values)
     if not values:
         raise ConfigError("a schema can only be inferred from at least one value")
     try:

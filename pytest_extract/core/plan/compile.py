@@ -116,8 +116,8 @@ def _check_names(annotation: Annotation, binder: Binder, problems: _Problems) ->
 def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semantics:
     """Return the semantics asked for, or the one that the schema's dialect stands for."""
     if name is not None:
-        if name in SEMANTICS:
-            return SEMANTICS[name]  # type: ignore[index]  # just looked up
+        if name in tuple(SEMANTICS):  # a list as name has no hash
+            return SEMANTICS[name]
         problems.add(SchemaError(f"no semantics {name!r}{nearest(name, SEMANTICS)}"))
         return OURS
     dialects = schema.dialects()

@@ -170,7 +170,7 @@ LEFT_ALONE = {
     "omission-of-null": (named("exact"), {"v": None}, {}, {}, [("v", "omission")]),
     "hallucination-of-null": (named("exact"), {}, {"v": None}, {}, [("v", "hallucination")]),
     "skipped": ({**named("exact"), "x-eval-skip": True}, {"v": None}, {"v": "x"}, {}, [("v", "skipped")]),
-    "empty-lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, [("v", "match")]),
+    "empty-lists": (LIST, {"v": []}, {"v": []}, {"absent_values": [None, []]}, [("v", "skipped")]),
     "empty-leaf-lists": (LEAF_LIST, {"v": []}, {"v": []}, {"absent_values": [[]]}, [("v", "skipped")]),
     "other-type": (named("exact"), {"v": 0}, {"v": "x"}, {"absent_values": [False]}, [("v", "mismatch")]),
 }

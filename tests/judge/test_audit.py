@@ -62,14 +62,9 @@ def folder(tmp_path):
 
 
 def command(folder, *more):
-    import argparse
+    from pytest_extract.cli import main
 
-    from pytest_extract.cli.judge_audit import add_parser
-
-    parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
-    args = parser.parse_args(["judge-audit", str(folder / "verdicts.yaml"), "--recordings", str(folder / "rec"), *more])
-    return args.run(args)
+    return main(["judge-audit", str(folder / "verdicts.yaml"), "--recordings", str(folder / "rec"), *more])
 
 
 def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):

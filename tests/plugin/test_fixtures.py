@@ -171,7 +171,7 @@ def test_a_fixture_with_params_says_what_to_do_instead(
         """
     )
     write_case("acme")
-    result = pytester.runpytest("--extract-model=p/m")
+    result = pytester.runpytest("--extract-model=openai/m")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"the fixture '{name}' has params, and a case is not run once for each: *"])
 

@@ -10,7 +10,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.llm.client import check_model, load_litellm, price, price_table, table_price
 
 Write = Callable[..., None]
-MODELS = ("openai/gpt-4o", "gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.0-flash", "openai/made-up")
+MODELS = ("openai/gpt-4o", "gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "openai/made-up")
 
 
 try:
@@ -57,9 +57,8 @@ def test_an_extractor_s_own_names_are_its_own_business(pytester: pytest.Pytester
 
 
 def test_a_judge_with_such_a_name_too(pytester: pytest.Pytester, write_case: Write, echo: None) -> None:
-    write_case(
-        "a", schema={"type": "object", "properties": {"vendor": {"type": "string", "x-eval-metric": "semantic"}}}
-    )
+    schema = {"type": "object", "properties": {"vendor": {"type": "string", "x-eval-compare": "semantic"}}}
+    write_case("a", schema=schema, gold={"vendor": "ACME GmbH"})
     result = pytester.runpytest("--extract-judge-model=gpt4o")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--extract-judge-model=gpt4o: no model 'gpt4o'*"])

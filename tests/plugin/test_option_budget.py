@@ -112,9 +112,12 @@ def test_what_was_spent_beyond_the_budget_is_told(
     project(pytester, write_case, "0.6", cases=6)
     if args[0].endswith("3"):
         conftest = pytester.path / "conftest.py"
-        conftest.write_text(
-            conftest.read_text().replace("return Ex", "__import__('time').sleep(0.5)\n        return Ex")
+        # the first three calls end together, so that none has spent anything when the others begin
+        together = (
+            "import threading\nMET = threading.Event()\nFIRST = threading.Barrier(3, MET.set)\n"
+            "def meet():\n    if not MET.is_set():\n        FIRST.wait(20)\n"
         )
+        conftest.write_text(together + conftest.read_text().replace("return Ex", "meet()\n        return Ex"))
     pytester.runpytest("--extract-budget=1", *args).stdout.fnmatch_lines([told])
 
 

@@ -117,7 +117,8 @@ def test_what_was_spent_beyond_the_budget_is_told(
             "import threading\nMET = threading.Event()\nFIRST = threading.Barrier(3, MET.set)\n"
             "def meet():\n    if not MET.is_set():\n        FIRST.wait(20)\n"
         )
-        conftest.write_text(together + conftest.read_text().replace("return Ex", "meet()\n        return Ex"))
+        text = conftest.read_text().replace("return Ex", "meet()\n        return Ex")
+        conftest.write_text(together + text.replace("@pytest.fixture", '@pytest.fixture(scope="session")'))
     pytester.runpytest("--extract-budget=1", *args).stdout.fnmatch_lines([told])
 
 

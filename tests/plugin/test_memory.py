@@ -11,7 +11,7 @@ from tests.plugin.conftest import GOLD, SCHEMA
 CASES, FIRST = 140, 40
 MOST_BYTES = 3 * 1024
 CONFTEST = f"""
-import gc, os, tracemalloc
+import gc, tracemalloc
 from pathlib import Path
 import pytest
 
@@ -49,7 +49,7 @@ def pytest_runtest_logreport(report):
             TRACED[len(ENDED)] = tracemalloc.get_traced_memory()[0]
 
 def pytest_unconfigure(config):
-    if "PYTEST_XDIST_WORKER" not in os.environ:
+    if not hasattr(config, "workerinput"):
         Path("growth.txt").write_text(str((TRACED[{CASES}] - TRACED[{FIRST}]) / ({CASES} - {FIRST})))
 """
 

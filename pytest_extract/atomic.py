@@ -7,24 +7,16 @@ import os
 import secrets
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
 from pytest_extract.errors import NotWritten
+from pytest_extract.sharing.locks import try_lock
 
-_lock: Callable[[int, bool], None] | None = None
-"""Locks an open file until it is closed or its process ends; None where the system (Windows) has no such locks."""
-if sys.platform != "win32":
-    from fcntl import LOCK_EX, LOCK_NB, flock
-
-    def _flock(file: int, wait: bool) -> None:  # noqa: FBT001
-        """Lock `file`; without `wait`, BlockingIOError where another has it locked."""
-        flock(file, LOCK_EX if wait else LOCK_EX | LOCK_NB)
-
-    _lock = _flock
-
+_try_lock: Final = None if sys.platform == "win32" else try_lock
+"""Locks an open file until it is closed or its process ends; None on Windows, where no open file can be replaced."""
 _PREFIX: Final = ".pytest-extract-"
 _SUFFIX: Final = ".tmp"
 _OLD_S: Final = 24 * 3600.0
@@ -115,7 +107,7 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch, file = _new_scratch(path.parent)
         with file:
-            if _lock is not None:
+            if _try_lock is not None:
                 held = os.dup(file.fileno())  # keeps the lock: closing the file is what tells of a full disk on NFS
             file.write(text)
         if path.parent not in _tidied:
@@ -138,13 +130,13 @@ def _new_scratch(folder: Path) -> tuple[Path, IO[str]]:
     while True:
         path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # tempfile's own would be closed to everybody else
         file = path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n")
-        if _lock is None:
+        if _try_lock is None:
             return path, file
         try:
-            _lock(file.fileno(), True)  # noqa: FBT003
+            is_ours = _try_lock(file.fileno())
         except OSError:  # no locks on this file system
             return path, file
-        if os.fstat(file.fileno()).st_nlink:
+        if is_ours and os.fstat(file.fileno()).st_nlink:
             return path, file
         file.close()  # another process came between making and locking, and took it for left over
 
@@ -163,16 +155,15 @@ def _remove_left_over(entry: os.DirEntry[str], now: float) -> None:
         return
     path = Path(entry.path)
     is_old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
-    if _lock is None:
+    if _try_lock is None:
         if is_old:
             path.unlink()
         return
     file = os.open(path, os.O_RDWR)
     try:
         try:
-            _lock(file, False)  # noqa: FBT003
-        except BlockingIOError:  # a living process is writing it
-            return
+            if not _try_lock(file):  # a living process is writing it
+                return
         except OSError:  # no locks on this file system
             if not is_old:
                 return

@@ -99,7 +99,7 @@ def test_what_a_killed_writer_left_is_removed_and_a_living_ones_stays(tmp_path, 
 
 def test_without_locks_a_day_tells_what_is_left_over(tmp_path, monkeypatch):
     monkeypatch.setattr(atomic, "_tidied", set())
-    monkeypatch.setattr(atomic, "_lock", None)
+    monkeypatch.setattr(atomic, "_try_lock", None)
     others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
     old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
     for path in (*others, old, young):
@@ -112,15 +112,15 @@ def test_without_locks_a_day_tells_what_is_left_over(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_a_writer_that_lost_its_file_to_another_before_it_was_locked_makes_one_anew(tmp_path, monkeypatch):
-    lock, taken = atomic._lock, []
+    try_lock, taken = atomic._try_lock, []
 
-    def lock_late(file, wait):
-        if wait and not taken:
+    def lock_late(file):
+        if not taken:  # the writer's own lock comes before any other
             taken.extend(tmp_path.glob(".*.tmp"))
             taken[0].unlink()
-        lock(file, wait)
+        return try_lock(file)
 
-    monkeypatch.setattr(atomic, "_lock", lock_late)
+    monkeypatch.setattr(atomic, "_try_lock", lock_late)
     write_atomic(tmp_path / "a.json", "whole")
     assert taken
     assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("a.json", "whole")]

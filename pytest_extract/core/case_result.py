@@ -59,8 +59,8 @@ class Usage:
 class Attempt:
     """One repeat: what came back and how it scored.
 
-    `score` is None when nothing was scored;
-    `output` is the raw text, or JSON, that the extractor returned; `error` the text of what broke (extractor or judge).
+    `score` is None when nothing was scored; `output` is the raw text, or JSON, that the extractor returned; `error` the
+    text of what broke (extractor or judge).
     `withheld` says why a results file does not have the output (it holds a secret), None where it does.
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
     """
@@ -109,3 +109,12 @@ class CaseResult:
     uncompared: Mapping[str, int] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     duration_s: float = 0.0
+
+    @property
+    def scores(self) -> list[ScoreRecord]:
+        """Scores of the repeats that count in measures; a repeat that broke has none that does."""
+        return [
+            attempt.score
+            for attempt in self.attempts
+            if attempt.score is not None and attempt.outcome is not Outcome.BROKEN
+        ]

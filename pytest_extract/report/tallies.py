@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import ScoreRecord
 from pytest_extract.report.findings import FAILING
 from pytest_extract.verdict import covered
@@ -19,20 +19,14 @@ MEASURES: Final = ("pass_rate", "f1")
 
 def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
     """Return the mean of each measure over the repeats of a case; a name that it does not have is left out."""
-    scored = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
+    scored = [score.measures for score in result.scores]
     values = {name: [measures[name] for measures in scored if name in measures] for name in names}
     return {name: fmean(found) for name, found in values.items() if found}
 
 
-def scored_attempts(result: CaseResult) -> list[Attempt]:
-    """Return the repeats that take part in measures: scored, and by a judge that answered."""
-    return [one for one in result.attempts if one.score is not None and one.outcome is not Outcome.BROKEN]
-
-
 def read_scores(result: CaseResult) -> list[ScoreRecord]:
     """Return the scores of the outputs that were scored field by field: those that could be read."""
-    scores = [attempt.score for attempt in scored_attempts(result) if attempt.score is not None]
-    return [score for score in scores if score.readable]
+    return [score for score in result.scores if score.readable]
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.aggregate.extractbench import Rates, rates
 from pytest_extract.core.aggregate.fields import FieldCounts, field_table
 from pytest_extract.core.aggregate.sob import SobSummary, published_columns, summarize
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
@@ -42,16 +42,11 @@ class MeasureMeans:
     weighted: Estimate | None
 
 
-def scored_attempts(result: CaseResult) -> list[Attempt]:
-    """Repeats of a case that have a score: those that broke have none that counts."""
-    return [a for a in result.attempts if a.score is not None and a.outcome is not Outcome.BROKEN]
-
-
 def case_rows(results: Iterable[CaseResult]) -> list[CaseRow]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
     rows = []
     for result in results:
-        measured = [attempt.score.measures for attempt in scored_attempts(result) if attempt.score is not None]
+        measured = [score.measures for score in result.scores]
         if measured:
             names = [name for name in measured[0] if all(name in found for found in measured)]
             means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
@@ -109,8 +104,7 @@ class RunAggregate:
 def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
     """Aggregate the results of one arm."""
     rows = case_rows(results)
-    scores = [(result, attempt.score) for result in results for attempt in scored_attempts(result)]
-    kept = [(result, score) for result, score in scores if score is not None]
+    kept = [(result, score) for result in results for score in result.scores]
     columns = published_columns([row.measures for row in rows])
     weights = [row.weight for row in rows]
     return RunAggregate(

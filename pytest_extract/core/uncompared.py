@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_extract.core.complexity import count_values
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.schema.tree import SchemaNode
@@ -128,7 +129,7 @@ class _Walk:
         elif isinstance(plan, Choice):
             self.stack.append((branch_of(self._fits, plan, value), value, path))
         elif isinstance(plan, Skip):
-            count = _values(value)
+            count = count_values(value).leaves
             self.total += count
             self.skipped += count
         elif isinstance(plan, Object) and type(value) is dict and not plan.checks and len(path) <= DEEPEST:
@@ -138,7 +139,7 @@ class _Walk:
             rows = [(plan.prefix[i] if i < size else plan.items, row, (*path, i)) for i, row in enumerate(value)]
             self.stack.extend(reversed(rows))
         else:  # a metric compares the whole, or it is not of the kind that the schema declares
-            self.total += _values(value)
+            self.total += count_values(value).leaves
 
     def _object(self, plan: Object, value: dict[str, Json], path: Path) -> None:
         below: list[tuple[Plan, Json, Path]] = []
@@ -154,7 +155,7 @@ class _Walk:
                 child = next((each for regex, each in plan.patterns if regex.search(name)), plan.other) or _WHOLE
             if child is not None:
                 below.append((child, inner, (*path, name)))
-            elif count := _values(inner):
+            elif count := count_values(inner).leaves:
                 pattern = property_pattern(plan.pattern, name)
                 self.total += count
                 self.places[pattern] = self.places.get(pattern, 0) + count
@@ -165,18 +166,3 @@ class _Walk:
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _WHOLE: Final = Leaf(pattern="")
 """Stands for a key that is compared as one value without a plan of its own."""
-
-
-def _values(value: Json) -> int:
-    """Count the scalars of a value, null included."""
-    count = 0
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-        else:
-            count += 1
-    return count

@@ -30,20 +30,13 @@ def report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, ver
         [_head(run, standing)],
         _measures(run),
         _fields(run.fields, width, most),
-        emptiness_lines(_emptiness(standing.results), width=width, verbosity=verbosity),
+        emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
         _extract_bench(run.rates),
         _sob(run, standing),
         _deepjson(run),
         _complexity(standing.results, width, None if verbosity else MOST_CASES),
     )
     return [each for part in parts if part for each in (*part, line())][:-1]
-
-
-def _emptiness(results: Sequence[CaseResult]) -> EmptinessTotals:
-    totals = EmptinessTotals()
-    for result in results:
-        totals.add(result)
-    return totals
 
 
 def _head(run: RunAggregate, standing: Standing) -> Line:

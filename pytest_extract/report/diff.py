@@ -10,7 +10,7 @@ from typing import Final
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, json_type
-from pytest_extract.report.emptiness import BY_EMPTINESS, EmptyPasses, uncompared_of
+from pytest_extract.report.emptiness import BY_EMPTINESS, EmptyPasses, UncomparedCase
 from pytest_extract.report.findings import (
     FAILING,
     Finding,
@@ -81,7 +81,7 @@ def _case_lines(result: CaseResult, look: Look, places: Mapping[str, str]) -> li
             lines += _attempt_headline(result, attempt, look)
         lines += attempt_lines(attempt, result.known, look, places)
     if result.uncompared:
-        lines += prose(str(uncompared_of(result)), "warn", indent=2, width=look.width)
+        lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=look.width)
     return lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -49,12 +49,22 @@ def mostly_empty(result: CaseResult) -> EmptyPasses | None:
     return next((passes for passes in map(EmptyPasses.of, read_scores(result)) if passes.is_most), None)
 
 
-class Uncompared(NamedTuple):
+class UncomparedCase(NamedTuple):
     """Gold values of a case that are compared with nothing, by pattern; `total`: all of its gold values."""
 
     case_id: str
     places: Mapping[str, int]
     total: int
+
+    @classmethod
+    def of(cls, result: CaseResult) -> UncomparedCase | None:
+        """Return those of a case; None where all gold values are compared."""
+        if not result.uncompared:
+            return None
+        return cls(result.case_id, result.uncompared, result.shape.get("leaves", 0))
+
+    def __str__(self) -> str:
+        return uncompared_text(self.places, self.total)
 
 
 @dataclass(slots=True)
@@ -62,15 +72,22 @@ class EmptinessTotals:
     """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case."""
 
     passes: dict[str, EmptyPasses] = field(default_factory=dict)
-    uncompared: dict[tuple[str, str], Uncompared] = field(default_factory=dict)
+    uncompared: dict[tuple[str, str], UncomparedCase] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Iterable[CaseResult]) -> EmptinessTotals:
+        """Add up cases."""
+        totals = cls()
+        for result in results:
+            totals.add(result)
+        return totals
 
     def add(self, result: CaseResult) -> None:
         """Add a case."""
         if (passes := mostly_empty(result)) is not None:
             self.passes[result.nodeid] = passes
-        if result.uncompared:
-            total = result.shape.get("leaves", 0)
-            self.uncompared[result.file, result.case_id] = Uncompared(result.case_id, result.uncompared, total)
+        if (uncompared := UncomparedCase.of(result)) is not None:
+            self.uncompared[result.file, result.case_id] = uncompared
 
 
 def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
@@ -98,12 +115,5 @@ def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> li
     text = f"{uncompared_text(places, sum(case.total for case in cases))}, in {plural(len(cases), 'case')}"
     lines = prose(text, "warn", indent=0, width=width)
     if verbosity > 0:
-        lines += [
-            line(safe_prose(f"{case.case_id}: {uncompared_text(case.places, case.total)}"), indent=2) for case in cases
-        ]
+        lines += [line(safe_prose(f"{case.case_id}: {case}"), indent=2) for case in cases]
     return lines
-
-
-def uncompared_of(result: CaseResult) -> str | None:
-    """Say how many gold values of a case are compared with nothing; None where all are compared."""
-    return uncompared_text(result.uncompared, result.shape.get("leaves", 0)) if result.uncompared else None

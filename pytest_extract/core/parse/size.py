@@ -35,8 +35,8 @@ def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | Non
     """Say that an output holds more values than `limit` allows: one for each 200 bytes, or ten times those of gold."""
     size = MAX_OUTPUT_BYTES if limit is None else limit
     most = size // BYTES_A_VALUE
-    count = count_values(value)
-    if count <= most or count <= _TIMES_GOLD * count_values(gold):
+    count = count_nodes(value)
+    if count <= most or count <= _TIMES_GOLD * count_nodes(gold):
         return None
     allowed = f"the {most:,} that `max_output_bytes` of {size:,} allows, one for each {BYTES_A_VALUE}"
     return _failure(f"the output holds {count:,} values, more than {allowed}")
@@ -44,7 +44,7 @@ def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | Non
 
 def most_repaired(gold: Json, limit: int | None) -> int:
     """Return how many values of a broken output repair reads: as many as `too_many_values` lets through."""
-    return max((MAX_OUTPUT_BYTES if limit is None else limit) // BYTES_A_VALUE, _TIMES_GOLD * count_values(gold))
+    return max((MAX_OUTPUT_BYTES if limit is None else limit) // BYTES_A_VALUE, _TIMES_GOLD * count_nodes(gold))
 
 
 def too_many_to_repair(most: int) -> Failure:
@@ -58,7 +58,7 @@ def _failure(message: str) -> Failure:
     return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")
 
 
-def count_values(value: Json) -> int:
+def count_nodes(value: Json) -> int:
     """Count the values in a value, itself and containers included; one level at a time, so that depth costs nothing."""
     count, level = 1, [value]
     while level:

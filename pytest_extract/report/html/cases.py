@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.gating.changes import FieldChange
-from pytest_extract.report.emptiness import BY_EMPTINESS, mostly_empty, uncompared_of
+from pytest_extract.report.emptiness import BY_EMPTINESS, UncomparedCase, mostly_empty
 from pytest_extract.report.html.arms import ICONS, word_of
 from pytest_extract.report.html.attempts import attempt_part
 from pytest_extract.report.html.card import chip
@@ -137,7 +137,7 @@ def _facts(result: CaseResult) -> Markup:
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, str(empty)))
     if result.uncompared:
-        facts.append(("compared with nothing", str(uncompared_of(result))))
+        facts.append(("compared with nothing", str(UncomparedCase.of(result))))
     tags = list(result.tags.items())
     facts += [(name, value if isinstance(value, str) else show(value, LONGEST)) for name, value in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:

@@ -192,14 +192,14 @@ def canonical_json(value: Json) -> str:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     except ValueError:
-        return json.dumps(_writable(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(_with_hex_integers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _writable(value: Json) -> Json:
+def _with_hex_integers(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _writable(inner) for key, inner in value.items()}
+        return {key: _with_hex_integers(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_writable(inner) for inner in value]
+        return [_with_hex_integers(inner) for inner in value]
     return hex(value) if type(value) is int and value.bit_length() > _LONG_BITS else value
 
 

@@ -90,8 +90,8 @@ class Score:
         return ScoreRecord(
             semantics=self.semantics,
             failure=self.failure,
-            fields=tuple(map(_writable, self.fields)),
-            leaves=tuple(map(_writable, self.leaves)),
+            fields=tuple(map(_writable_result, self.fields)),
+            leaves=tuple(map(_writable_result, self.leaves)),
             arrays=self.arrays,
             measures=self.measures,
             gates=self.gates,
@@ -107,7 +107,7 @@ class Score:
         return score_to_json(self.record())
 
 
-def _writable(result: FieldResult) -> FieldResult:
+def _writable_result(result: FieldResult) -> FieldResult:
     """Return the result with values that JSON can hold; most are short scalars and stay as they are."""
     if type(result.gold) in _PLAIN and type(result.extracted) in _PLAIN:
         return result

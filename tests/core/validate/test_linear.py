@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import jsonschema
 import pytest
@@ -12,21 +11,10 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.validate.linear import linear_validator
 from pytest_extract.core.validate.traits import DRAFTS
-from pytest_extract.core.validate.validator import Validator
 
 HOSTILE = "^(a+)+$"
 TEXT = "a" * 5000 + "!"
 LATEST = "https://json-schema.org/draft/2020-12/schema"
-
-
-@pytest.fixture(params=["rust", "python"])
-def make(request, monkeypatch):
-    """Validators as with the extra `fast` and without it."""
-    if request.param == "python":
-        monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
-    else:
-        pytest.importorskip("jsonschema_rs")
-    return Validator
 
 
 @pytest.mark.timeout(60)

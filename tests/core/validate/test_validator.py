@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,16 +19,6 @@ ROWS = {
     "required": ["rows"],
     "$defs": {"row": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
 }
-
-
-@pytest.fixture(params=["rust", "python"])
-def make(request, monkeypatch):
-    """Validators as with the extra `fast` and without it."""
-    if request.param == "python":
-        monkeypatch.setitem(sys.modules, "jsonschema_rs", None)
-    else:
-        pytest.importorskip("jsonschema_rs")
-    return Validator
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pytest_extract.gating.baseline_file import CI
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -25,16 +27,7 @@ def put_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def quiet_env(**more: str) -> dict[str, str]:
     """Return an environment for a pytest run of its own, without what the developer's shell or CI adds to it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "EXTRACT_"))}
-    for name in (
-        "CI",
-        "GITHUB_ACTIONS",
-        "GITLAB_CI",
-        "BUILDKITE",
-        "TF_BUILD",
-        "JENKINS_URL",
-        "TEAMCITY_VERSION",
-        "FORCE_COLOR",
-    ):
+    for name in (*CI, "FORCE_COLOR"):
         kept.pop(name, None)
     return {
         **kept,

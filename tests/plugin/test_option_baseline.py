@@ -40,10 +40,8 @@ SCHEMA = {
 
 
 @pytest.fixture
-def suite(pytester, monkeypatch):
+def suite(pytester):
     """Write `count` cases; returns a function that runs them while the named fields are wrong."""
-    for name in ("CI", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
 
     def write(count):
         pytester.makeconftest(CONFTEST)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
         SchemaErrors,
         StoreError,
     )
-    from pytest_extract.extractors.base import Extraction, ExtractionFailure
-    from pytest_extract.extractors.litellm import LitellmExtractor
+    from pytest_extract.extraction.base import Extraction, ExtractionFailure
+    from pytest_extract.extraction.litellm import LitellmExtractor
     from pytest_extract.schema_tools.annotate import annotate_schema
     from pytest_extract.schema_tools.golds import GoldProblem, validate_golds
     from pytest_extract.schema_tools.infer import infer_schema
@@ -64,8 +64,8 @@ _HOMES = {
     "Document": "pytest_extract.documents",
     "Extensions": _EXTENSIONS,
     "ExtractError": _ERRORS,
-    "Extraction": "pytest_extract.extractors.base",
-    "ExtractionFailure": "pytest_extract.extractors.base",
+    "Extraction": "pytest_extract.extraction.base",
+    "ExtractionFailure": "pytest_extract.extraction.base",
     "Failure": _RESULTS,
     "FailureKind": _RESULTS,
     "FieldPath": "pytest_extract.core.values",
@@ -75,7 +75,7 @@ _HOMES = {
     "Gates": _RESULTS,
     "GoldProblem": "pytest_extract.schema_tools.golds",
     "JudgeSpec": _EXTENSIONS,
-    "LitellmExtractor": "pytest_extract.extractors.litellm",
+    "LitellmExtractor": "pytest_extract.extraction.litellm",
     "MISSING": "pytest_extract.core.values",
     "MetricSpec": _METRICS,
     "Param": _METRICS,

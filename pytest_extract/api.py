@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.plan.bind import JudgeMode
 from pytest_extract.core.results import Judge
-from pytest_extract.core.score.result import Score
+from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json, Missing
 

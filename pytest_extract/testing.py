@@ -16,7 +16,7 @@ from pytest_extract.report.lines import text_of
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.extensions import Extensions
-    from pytest_extract.core.score.result import Score
+    from pytest_extract.core.score import Score
 
 _PLACES: Final = 3
 """Places told of where a gold breaks its schema."""
@@ -127,7 +127,7 @@ class Gold:
 
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
-        from pytest_extract.cases.bundle import dangling
+        from pytest_extract.cases.embedded_schema import dangling
         from pytest_extract.core.validate.validator import Validator
 
         validator = Validator(schema)
@@ -146,8 +146,8 @@ class Gold:
 
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
-        from pytest_extract.extractors.base import as_extraction
-        from pytest_extract.verdict import Bounds, breaches_of
+        from pytest_extract.extraction.base import as_extraction
+        from pytest_extract.thresholds import Bounds, breaches_of
 
         extraction = as_extraction(output)
         score = self._score(extraction.output, extraction.finish_reason)

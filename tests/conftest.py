@@ -11,7 +11,7 @@ import threading
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pytest_extract.gating.baseline_file import CI
+from pytest_extract.regression.baseline_file import CI
 
 # A run in CI refuses to write baselines and golds. Tests of that set the variables themselves; all others run alike everywhere.
 for _name in CI:

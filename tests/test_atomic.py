@@ -15,7 +15,7 @@ import pytest
 from pytest_extract import atomic
 from pytest_extract.atomic import check_file, check_folder, write_atomic, write_once
 from pytest_extract.errors import NotWritten, StoreError
-from pytest_extract.results_file import write_results
+from pytest_extract.results import write_results
 
 
 def refuse(*_):

@@ -17,10 +17,10 @@ from pytest_extract.cli.compare import read_side
 from pytest_extract.documents import Document
 from pytest_extract.documents.errors import DocumentError
 from pytest_extract.errors import StoreError
-from pytest_extract.gating.baseline_file import read_baseline
-from pytest_extract.recordings.store import read_recording
+from pytest_extract.extraction.recordings.store import read_recording
+from pytest_extract.regression.baseline_file import read_baseline
 from pytest_extract.regular_file import read_regular, read_regular_text
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here"),

@@ -20,7 +20,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.results import ArrayResult, Failure, FieldResult, GateResult, Gates, ScoreRecord
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results import dump_result, load_result
 
 # --- values from annotations
 

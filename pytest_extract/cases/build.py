@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
+from pytest_extract.cases.defaults import Settings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.layers import Settings
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
-from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_extract.cases.bundle import Dangling, bundle, dangling
+from pytest_extract.cases.embedded_schema import Dangling, bundle, dangling
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, without_score
-from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.uncompared import GoldCheck, Uncompared

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from pytest_extract.cases.marks import parse_mark
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
-from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import THRESHOLD_MEASURES
 from pytest_extract.core.semantics import SEMANTICS

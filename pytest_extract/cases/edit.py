@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.positions import Steps, TextError
+from pytest_extract.cases.source_map import Span, spans_of
+from pytest_extract.cases.source_position import Steps, TextError
 from pytest_extract.cases.sources import Source, parse_source
-from pytest_extract.cases.spans import Span, spans_of
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 

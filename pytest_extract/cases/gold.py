@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.positions import Steps, Target
+from pytest_extract.cases.source_position import Steps, Target
 from pytest_extract.cases.sources import YAML_SUFFIXES, Source, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError

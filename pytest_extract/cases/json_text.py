@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from pytest_extract.cases.positions import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.cases.source_position import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json, Step
 from pytest_extract.errors import nearest

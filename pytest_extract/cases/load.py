@@ -9,9 +9,9 @@ from pathlib import Path
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.checks import CHECKS, FILE_KEYS
-from pytest_extract.cases.layers import Layer, check_layer, lay_over
+from pytest_extract.cases.defaults import Layer, check_layer, lay_over
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.positions import Steps
+from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import (
     Mistake,
     Source,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
-from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.values import Json, iter_leaves
 from pytest_extract.errors import nearest
 

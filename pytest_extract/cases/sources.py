@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pytest_extract.cases.json_text import find_in_json, read_json
-from pytest_extract.cases.positions import Parsed, Place, Steps, Target, TextError
+from pytest_extract.cases.source_position import Parsed, Place, Steps, Target, TextError
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from pytest_extract.cases.positions import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.cases.source_position import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
 from pytest_extract.core.values import Json, Step
 
 MAX_ALIASED: Final = 100_000

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
-from pytest_extract.gating.baseline import Baseline
-from pytest_extract.gating.gate import Judged, judge
-from pytest_extract.gating.rules import Rules
-from pytest_extract.gating.snapshot import Snapshot
-from pytest_extract.gating.verdict import EXIT_USAGE, exit_status
-from pytest_extract.results_file import ResultsFile
+from pytest_extract.regression.baseline import Baseline
+from pytest_extract.regression.decision import EXIT_USAGE, exit_status
+from pytest_extract.regression.gate import Judged, judge
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import Snapshot
+from pytest_extract.results import ResultsFile
 
 _RULES: Final = {
     "alpha": (float, "how often the gate may say worse without a true change (default 0.05)"),
@@ -100,11 +100,11 @@ def rules_from(args: argparse.Namespace) -> Rules:
 
 def read_side(path: Path) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path."""
-    from pytest_extract.gating.baseline import is_baseline
-    from pytest_extract.gating.baseline_file import read_baseline
-    from pytest_extract.gating.snapshot import snapshot
+    from pytest_extract.regression.baseline import is_baseline
+    from pytest_extract.regression.baseline_file import read_baseline
+    from pytest_extract.regression.snapshot import snapshot
     from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
-    from pytest_extract.results_file import read_results
+    from pytest_extract.results import read_results
 
     try:
         text = read_regular_text(path, MOST_BULK_BYTES)
@@ -129,7 +129,7 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
 
 def _text(judged: Judged, args: argparse.Namespace) -> str:
     if args.json:
-        from pytest_extract.gating.as_json import verdict_record
+        from pytest_extract.regression.comparison_json import verdict_record
 
         return json.dumps(verdict_record(judged.comparison, judged.verdict), indent=1)
     from pytest_extract.report.gate import gate_lines

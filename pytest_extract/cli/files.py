@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_extract.cases.build import wrapped_schema
-from pytest_extract.cases.bundle import bundle
+from pytest_extract.cases.embedded_schema import bundle
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import Source, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions

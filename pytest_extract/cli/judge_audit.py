@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.judge.audit import EQUAL_FROM, audit
-from pytest_extract.judge.cache import kept_answers
-from pytest_extract.judge.overrides import load_overrides
-from pytest_extract.recordings.folder import JUDGE_FOLDER
+from pytest_extract.extraction.judge.audit import EQUAL_FROM, audit
+from pytest_extract.extraction.judge.cache import kept_answers
+from pytest_extract.extraction.judge.overrides import load_overrides
+from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 
 if TYPE_CHECKING:
-    from pytest_extract.judge.audit import Agreement, Comparison
+    from pytest_extract.extraction.judge.audit import Agreement, Comparison
 
 _DESCRIPTION = (
     "Compare the kept answers of judges with the verdicts that people gave (which win over every judge in a run): "

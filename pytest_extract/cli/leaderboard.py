@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.results import put, read_all, width
-from pytest_extract.core.aggregate.arms import standings
+from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.report.aggregate_json import standing_record
 from pytest_extract.report.leaderboard import leaderboard_lines

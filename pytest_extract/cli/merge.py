@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from pytest_extract.gating.merge import merge
-    from pytest_extract.results_file import dump_result, read_results, write_results
+    from pytest_extract.regression.shards import merge
+    from pytest_extract.results import dump_result, read_results, write_results
 
     files = [(str(path), read_results(path)) for path in args.shards]
     for name, file in files:

@@ -11,10 +11,10 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.structure import compile_structure
 from pytest_extract.errors import ConfigError
-from pytest_extract.judge.cache import answer_files, idle_days
-from pytest_extract.recordings.folder import JUDGE_FOLDER, recording_files
-from pytest_extract.recordings.store import Recording, read_recording
-from pytest_extract.recordings.use import CaseInputs, Inputs, inputs_of
+from pytest_extract.extraction.judge.cache import answer_files, idle_days
+from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, recording_files
+from pytest_extract.extraction.recordings.store import Recording, read_recording
+from pytest_extract.extraction.recordings.use import CaseInputs, Inputs, inputs_of
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 

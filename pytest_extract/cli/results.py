@@ -12,7 +12,7 @@ from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.leaderboard import told_twice
 from pytest_extract.report.lines import Line, text_of
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 
 
 def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:

@@ -8,21 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.bridge import SYSTEMS, compare_systems
 from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.bridge_lines import bridge_as_json, bridge_lines, padded, without_a_model
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
+from pytest_extract.cli.systems_lines import bridge_as_json, bridge_lines, padded, without_a_model
 from pytest_extract.core.metrics.judged import SPECS as JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Judge
-from pytest_extract.core.score.result import Score
+from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.regular_file import MOST_BULK_BYTES
 from pytest_extract.report.lines import safe
 from pytest_extract.report.values import show
+from pytest_extract.systems import SYSTEMS, compare_systems
 
 _MOST_ROWS: Final = 40
 _JUDGED: Final = frozenset(spec.name for spec in JUDGED)
@@ -99,7 +99,7 @@ def _judge(args: argparse.Namespace) -> Judge | None:
         return None
     if args.judge_model is None:
         raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
-    from pytest_extract.judge import build_judge
+    from pytest_extract.extraction.judge import build_judge
 
     return build_judge("llm", model=args.judge_model)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.document_pair import Sides
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type

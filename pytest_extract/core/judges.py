@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
 from pytest_extract.core.results import Alignment, Answer, Judge, Question, Verdict
-from pytest_extract.core.score.run import NO_ANSWER, NoAnswer
 
 NO_JUDGE: Final = (
     "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"

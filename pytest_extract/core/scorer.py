@@ -7,16 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_extract.core import arguments
+from pytest_extract.core.compile.bind import JudgeMode
+from pytest_extract.core.compile.nodes import Program
+from pytest_extract.core.compile.program import compile_plan
+from pytest_extract.core.engine.context import Known, NoAnswer, Rules
+from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import usual
-from pytest_extract.core.plan.bind import JudgeMode
-from pytest_extract.core.plan.compile import compile_plan
-from pytest_extract.core.plan.nodes import Program
 from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status, Wrapping
-from pytest_extract.core.score.document import Scored, score_values
-from pytest_extract.core.score.result import Score
-from pytest_extract.core.score.run import Known, NoAnswer, Rules
+from pytest_extract.core.score import Score
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import Param, TransformSpec, check_params, with_defaults
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
@@ -25,7 +25,7 @@ _NONE: Mapping[str, Json] = MappingProxyType({})
 
 
 def _refuse(name: str, wanted: str, value: Json) -> ValueError:
-    return ValueError(f"{name} needs {wanted}, got {plain.a_type(value)}: {plain.short(value)}")
+    return ValueError(f"{name} needs {wanted}, got {equality.a_type(value)}: {equality.short(value)}")
 
 
 def _of_text(name: str, change: Callable[[str], str]) -> Callable[[Mapping[str, Json]], Function]:
@@ -98,7 +98,7 @@ def _to_bool(value: Json) -> bool:
 
 
 _CONVERSIONS: Mapping[str, Function] = MappingProxyType(
-    {"float": float, "int": int, "str": plain.python_text, "bool": _to_bool}
+    {"float": float, "int": int, "str": equality.python_text, "bool": _to_bool}
 )
 
 
@@ -123,13 +123,13 @@ def _replace(params: Mapping[str, Json]) -> Function:
 
 
 def _map_values(params: Mapping[str, Json]) -> Function:
-    table = {plain.fold_case(key): new for key, new in params["values"].items()}
-    return lambda value: table.get(plain.fold_case(value), value) if isinstance(value, str) else value
+    table = {equality.fold_case(key): new for key, new in params["values"].items()}
+    return lambda value: table.get(equality.fold_case(value), value) if isinstance(value, str) else value
 
 
 def _null_if(params: Mapping[str, Json]) -> Function:
-    blank = {plain.fold_case(text) for text in params["values"]}
-    return lambda value: None if isinstance(value, str) and plain.fold_case(value) in blank else value
+    blank = {equality.fold_case(text) for text in params["values"]}
+    return lambda value: None if isinstance(value, str) and equality.fold_case(value) in blank else value
 
 
 def _sort_items(params: Mapping[str, Json]) -> Function:
@@ -140,7 +140,7 @@ def _sort_items(params: Mapping[str, Json]) -> Function:
             return None
         if not isinstance(value, list):
             raise _refuse("sort_items", "an array", value)
-        return sorted(value, key=plain.json_text)
+        return sorted(value, key=equality.json_text)
 
     return transform
 

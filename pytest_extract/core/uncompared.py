@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.complexity import count_values
+from pytest_extract.core.engine.context import DEEPEST, Path
+from pytest_extract.core.engine.walk import branch_of
 from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.plan.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.score.run import DEEPEST, Path
-from pytest_extract.core.score.walk import branch_of
 from pytest_extract.core.values import FieldPath, Json
 
 MOST_NAMED: Final = 5

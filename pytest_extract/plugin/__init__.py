@@ -77,7 +77,7 @@ def pytest_runtest_makereport(  # noqa: D103
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if is_case(item.nodeid):
-        from pytest_extract.plugin.carry import put_on_report
+        from pytest_extract.plugin.transport import put_on_report
 
         put_on_report(item, call, report)
     return report
@@ -91,7 +91,7 @@ def is_case(nodeid: str) -> bool:
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
     if "pytest_extract.testing" not in sys.modules:
         return None
-    from pytest_extract.plugin.compare import compare_lines
+    from pytest_extract.plugin.assertions import compare_lines
 
     return compare_lines(op, left, right, config.get_verbosity())
 
@@ -134,7 +134,7 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         if report.failed and is_case(report.nodeid):
-            from pytest_extract.plugin.show import clean_report
+            from pytest_extract.plugin.terminal import clean_report
 
             clean_report(report)
             self.mistakes.append(report.longreprtext)
@@ -159,26 +159,26 @@ class SessionHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
         carries = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
         if carries and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.gather import take_from_report
+            from pytest_extract.plugin.run_results import take_from_report
 
             take_from_report(report, self.config)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102
         if is_case(crashitem):
-            from pytest_extract.plugin.carry import put_crash_on_report
+            from pytest_extract.plugin.transport import put_crash_on_report
 
             put_crash_on_report(crashitem, report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: D102
-        if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.gather" in sys.modules:
+        if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.run_results" in sys.modules:
             from pytest_extract.plugin.finish import finish
 
             finish(session, self.run_uid, self.mistakes)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
-        if "pytest_extract.plugin.gather" in sys.modules:
+        if "pytest_extract.plugin.run_results" in sys.modules:
             from pytest_extract.plugin.finish import write_summary
 
             write_summary(terminalreporter, self.config)

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from pytest_extract.run import NotRun
+from pytest_extract.run_case import NotRun
 
 _UNKNOWN = "unknown"
 

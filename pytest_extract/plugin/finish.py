@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.plugin.gather import Gathered, gathered_of
-from pytest_extract.plugin.golds import gold_lines
+from pytest_extract.plugin.limits import remove_slots
+from pytest_extract.plugin.run_results import Gathered, gathered_of
 from pytest_extract.plugin.session import purse_of, started_run
-from pytest_extract.plugin.show import write_lines
-from pytest_extract.plugin.slots import remove_slots
-from pytest_extract.plugin.unkept import hidden_lines, refused_lines, unkept_lines
+from pytest_extract.plugin.terminal import write_lines
+from pytest_extract.plugin.update_gold import gold_lines
+from pytest_extract.plugin.write_errors import hidden_lines, refused_lines, unkept_lines
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
+from pytest_extract.report.render_errors import unshown
 from pytest_extract.report.summary import forecast_lines, summary_lines
-from pytest_extract.report.unshown import unshown
 
 if TYPE_CHECKING:
-    from pytest_extract.gating.gate import Judged
+    from pytest_extract.regression.gate import Judged
 
 _END = pytest.StashKey["_End"]()
 _REPORTS = pytest.StashKey[list[Line]]()
@@ -95,7 +95,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
     settings = gathered.settings
     if not (settings.html or settings.markdown or settings.csv) or not (gathered.results or mistakes):
         return []
-    from pytest_extract.plugin.files import write_reports
+    from pytest_extract.plugin.report_files import write_reports
     from pytest_extract.report.files import written_now
     from pytest_extract.report.run_report import RunReport
 
@@ -128,7 +128,7 @@ def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
     settings = gathered.settings
     if settings.gate != "suite" or gathered.forecasts:
         return []
-    from pytest_extract.gating.suite import check_suite
+    from pytest_extract.regression.suite import check_suite
 
     verdict = check_suite(gathered.results, settings.suite_thresholds)
     reached = [(True, f"{row.told} reaches {row.bound:g}") for row in verdict.rows if row.passed]
@@ -184,7 +184,7 @@ def _summary_lines(config: pytest.Config, gathered: Gathered, width: int) -> lis
         verbosity=verbosity,
     )
     if totals.repeated:
-        from pytest_extract.report.steadiness import repeat_lines
+        from pytest_extract.report.flakiness import repeat_lines
 
         lines += repeat_lines(results, verbosity=verbosity)
     return lines

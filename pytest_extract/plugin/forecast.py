@@ -20,7 +20,7 @@ def call_price(case: Case, model: str | None) -> float | None:
     """Guess the cost of one call in USD; None when the model is unknown or has no price."""
     if model is None:
         return None
-    from pytest_extract.llm.client import price
+    from pytest_extract.extraction.llm.client import price
 
     completion = len(canonical_json(case.gold)) // CHARACTERS_PER_TOKEN
     return price(model, _prompt_tokens(case), completion)

@@ -21,13 +21,13 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import parametrized, visible, wanted
-from pytest_extract.plugin.golds import GoldChange, not_green
 from pytest_extract.plugin.session import Run, run_of
-from pytest_extract.plugin.show import CaseFailed, CaseRepr, TextRepr, headline
+from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, headline
+from pytest_extract.plugin.update_gold import GoldChange, not_green
 from pytest_extract.redact.secrets import Owned, held_by, look
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.results_file import dump_safely, load_result
+from pytest_extract.results import dump_safely, load_result
 
 PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent

@@ -14,14 +14,14 @@ from pytest_extract.core.results import Judge
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.digest import sha256
 from pytest_extract.errors import CaseFileErrors
-from pytest_extract.extractors.loop import BackgroundLoop
+from pytest_extract.extraction.loop import BackgroundLoop
+from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.unkept import Unkept
-from pytest_extract.recordings.folder import JUDGE_FOLDER
+from pytest_extract.plugin.write_errors import Unkept
 from pytest_extract.report.summary import JudgeSpending
 
 if TYPE_CHECKING:
-    from pytest_extract.judge.desk import JudgeDesk
+    from pytest_extract.extraction.judge.desk import JudgeDesk
 
 VERDICTS = "verdicts.yaml"
 
@@ -56,8 +56,8 @@ class Judges:
 
     def digest(self, user: object, named: Mapping[str, Judge]) -> str:
         """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
-        from pytest_extract.judge.prompt import PROMPT_VERSIONS
-        from pytest_extract.judge.user import identity_of
+        from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+        from pytest_extract.extraction.judge.user import identity_of
 
         who: Json = [self._settings.judge]
         if self._settings.judge == "llm":
@@ -78,8 +78,8 @@ class Judges:
         return self._desks[id(user)][1]
 
     def _new_desk(self, user: object) -> JudgeDesk:
-        from pytest_extract.judge import build_judge
-        from pytest_extract.llm.client import Retry
+        from pytest_extract.extraction.judge import build_judge
+        from pytest_extract.extraction.llm.client import Retry
 
         settings = self._settings
         verdicts = [path for path in dict.fromkeys(self._verdicts) if path.is_file()]

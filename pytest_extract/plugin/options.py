@@ -415,7 +415,7 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     if not values["update_gold"]:
         return []
     arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
-    from pytest_extract.gating.baseline_file import in_ci
+    from pytest_extract.regression.baseline_file import in_ci
 
     problems = ["--extract-update-gold takes one model and one prompt: whose output is right?"] if arms > 1 else []
     if config.getoption("dist", "no") != "no":

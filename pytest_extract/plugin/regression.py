@@ -14,19 +14,19 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.structure import compile_structure
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.gating.aa import self_test
-from pytest_extract.gating.baseline import Baseline
-from pytest_extract.gating.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.gating.gate import Judged, judge_base, judge_run
-from pytest_extract.gating.repeats import repeat_snapshots
-from pytest_extract.gating.rules import Rules
-from pytest_extract.gating.snapshot import snapshot
-from pytest_extract.gating.verdict import exit_status
-from pytest_extract.plugin.gather import Gathered
 from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.run_results import Gathered
+from pytest_extract.regression.aa_test import self_test
+from pytest_extract.regression.baseline import Baseline
+from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
+from pytest_extract.regression.decision import exit_status
+from pytest_extract.regression.flakiness import repeat_snapshots
+from pytest_extract.regression.gate import Judged, judge_base, judge_run
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.report.aa_test import self_test_lines
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import Line, Span, line, plural
-from pytest_extract.report.self_test import self_test_lines
 
 _BASELINE = pytest.StashKey[Baseline]()
 

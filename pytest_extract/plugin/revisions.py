@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_extract.cases.model import Case
-from pytest_extract.gating.changed import Choice, Revision, case_name, cases_at, choose, gone_files, parts_at, parts_now
-from pytest_extract.gating.git_tree import open_tree
-from pytest_extract.gating.sources import extractor_sources
 from pytest_extract.plugin.arms import EXTRACTOR
+from pytest_extract.regression.extractor_sources import extractor_sources
+from pytest_extract.regression.git_tree import open_tree
+from pytest_extract.regression.selection import (
+    Choice,
+    Revision,
+    case_name,
+    cases_at,
+    choose,
+    gone_files,
+    parts_at,
+    parts_now,
+)
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem

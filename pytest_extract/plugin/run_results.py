@@ -1,101 +1,162 @@
-"""The results of a run, kept outside of memory: a suite of a hundred thousand cases needs no more than one of ten."""
+"""Results where they come together: the only process, or xdist's controller."""
 
 from __future__ import annotations
 
-import tempfile
-import weakref
-import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import IO, overload
+import os
+import stat
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO
 
-from pytest_extract.core.case_result import CaseResult
-from pytest_extract.results_file import load_result
+import pytest
 
-_FASTEST = 1
+from pytest_extract.core.case_result import Outcome
+from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.result_store import RunResults, StoredResult
+from pytest_extract.plugin.update_gold import GoldChange
+from pytest_extract.report.diff import Look
+from pytest_extract.report.summary import Forecast, JudgeSpending
+from pytest_extract.report.totals import RunTotals, totals_of
+
+if TYPE_CHECKING:
+    from pytest_extract.regression.selection import Choice
+
+RESULT = "extract_result"
+"""Attribute of a report that brings a case's result here, as a line of the results file."""
+_GATHERED = pytest.StashKey["Gathered"]()
 
 
-class _Spool:
-    """Compressed lines in a nameless temporary file; what the disk has no room for stays in memory.
+@dataclass
+class Gathered:
+    """What the reports of all cases have brought so far.
 
-    Not in the file of `--extract-results`: another run that writes the same one begins by emptying it.
+    `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
+    `golds`: under `--extract-update-gold`, what became of each case's gold.
+    `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
+    `unkept`: what could not be recorded and why, counted. `refused`: outputs that are not recorded, as they hold a
+    secret. `hidden`: of each case with some, place, kind and fingerprint of the secrets that were hidden.
     """
 
-    def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        self._end = 0
-        self._full = False
+    settings: Settings
+    results: RunResults = field(default_factory=RunResults)
+    forecasts: list[Forecast] = field(default_factory=list)
+    judged: JudgeSpending = field(default_factory=JudgeSpending)
+    choices: dict[str, Choice] = field(default_factory=dict)
+    golds: dict[str, GoldChange] = field(default_factory=dict)
+    expected: set[str] = field(default_factory=set)
+    unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
+    refused: list[str] = field(default_factory=list)
+    hidden: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
+    out: TextIO | None = None
+    torn: str | None = None
 
-    def put(self, text: bytes) -> StoredResult:
-        packed = zlib.compress(text, _FASTEST)
-        if not self._full and self._written(packed):
-            self._end += len(packed)
-            return StoredResult(self, self._end - len(packed), len(packed), None)
-        self._full = True
-        return StoredResult(self, 0, 0, packed)
+    @cached_property
+    def totals(self) -> RunTotals:
+        """What the results of the run add up to, asked for when no more will come."""
+        return totals_of(self.results)
 
-    def _written(self, packed: bytes) -> bool:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # open for as long as it is read
-                weakref.finalize(self, self._file.close)
-            self._file.seek(self._end)
-            return self._file.write(packed) == len(packed)
-        except OSError:
-            return False
+    def add(self, nodeid: str, line: str, stored: StoredResult) -> None:
+        """Keep a result, and write it at once: a killed run keeps what it had."""
+        self.results.put(nodeid, stored)
+        if self.out is not None:
+            try:
+                if len(self.results) == 1:
+                    _empty(self.out)
+                self.out.write(f"{line}\n")
+                self.out.flush()
+            except OSError as error:  # the run goes on: what it gives is paid for
+                self._give_up_writing(error)
 
-    def get(self, start: int, size: int) -> bytes:
-        assert self._file is not None  # noqa: S101  # a place in the file was given out when it was written
-        self._file.seek(start)
-        return self._file.read(size)
+    def close(self) -> None:
+        """Close the results file."""
+        out, self.out = self.out, None
+        if out is not None:
+            out.close()
 
-
-@dataclass(frozen=True, slots=True)
-class StoredResult:
-    """One result of the run."""
-
-    _spool: _Spool
-    _start: int
-    _size: int
-    _packed: bytes | None
-
-    def load(self) -> CaseResult:
-        """Read it back."""
-        packed = self._spool.get(self._start, self._size) if self._packed is None else self._packed
-        return load_result(zlib.decompress(packed).decode("ascii"))
+    def _give_up_writing(self, error: OSError) -> None:
+        self.torn = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
+        with suppress(OSError):  # it tries to write the rest once more
+            self.close()
 
 
-class RunResults(Sequence[CaseResult]):
-    """All results so far, in the order in which their cases first ended; each is read back when it is asked for.
+def _empty(file: TextIO) -> None:
+    """Drop what an earlier run wrote; a device or a pipe has nothing to drop."""
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.truncate(0)
 
-    A loop holds one result at a time. A case's later result takes the place of the one before.
+
+def open_results(config: pytest.Config) -> None:
+    """Open the results file before anything runs; UsageError when it cannot be written.
+
+    What is in it stays until the first result comes: a run that only collects, or has no case, takes away no results.
     """
+    settings = config.stash[SETTINGS]
+    config.stash[_GATHERED] = gathered = Gathered(settings)
+    if settings.results is None:
+        return
+    try:
+        settings.results.parent.mkdir(parents=True, exist_ok=True)
+        gathered.out = settings.results.open("a", encoding="ascii", buffering=1)
+    except OSError as error:
+        raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
 
-    def __init__(self) -> None:
-        self._spool = _Spool()
-        self._stored: list[StoredResult] = []
-        self._indices: dict[str, int] = {}
 
-    def store(self, line: str) -> StoredResult:
-        """Keep a line of the results file without counting it as a case's result (it will be run again)."""
-        return self._spool.put(line.encode("ascii"))
+def gathered_of(config: pytest.Config) -> Gathered:
+    """Return the results of this session so far."""
+    if _GATHERED not in config.stash:
+        config.stash[_GATHERED] = Gathered(config.stash[SETTINGS])
+    return config.stash[_GATHERED]
 
-    def put(self, nodeid: str, result: StoredResult) -> None:
-        """Make it the result of a case."""
-        index = self._indices.setdefault(nodeid, len(self._stored))
-        self._stored[index : index + 1] = [result]
 
-    def __len__(self) -> int:
-        return len(self._stored)
+def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet.
 
-    def __iter__(self) -> Iterator[CaseResult]:
-        return (stored.load() for stored in self._stored)
+    pytest keeps every report to the end, so what is gathered is taken off.
+    """
+    brought = vars(report)
+    gathered = gathered_of(config)
+    forecast = brought.pop("extract_forecast", None)
+    if forecast is not None:
+        gathered.forecasts.append(Forecast(**forecast))
+        return
+    line: str = brought.pop(RESULT)
+    stored = gathered.results.store(line)
+    if str(report.outcome) != "rerun":
+        gathered.add(report.nodeid, line, stored)
+    gold = brought.get("extract_gold")
+    if gold is not None:
+        gathered.golds[report.nodeid] = GoldChange(*gold)
+    if report.skipped and hasattr(report, "wasxfail"):
+        gathered.expected.add(report.nodeid)
+    choice = brought.pop("extract_choice", None)
+    if choice is not None:
+        from pytest_extract.regression.selection import Choice
 
-    @overload
-    def __getitem__(self, index: int) -> CaseResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[CaseResult]: ...
-    def __getitem__(self, index: int | slice) -> CaseResult | Sequence[CaseResult]:
-        if isinstance(index, slice):
-            return [stored.load() for stored in self._stored[index]]
-        return self._stored[index].load()
+        gathered.choices[report.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
+    gathered.unkept.update(map(tuple, brought.pop("extract_unkept", ())))
+    gathered.refused += brought.pop("extract_refused", ())
+    if hidden := brought.pop("extract_hidden", ()):
+        gathered.hidden.append(frozenset(map(tuple, hidden)))
+    gathered.judged += JudgeSpending(**brought.pop("extract_judged", {}))
+    _dress(report, brought.pop("extract_shown", None), stored, config)
+
+
+def _dress(
+    report: pytest.TestReport, shown: dict[str, Any] | None, stored: StoredResult, config: pytest.Config
+) -> None:
+    from _pytest._code.code import ExceptionRepr, ReprFileLocation
+
+    from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr
+
+    if shown is not None:
+        look = Look(verbosity=shown["verbosity"], brief=shown["style"] == "short")
+        crash = ReprFileLocation(shown["path"], shown["line"], shown["message"])
+        report.longrepr = CaseRepr(stored.load, look, shown["places"], crash, shown["style"])
+    elif (
+        getattr(report, "extract_outcome", None) == Outcome.BROKEN
+        and report.when == "call"
+        and isinstance(report.longrepr, ExceptionRepr)
+    ):
+        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))

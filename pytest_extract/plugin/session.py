@@ -15,21 +15,21 @@ from pytest_extract.core.results import Judge
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, MODEL, PROMPT, ArmFixtures, arms_of, prompt_of, visible, wanted
 from pytest_extract.plugin.budget import Purse, new_purse_file
-from pytest_extract.plugin.calls import Calls
-from pytest_extract.plugin.extending import ProjectExtensions
-from pytest_extract.plugin.golds import Golds
+from pytest_extract.plugin.extensions import ProjectExtensions
+from pytest_extract.plugin.extraction import Calls
 from pytest_extract.plugin.judging import Judges
+from pytest_extract.plugin.limits import slot_folder, slots_of
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.plugin.slots import slot_folder, slots_of
+from pytest_extract.plugin.update_gold import Golds
 from pytest_extract.redact.secrets import look
 from pytest_extract.report.diff import Look
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.run import Plan, plan_of, run_case
+from pytest_extract.run_case import Plan, plan_of, run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Prompt
-    from pytest_extract.plugin.ahead import Ahead
     from pytest_extract.plugin.items import ExtractItem
+    from pytest_extract.plugin.prefetch import Ahead
     from pytest_extract.plugin.revisions import View
 
 _RUN = pytest.StashKey["Run"]()
@@ -237,7 +237,7 @@ class Run:
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
         """Digests of the code and the judge that a result hangs on, as far as they are known."""
-        from pytest_extract.gating.snapshot import judged
+        from pytest_extract.regression.snapshot import judged
 
         extractor = self.calls.extractor_digest(item, result)
         found = {} if extractor is None else {"extractor": extractor}
@@ -247,7 +247,7 @@ class Run:
 
     def _ahead_of(self, item: ExtractItem) -> Ahead:
         if self._ahead is None:
-            from pytest_extract.plugin.ahead import Ahead
+            from pytest_extract.plugin.prefetch import Ahead
 
             self._ahead = Ahead(item.session, self)
         return self._ahead
@@ -313,6 +313,6 @@ class Run:
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""
         if self.config.get_verbosity() < 1:
             return {}
-        from pytest_extract.report.places import result_places
+        from pytest_extract.report.evidence import result_places
 
         return result_places(result, item.case.document)

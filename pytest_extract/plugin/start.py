@@ -8,9 +8,9 @@ import pytest
 
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, visible
-from pytest_extract.plugin.files import check_outputs
-from pytest_extract.plugin.gather import open_results
 from pytest_extract.plugin.options import SETTINGS
+from pytest_extract.plugin.report_files import check_outputs
+from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import PURSE, purse_file, run_of
 
 
@@ -37,7 +37,7 @@ def open_files(config: pytest.Config) -> None:
 
 def check_models(session: pytest.Session) -> None:
     """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
-    from pytest_extract.llm.client import check_model
+    from pytest_extract.extraction.llm.client import check_model
     from pytest_extract.plugin.items import ExtractItem
 
     settings = session.config.stash[SETTINGS]

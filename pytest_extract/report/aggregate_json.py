@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_extract.core.aggregate.arms import Standing
 from pytest_extract.core.aggregate.fields import FieldCounts
+from pytest_extract.core.aggregate.leaderboard import Standing
 from pytest_extract.core.aggregate.run import RunAggregate, estimate_dict
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json

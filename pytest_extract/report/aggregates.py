@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from pytest_extract.core.aggregate.arms import Standing
 from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.extractbench import Rates
 from pytest_extract.core.aggregate.fields import FieldCounts
+from pytest_extract.core.aggregate.leaderboard import Standing
 from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS

@@ -23,10 +23,10 @@ from pytest_extract.report.findings import (
 from pytest_extract.report.fold import fold
 from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
 from pytest_extract.report.nearest import with_nearest
-from pytest_extract.report.objects import object_lines
+from pytest_extract.report.nested_diff import object_lines
 from pytest_extract.report.output import output_lines
+from pytest_extract.report.render_errors import unshown
 from pytest_extract.report.texts import first_difference, look_alike
-from pytest_extract.report.unshown import unshown
 from pytest_extract.report.values import WHOLE, difference, show
 
 SEEN: Final = "texts differ from"

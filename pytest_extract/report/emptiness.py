@@ -11,7 +11,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.lines import Line, line, plural, prose, safe_prose
-from pytest_extract.report.tallies import read_scores
+from pytest_extract.report.pattern_counts import read_scores
 
 _MOST: Final = 5
 BY_EMPTINESS: Final = "right by emptiness"

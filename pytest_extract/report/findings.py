@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import Json
-from pytest_extract.verdict import covered
+from pytest_extract.thresholds import covered
 
 FAILING: Final = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION, Status.JUDGE_ERROR})
 

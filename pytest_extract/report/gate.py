@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.stats.power import Needs
-from pytest_extract.gating.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
-from pytest_extract.gating.verdict import Answer, Effect, Verdict
+from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
+from pytest_extract.regression.decision import Answer, Effect, Verdict
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose, shorten
 from pytest_extract.report.values import percent, show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_extract.core.aggregate.arms import Standing
+from pytest_extract.core.aggregate.leaderboard import Standing
 from pytest_extract.core.aggregate.run import RunAggregate
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.columns import table

@@ -10,12 +10,12 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.findings import FAILING
+from pytest_extract.report.flakiness import repeat_lines
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, shorten, text_of
+from pytest_extract.report.pattern_counts import Tally, worst_first
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.steadiness import repeat_lines
 from pytest_extract.report.summary import summary_lines
-from pytest_extract.report.tallies import Tally, worst_first
 from pytest_extract.report.values import percent
 
 LIMIT: Final = 65_536

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.gating.gate import Judged
-from pytest_extract.gating.verdict import Answer, Inconclusive, exit_status
+from pytest_extract.regression.decision import Answer, Inconclusive, exit_status
+from pytest_extract.regression.gate import Judged
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.summary import JudgeSpending
 from pytest_extract.report.totals import RunTotals, totals_of

@@ -9,12 +9,12 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.findings import FAILING
-from pytest_extract.report.known import known_lines
+from pytest_extract.report.known_failures import known_lines
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, text_of
-from pytest_extract.report.tallies import MEASURES, Tally, worst_first
+from pytest_extract.report.pattern_counts import MEASURES, Tally, worst_first
 from pytest_extract.report.totals import ArmTotals, RunTotals, Spending, totals_of
 from pytest_extract.report.values import percent
-from pytest_extract.report.wrapped import wrapped_lines
+from pytest_extract.report.wrapping import wrapped_lines
 
 WORST_FIELDS: Final = 10
 _REASONS: Final = 3

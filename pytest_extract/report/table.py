@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
-from pytest_extract.report.unshown import unshown
+from pytest_extract.report.render_errors import unshown
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",

@@ -11,10 +11,10 @@ from typing import Final
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.report.emptiness import EmptinessTotals
-from pytest_extract.report.known import KnownTotals
+from pytest_extract.report.known_failures import KnownTotals
 from pytest_extract.report.lines import safe_prose, shorten
-from pytest_extract.report.tallies import MEASURES, Tally, add_leaves, case_means
-from pytest_extract.report.wrapped import WrappedTotals
+from pytest_extract.report.pattern_counts import MEASURES, Tally, add_leaves, case_means
+from pytest_extract.report.wrapping import WrappedTotals
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90

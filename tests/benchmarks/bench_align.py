@@ -18,8 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_extract import compile_schema
-from pytest_extract.core.align.columns import Column, Items
-from pytest_extract.core.align.pairing import best_fit
+from pytest_extract.core.matching.columns import Column, Items
+from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import with_defaults
 

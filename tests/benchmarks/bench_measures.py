@@ -18,8 +18,8 @@ from typing import Any
 
 from pytest_extract.core.measures.deepjson import key_match
 from pytest_extract.core.measures.document import DocumentMeasures
-from pytest_extract.core.measures.leaves import declare
-from pytest_extract.core.measures.tally import tally
+from pytest_extract.core.measures.leaf_counts import tally
+from pytest_extract.core.measures.leaf_paths import declare
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate.validator import Validator
 

@@ -29,13 +29,13 @@ from documents import filing, paper, small, texts
 from pytest_extract import compile_schema
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.scorer import Scorer
-from pytest_extract.gating.snapshot import snapshot
 from pytest_extract.redact.secrets import current
+from pytest_extract.regression.snapshot import snapshot
 from pytest_extract.report.diff import Look, case_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.results_file import dump_result, dump_safely, load_result
+from pytest_extract.results import dump_result, dump_safely, load_result
 
 SMALL = 525
 EXTRACTOR = """

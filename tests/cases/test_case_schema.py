@@ -12,7 +12,7 @@ from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRE
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
-from pytest_extract.core.schema.config import _OVERRIDE_KEYS
+from pytest_extract.core.schema.annotations import _OVERRIDE_KEYS
 from pytest_extract.core.semantics import SEMANTICS
 from tests.cases.test_mistakes import GOLD, SCHEMA
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.cases.json_text import find_in_json, pointer_steps, read_json
-from pytest_extract.cases.positions import MAX_DEPTH, Place, Target, TextError
+from pytest_extract.cases.source_position import MAX_DEPTH, Place, Target, TextError
 from tests.strategies import json_values
 
 

@@ -16,9 +16,9 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.measures.table import THRESHOLD_MEASURES
-from pytest_extract.extractors.base import Extraction
-from pytest_extract.results_file import dump_result
-from pytest_extract.run import run_case
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.results import dump_result
+from pytest_extract.run_case import run_case
 
 SCHEMA = {
     "type": "object",

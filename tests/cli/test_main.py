@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.cli import ALIASES, COMMANDS, main
-from pytest_extract.results_file import write_results
+from pytest_extract.results import write_results
 from tests.report.runs import GOLD, scored
 
 

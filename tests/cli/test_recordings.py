@@ -9,18 +9,18 @@ import os
 import time
 
 import pytest
+from tests.judge.questions import equal
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.recordings import add_arguments, run
 from pytest_extract.core.results import Verdict
 from pytest_extract.errors import ConfigError
-from pytest_extract.extractors.base import Extraction
-from pytest_extract.extractors.litellm import LitellmExtractor
-from pytest_extract.judge.cache import AnswerCache, answer_files
-from pytest_extract.recordings.folder import recording_files
-from pytest_extract.recordings.key import key_of, text_part
-from pytest_extract.recordings.store import Recordings
-from tests.judge.questions import equal
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.judge.cache import AnswerCache, answer_files
+from pytest_extract.extraction.litellm import LitellmExtractor
+from pytest_extract.extraction.recordings.folder import recording_files
+from pytest_extract.extraction.recordings.key import key_of, text_part
+from pytest_extract.extraction.recordings.store import Recordings
 
 CASES = """
 defaults: {schema: s.json, gold: {a: x}}

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
-from pytest_extract.results_file import dump_result, write_results
+from pytest_extract.results import dump_result, write_results
 from tests.core.aggregate.test_run import RUN, result, score
 from tests.report.runs import GOLD, scored, wrong
 

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from pytest_extract.core.aggregate.fields import struct_run
+from pytest_extract.core.engine.context import STRUCTURE
 from pytest_extract.core.results import Status
-from pytest_extract.core.score.run import STRUCTURE
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared

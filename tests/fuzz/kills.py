@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_extract.errors import StoreError
-from pytest_extract.gating.baseline_file import read_baseline
-from pytest_extract.results_file import read_results
+from pytest_extract.regression.baseline_file import read_baseline
+from pytest_extract.results import read_results
 from tests.fuzz.table import put_row, put_table, quiet_env
 
 CASES = 24

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.results import Answer, Judge, Status
-from pytest_extract.core.score.result import Score
+from pytest_extract.core.score import Score
 from pytest_extract.report.diff import Look, score_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
@@ -21,7 +21,7 @@ from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import summary_lines
 from pytest_extract.report.table import table
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results import dump_result, load_result
 from tests.fuzz.generate import Setup, shuffled_keys, shuffled_rows
 
 Json = Any

@@ -309,7 +309,7 @@ def judged(output: Output) -> dict[str, Any]:
     from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
     from pytest_extract.report.diff import Look, case_lines, score_lines
     from pytest_extract.report.lines import text_of
-    from pytest_extract.results_file import dump_result, load_result
+    from pytest_extract.results import dump_result, load_result
 
     scorer = compile_schema(SCHEMA)
     warm = scorer.score_text(GOLD, '{"vendor": 1')

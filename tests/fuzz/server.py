@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_extract.results_file import read_results
-from tests.fuzz.table import put_table, quiet_env
 from tests.judge.questions import asked_of
+
+from pytest_extract.results import read_results
+from tests.fuzz.table import put_table, quiet_env
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -156,7 +157,7 @@ BEHAVIOURS = (
 CONFTEST = f"""
 import pytest
 from pytest_extract import LitellmExtractor
-from pytest_extract.llm.client import Retry
+from pytest_extract.extraction.llm.client import Retry
 
 @pytest.fixture(scope="session")
 def extractor():

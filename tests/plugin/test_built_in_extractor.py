@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.llm.client import load_litellm
+from pytest_extract.extraction.llm.client import load_litellm
 from tests.llm_server import (
     MODEL,
     LlmServer,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 from tests.plugin.conftest import ECHO, GOLD, SCHEMA
 
 pytestmark = pytest.mark.usefixtures("echo")

@@ -8,7 +8,7 @@ import pytest
 Write = Callable[..., None]
 COSTS = """
 import pytest
-from pytest_extract.extractors.base import Extraction
+from pytest_extract.extraction.base import Extraction
 
 @pytest.fixture
 def extractor():

@@ -40,7 +40,7 @@ WAITING = """
             TOLD.wait(60)
 """
 TELLING = """
-from pytest_extract.plugin import ahead
+from pytest_extract.plugin import prefetch
 
 ahead.PATIENCE_S = 0.02
 TOLD = threading.Event()

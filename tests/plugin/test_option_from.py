@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 from tests.plugin.conftest import ECHO, GOLD
 
 Write = Callable[..., None]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 from tests.plugin.conftest import GOLD
 
 Write = Callable[..., None]

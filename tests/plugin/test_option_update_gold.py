@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_extract.gating.baseline_file import CI
+from pytest_extract.regression.baseline_file import CI
 from tests.plugin.conftest import GOLD, SCHEMA
 
 pytestmark = pytest.mark.usefixtures("echo", "no_ci")

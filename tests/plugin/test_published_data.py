@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 from tests.shared_data import jsonl, shared
 
 GOLD_BACK = """

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_extract.redact import secrets
 from pytest_extract.redact.secrets import NOTHING_KNOWN
-from pytest_extract.results_file import read_results
+from pytest_extract.results import read_results
 from tests.redact.corpus import IN_MESSAGES, LEGAL, SECRETS, made
 
 SCHEMA = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results import dump_result, load_result
 
 TEXT = {"type": "string"}
 SCHEMA = {

@@ -18,7 +18,7 @@ from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import summary_lines
 from pytest_extract.report.totals import totals_of
-from pytest_extract.results_file import dump_result, load_result
+from pytest_extract.results import dump_result, load_result
 from tests.report.runs import scored
 
 TEXT = {"type": "string"}

@@ -6,16 +6,16 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.gating.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.stats.power import Needs
-from pytest_extract.gating.as_json import verdict_record
-from pytest_extract.gating.gate import judge
-from pytest_extract.gating.rules import Rules
-from pytest_extract.gating.snapshot import snapshot
+from pytest_extract.regression.comparison_json import verdict_record
+from pytest_extract.regression.gate import judge
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import snapshot
 from pytest_extract.report.gate import gate_lines, needs_text
 from pytest_extract.report.lines import text_of
-from tests.gating.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True}
 

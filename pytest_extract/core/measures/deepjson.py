@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.document_pair import Sides
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from pytest_extract.core.gates import GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, sob
-from pytest_extract.core.measures.leaves import Declared, declare
-from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.leaf_paths import Declared, declare
 from pytest_extract.core.results import Failure, FailureKind, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.document_pair import Sides
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
 

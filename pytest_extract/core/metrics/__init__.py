@@ -11,7 +11,7 @@ from pytest_extract.core.metrics import (
     choices,
     contacts,
     dates,
-    equal,
+    exact,
     fuzzy,
     judged,
     numbers,
@@ -24,7 +24,7 @@ from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsN
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
-_FAMILIES = (equal, numbers, fuzzy, tokens, dates, amounts, quantity, contacts, choices, sets, patterns, judged)
+_FAMILIES = (exact, numbers, fuzzy, tokens, dates, amounts, quantity, contacts, choices, sets, patterns, judged)
 
 METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
     {spec.name: spec for family in _FAMILIES for spec in family.SPECS}

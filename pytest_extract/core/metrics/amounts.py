@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.currencies import CODES, currency_of
 from pytest_extract.core.metrics.locales import (
@@ -23,7 +23,7 @@ from pytest_extract.core.metrics.locales import (
     styles_of,
     within,
 )
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 
@@ -42,7 +42,7 @@ def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]
     def fraction(value: Json) -> Fraction | None:
         if not isinstance(value, str):
             return exactly(value)
-        found = read_written(plain.written(value), styles)
+        found = read_written(equality.written(value), styles)
         if found is None or found.before:
             return None
         if found.after.casefold() in _PERCENT:
@@ -65,7 +65,7 @@ def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) ->
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
-            return f"not a number in {params['locale']!r}: {plain.short(gold if one is None else extracted)}"
+            return f"not a number in {params['locale']!r}: {equality.short(gold if one is None else extracted)}"
         return f"{decimal_text(one)} expected, got {decimal_text(other)}"
 
     canonical = None if rel or tolerance else _itself
@@ -93,7 +93,7 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
         if not isinstance(value, str):
             amount = exactly(value)
             return None if amount is None else Money(exact(amount), default)
-        found = read_written(plain.written(value), styles)
+        found = read_written(equality.written(value), styles)
         if found is None:
             return None
         factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)
@@ -146,7 +146,7 @@ def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
-            return f"not an amount in {params['locale']!r}: {plain.short(gold if one is None else extracted)}"
+            return f"not an amount in {params['locale']!r}: {equality.short(gold if one is None else extracted)}"
         if not same_currency(one, other):
             return f"currency {one.currency or 'none'} expected, got {other.currency or 'none'}"
         return f"amount {decimal_text(one.amount)} expected, got {decimal_text(other.amount)}"

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 
-from pytest_extract.core.metrics import plain
-from pytest_extract.core.metrics.kernels import exact_float
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.metrics.vectorized import exact_float
 from pytest_extract.core.values import Json
 
 Number = int | float
@@ -16,7 +16,7 @@ Convert = Callable[[Json], Number | None]
 
 def same_text(gold: Json, extracted: Json) -> float:
     """Compare two values of which at least one is no number: 1.0 when they are the same text or JSON value."""
-    return 1.0 if plain.text_key(gold) == plain.text_key(extracted) else 0.0
+    return 1.0 if equality.text_key(gold) == equality.text_key(extracted) else 0.0
 
 
 # --- reading numbers
@@ -24,7 +24,7 @@ def same_text(gold: Json, extracted: Json) -> float:
 
 def read_json(value: Json) -> Number | None:
     """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
-    return value if plain.is_number(value) else None
+    return value if equality.is_number(value) else None
 
 
 def read_text(value: Json) -> Number | None:
@@ -67,7 +67,7 @@ def rough(convert: Convert) -> Callable[[Json], float | None]:
 
     def read(value: Json) -> float | None:
         number = convert(value)
-        if number is None or plain.is_nan(number):
+        if number is None or equality.is_nan(number):
             return None
         try:
             return float(number)
@@ -83,7 +83,7 @@ def odd_key(convert: Convert) -> Callable[[Json], Hashable]:
     def key(value: Json) -> Hashable:
         if isinstance(value, bool):
             return ("boolean",)
-        return ("nan",) if convert(value) is not None else plain.text_key(value)
+        return ("nan",) if convert(value) is not None else equality.text_key(value)
 
     return key
 
@@ -96,7 +96,7 @@ def gap(one: Number, other: Number) -> Number | Fraction:
     try:
         return abs(one - other)
     except OverflowError:
-        if plain.is_nan(one) or plain.is_nan(other):
+        if equality.is_nan(one) or equality.is_nan(other):
             return math.nan
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
@@ -123,7 +123,7 @@ def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
         if one is None and other is None:
             return "neither is a number, and the texts differ"
         if one is None or other is None:
-            return f"not a number: {plain.short(gold if one is None else extracted)}"
+            return f"not a number: {equality.short(gold if one is None else extracted)}"
         return _error(one, other)
 
     return explain

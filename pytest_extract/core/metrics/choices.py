@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.values import Json
 
 
 def _make_oneof(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     values = params["values"]
-    equal = plain.python_equal if semantics == "struct-extract-eval" else plain.same
+    equal = equality.python_equal if semantics == "struct-extract-eval" else equality.same
 
     def compare(gold: Json, extracted: Json) -> float:
         del gold
@@ -23,16 +23,16 @@ def _make_oneof(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
         compare=compare,
         params=params,
         reflexive=False,
-        explain=lambda _gold, extracted: f"{plain.short(extracted)} is none of the {len(values)} values",
+        explain=lambda _gold, extracted: f"{equality.short(extracted)} is none of the {len(values)} values",
     )
 
 
 def _make_oneof_with_gold(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+    folded = equality.fold if params["case_sensitive"] else equality.fold_case
 
     def key(value: Json) -> Hashable:
-        return folded(value) if isinstance(value, str) else plain.same_key(value)
+        return folded(value) if isinstance(value, str) else equality.same_key(value)
 
     accepted = {key(value) for value in params["values"]}
 
@@ -45,7 +45,7 @@ def _make_oneof_with_gold(params: Mapping[str, Json], semantics: SemanticsName) 
         compare=compare,
         params=params,
         explain=lambda _gold, extracted: (
-            f"{plain.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
+            f"{equality.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
         ),
     )
 

@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.equal import equality
+from pytest_extract.core.metrics.exact import equality_metric
 from pytest_extract.core.values import Json
 
 Normal = Callable[[str], Hashable | None]
@@ -27,19 +27,19 @@ def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]
 
     def form(value: Json) -> Hashable | None:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20 else value
-        return normal(plain.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
+        return normal(equality.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
 
     def key(value: Json) -> Hashable:
         found = form(value)
-        return ("text", plain.text_key(value)) if found is None else found
+        return ("text", equality.text_key(value)) if found is None else found
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = form(gold), form(extracted)
         if one is None or other is None:
-            return f"not {kind}: {plain.short(gold if one is None else extracted)}"
+            return f"not {kind}: {equality.short(gold if one is None else extracted)}"
         return f"{_shown(one)} expected, got {_shown(other)}"
 
-    return equality(name, key, explain, params)
+    return equality_metric(name, key, explain, params)
 
 
 def _shown(form: Hashable) -> str:

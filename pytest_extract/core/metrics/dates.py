@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 
 
@@ -45,7 +45,7 @@ def _reader(params: Mapping[str, Json]) -> Read:
             value = str(value) if 1000_01_01 <= value <= 9999_12_31 else None
         if not isinstance(value, str) or len(value) > LONGEST:
             return None
-        text = plain.written(value)
+        text = equality.written(value)
         return next((found for reader in readers if (found := reader(text)) is not None), None)
 
     return read
@@ -90,7 +90,7 @@ def _explain(read: Read) -> Callable[[Json, Json], str]:
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
-            return f"not a date in the declared forms: {plain.short(gold if one is None else extracted)}"
+            return f"not a date in the declared forms: {equality.short(gold if one is None else extracted)}"
         if len(one.known) != len(other.known):
             names = ("year", "month", "day")
             return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, Matrix, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.kernels import text_against, text_matrix
+from pytest_extract.core.metrics.vectorized import text_against, text_matrix
 from pytest_extract.core.values import Json
 
 Normal = Callable[[Json], str | None]
@@ -24,7 +24,7 @@ def _levenshtein(normal: Normal) -> Compare:
     def compare(gold: Json, extracted: Json) -> float:
         one, other = normal(gold), normal(extracted)
         if one is None or other is None:
-            return 1.0 if plain.same(gold, extracted) else 0.0
+            return 1.0 if equality.same(gold, extracted) else 0.0
         return float(similarity(one, other))
 
     return compare
@@ -33,7 +33,7 @@ def _levenshtein(normal: Normal) -> Compare:
 def _explain_similarity(compare: Compare) -> Callable[[Json, Json], str]:
     def explain(gold: Json, extracted: Json) -> str:
         if isinstance(gold, str) is not isinstance(extracted, str):
-            return f"{plain.a_type(gold)} expected, got {plain.a_type(extracted)}"
+            return f"{equality.a_type(gold)} expected, got {equality.a_type(extracted)}"
         return f"similarity {compare(gold, extracted):.3f}"
 
     return explain
@@ -44,7 +44,7 @@ def _explain_similarity(compare: Compare) -> Callable[[Json, Json], str]:
 
 def _normal_text(params: Mapping[str, Json]) -> Normal:
     ignore_order = params["ignore_order"]
-    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+    folded = equality.fold if params["case_sensitive"] else equality.fold_case
 
     def normal(value: Json) -> str | None:
         if not isinstance(value, str):
@@ -79,7 +79,7 @@ def _make_string_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> 
     case_sensitive = bool(params["case_sensitive"])
 
     def normal(value: Json) -> str:
-        text = plain.python_text(value)
+        text = equality.python_text(value)
         return text if case_sensitive else text.lower()
 
     compare = _difflib(normal) if published else _levenshtein(normal)

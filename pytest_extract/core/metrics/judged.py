@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.values import Json
 
@@ -14,7 +14,7 @@ _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{s
 
 def plain_key(value: Json) -> Hashable:
     """Return what needs no judge where it is the same: the text after NFC, casefold and white space folding."""
-    return plain.fold_case(_text(value))
+    return equality.fold_case(_text(value))
 
 
 def form_key(value: Json) -> Hashable:
@@ -31,11 +31,11 @@ def typed_key(value: Json) -> Hashable:
 
     For `semantic`: struct-extract-eval's judge is asked about 1 and "1".
     """
-    return ("text", plain_key(value)) if isinstance(value, str) else plain.typed_key(value)
+    return ("text", plain_key(value)) if isinstance(value, str) else equality.typed_key(value)
 
 
 def _text(value: Json) -> str:
-    return value if isinstance(value, str) else plain.json_text(value)
+    return value if isinstance(value, str) else equality.json_text(value)
 
 
 def _instructions(params: Mapping[str, Json]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.arithmetic import (
     Number,
     close,
@@ -24,7 +24,7 @@ from pytest_extract.core.metrics.arithmetic import (
     same_text,
 )
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.kernels import exact_float, key_matrix, number_matrix, number_near
+from pytest_extract.core.metrics.vectorized import exact_float, key_matrix, number_matrix, number_near
 from pytest_extract.core.values import Json
 
 # --- ours
@@ -35,7 +35,7 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
     rel, tolerance = float(params["rel"]), float(params["abs"])
 
     def compare(gold: Json, extracted: Json) -> float:
-        if plain.is_number(gold) and plain.is_number(extracted):
+        if equality.is_number(gold) and equality.is_number(extracted):
             return 1.0 if close(gold, extracted, rel, tolerance) else 0.0
         return same_text(gold, extracted)
 
@@ -57,9 +57,9 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
         params=params,
         explain=explain_with(read_json),
         matrix=number_matrix(exact_float, kernel, compare),
-        near=number_near(rough(read_json), reach, compare, plain.text_key) if rel or tolerance else None,
+        near=number_near(rough(read_json), reach, compare, equality.text_key) if rel or tolerance else None,
         reach=reach,
-        key=None if rel or tolerance else plain.text_key,
+        key=None if rel or tolerance else equality.text_key,
     )
 
 
@@ -70,8 +70,8 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         compare=same_text,
         params=params,
         explain=explain_with(read_json),
-        matrix=key_matrix(plain.text_key),
-        key=plain.text_key,
+        matrix=key_matrix(equality.text_key),
+        key=equality.text_key,
         triangle=True,
     )
 
@@ -88,8 +88,8 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
     def key(value: Json) -> Hashable:
         number = read_text(value)
         if number is None:
-            return ("text", plain.text_key(value))
-        if plain.is_nan(number):
+            return ("text", equality.text_key(value))
+        if equality.is_nan(number):
             # published: the text "nan" is not even equal to itself
             return ("nan", object() if published else 0)
         return number
@@ -117,7 +117,7 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
             one, other = float(gold), float(extracted)  # only true against 1 is mended
         if one is None or other is None:
             return same_text(gold, extracted) if one is None and other is None else 0.0
-        if not published and plain.python_scalars(one, other):
+        if not published and equality.python_scalars(one, other):
             return 1.0
         error = gap(one, other)
         return 1.0 if error <= tolerance or _at_bound(error, tolerance) else 0.0
@@ -163,7 +163,7 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
             return number
         other = read_text(value)
         # two texts that are numbers but no integers ("42.5") agree as numbers
-        return ("text", plain.text_key(value) if other is None or plain.is_nan(other) else other)
+        return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
 
     return BoundMetric(
         name="integer_exact",
@@ -190,8 +190,8 @@ def _check_tolerance(value: Json) -> str | None:
 
 def _within(gold: Number, extracted: Number, rel: float | None, tolerance: float | None) -> bool:
     """Apply struct-extract-eval's rule: beyond a bound is a mismatch, so NaN (inf / inf) is none."""
-    if plain.is_nan(gold) or plain.is_nan(extracted):
-        return plain.is_nan(gold) and plain.is_nan(extracted)
+    if equality.is_nan(gold) or equality.is_nan(extracted):
+        return equality.is_nan(gold) and equality.is_nan(extracted)
     if rel is None and tolerance is None:
         return gold == extracted
     error = gap(gold, extracted)
@@ -227,8 +227,8 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
             if published:
                 return 1.0 if gold is None and extracted is None else 0.0
             return same_text(gold, extracted) if one is None and other is None else 0.0
-        if not published and (plain.same(one, other) or math.inf in (abs(one), abs(other))):
-            return 1.0 if plain.same(one, other) else 0.0
+        if not published and (equality.same(one, other) or math.inf in (abs(one), abs(other))):
+            return 1.0 if equality.same(one, other) else 0.0
         try:
             return 1.0 if _within(one, other, rel, tolerance) else 0.0
         except OverflowError:

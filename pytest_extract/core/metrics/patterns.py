@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final, NamedTuple
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.regex.linear import UndecidedError, compile_linear
 from pytest_extract.core.values import Json
 
@@ -27,7 +27,7 @@ def _make_regex(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
             fits = isinstance(value, str) and len(value) <= LONGEST_TEXT and matches(value)
         except UndecidedError:
             fits = False
-        return _Read(plain.text_key(value), fits)
+        return _Read(equality.text_key(value), fits)
 
     return reading_metric("regex", read, _agree, _explain(str(params["pattern"]), matches), params)
 
@@ -47,7 +47,7 @@ def _explain(pattern: str, matches: Callable[[str], bool]) -> Callable[[Json, Js
     def explain(gold: Json, extracted: Json) -> str:
         del gold
         if not isinstance(extracted, str):
-            return f"a string expected, got {plain.a_type(extracted)}"
+            return f"a string expected, got {equality.a_type(extracted)}"
         if len(extracted) > LONGEST_TEXT:
             return f"{len(extracted)} characters are too many for a pattern: at most {LONGEST_TEXT}"
         try:

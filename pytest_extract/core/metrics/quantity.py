@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.locales import (
     LOCALE,
@@ -23,7 +23,7 @@ from pytest_extract.core.metrics.locales import (
     styles_of,
     within,
 )
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit, unit_names
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
@@ -70,7 +70,7 @@ class _Reader:
         if not isinstance(value, str):
             number = exactly(value)
             return None if number is None else _in_base(number, number, self.default)
-        text = plain.written(value)
+        text = equality.written(value)
         if len(text) > LONGEST:
             return None
         sign = _BOUND.match(text)
@@ -139,7 +139,7 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
-            return f"not a quantity: {plain.short(gold if one is None else extracted)}"
+            return f"not a quantity: {equality.short(gold if one is None else extracted)}"
         if not one.same_kind(other):
             return "units of different kinds"
         return f"{one.text} expected, got {other.text} (both in SI base units)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
-from pytest_extract.core.metrics.bags import Bag, bag_of, common
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.multiset import Bag, bag_of, common
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 
 
@@ -47,11 +47,11 @@ def _items(value: Json, separator: str | None) -> list[Json]:
 
 
 def _reader(params: Mapping[str, Json], *, repeats: bool) -> Callable[[Json], Bag]:
-    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+    folded = equality.fold if params["case_sensitive"] else equality.fold_case
     separator = params["separator"]
 
     def key(item: Json) -> Hashable:
-        return folded(item) if isinstance(item, str) else plain.same_key(item)
+        return folded(item) if isinstance(item, str) else equality.same_key(item)
 
     def read(value: Json) -> Bag:
         return bag_of(map(key, _items(value, separator)), repeats=repeats)

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 
+from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics import plain
-from pytest_extract.core.metrics.bags import Bag, bag_f1, bag_of, common
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.reading import reading_metric
+from pytest_extract.core.metrics.multiset import Bag, bag_f1, bag_of, common
+from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 
 _PUNCTUATION = re.compile(r"[^\w\s]")
@@ -19,8 +19,8 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 def _token_text(value: Json) -> str:
     if value is None or isinstance(value, bool):
-        return plain.json_text(value)
-    text = plain.python_text(value)
+        return equality.json_text(value)
+    text = equality.python_text(value)
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
@@ -49,13 +49,13 @@ def _make_token_f1(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
 
 def _make_contains(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    folded = plain.fold if params["case_sensitive"] else plain.fold_case
+    folded = equality.fold if params["case_sensitive"] else equality.fold_case
 
     def compare(gold: Json, extracted: Json) -> float:
         if isinstance(gold, str) and isinstance(extracted, str):
             one, other = folded(gold), folded(extracted)
             return 1.0 if one == other or (one and one in other) else 0.0
-        return 1.0 if plain.same(gold, extracted) else 0.0
+        return 1.0 if equality.same(gold, extracted) else 0.0
 
     return BoundMetric(
         name="contains",
@@ -64,7 +64,7 @@ def _make_contains(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
         explain=lambda gold, extracted: (
             "the extracted text does not contain the gold text"
             if isinstance(gold, str) and isinstance(extracted, str)
-            else f"{plain.a_type(gold)} expected, got {plain.a_type(extracted)}"
+            else f"{equality.a_type(gold)} expected, got {equality.a_type(extracted)}"
         ),
     )
 
@@ -91,7 +91,7 @@ def _make_limited_text(params: Mapping[str, Json], semantics: SemanticsName) -> 
 def _limited(low: int, high: int, unit: str) -> Compare:
     def compare(gold: Json, extracted: Json) -> float:
         if not isinstance(extracted, str) or not isinstance(gold, str) or gold == extracted:
-            return 1.0 if plain.same(gold, extracted) else 0.0
+            return 1.0 if equality.same(gold, extracted) else 0.0
         length = _length(extracted, unit)
         if length > high:
             return high / length
@@ -103,7 +103,7 @@ def _limited(low: int, high: int, unit: str) -> Compare:
 def _explain_limit(low: int, high: int, unit: str) -> Callable[[Json, Json], str]:
     def explain(gold: Json, extracted: Json) -> str:
         if not isinstance(extracted, str) or not isinstance(gold, str):
-            return f"{plain.a_type(gold)} expected, got {plain.a_type(extracted)}"
+            return f"{equality.a_type(gold)} expected, got {equality.a_type(extracted)}"
         return f"{_length(extracted, unit)} {unit}, allowed are {low} to {high}"
 
     return explain

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
-from pytest_extract.core.schema.config import Annotation, Dialect, parse_annotation
+from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import Key, Layer, Ref, Source, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError

@@ -15,8 +15,8 @@ from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex.linear import UndecidedError, compile_linear
 from pytest_extract.core.validate.linear import linear_validator
-from pytest_extract.core.validate.told import Violation, schema_violation, shortened, violation
 from pytest_extract.core.validate.traits import DRAFT7, Traits, draft_of, patterns_of, traits_of
+from pytest_extract.core.validate.violations import Violation, schema_violation, shortened, violation
 from pytest_extract.core.values import FieldPath, Json, json_type
 
 _MOST_PROBLEMS: Final = 20

@@ -8,9 +8,9 @@ from typing import Final
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import number, plural, shorten
+from pytest_extract.report.pattern_counts import MEASURES
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import failure_lines
-from pytest_extract.report.tallies import MEASURES
 from pytest_extract.report.totals import ArmTotals, RunTotals
 
 MOST_ARMS: Final = 50

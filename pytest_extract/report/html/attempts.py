@@ -8,11 +8,11 @@ from typing import Final
 from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.results import FieldResult, ScoreRecord
 from pytest_extract.core.values import at_or_below
-from pytest_extract.gating.changes import FieldChange
+from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import counts_text, findings_of
 from pytest_extract.report.findings import Finding, split_known
 from pytest_extract.report.html.arms import word_of
-from pytest_extract.report.html.card import finding_card
+from pytest_extract.report.html.field import finding_card
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import line, plural, shorten
 from pytest_extract.report.output import output_lines

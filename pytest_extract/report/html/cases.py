@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.gating.changes import FieldChange
+from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.emptiness import BY_EMPTINESS, UncomparedCase, mostly_empty
 from pytest_extract.report.html.arms import ICONS, word_of
 from pytest_extract.report.html.attempts import attempt_part
-from pytest_extract.report.html.card import chip
+from pytest_extract.report.html.field import chip
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import number, plural, shorten
-from pytest_extract.report.tallies import MEASURES, case_means
-from pytest_extract.report.unshown import unshown
+from pytest_extract.report.pattern_counts import MEASURES, case_means
+from pytest_extract.report.render_errors import unshown
 from pytest_extract.report.values import show
 
 LONGEST: Final = 200

@@ -9,7 +9,7 @@ from pytest_extract.report.findings import FAILING
 from pytest_extract.report.html.arms import NO_ARM
 from pytest_extract.report.html.markup import Markup, Part, element, joined, share_bar
 from pytest_extract.report.lines import plural, shorten
-from pytest_extract.report.tallies import Tally, total_of, wrong_of
+from pytest_extract.report.pattern_counts import Tally, total_of, wrong_of
 from pytest_extract.report.values import percent
 
 MOST: Final = 200

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Final
 
+from pytest_extract.report.flakiness import repeat_lines
+from pytest_extract.report.html.anchors import anchor
 from pytest_extract.report.html.arms import arms_section, overview
+from pytest_extract.report.html.case_list import listing
 from pytest_extract.report.html.cases import Place
-from pytest_extract.report.html.compared import broken_fields, case_key, compared_section
+from pytest_extract.report.html.comparison import broken_fields, case_key, compared_section
 from pytest_extract.report.html.fields import MOST as MOST_ROWS
 from pytest_extract.report.html.fields import fields_section
-from pytest_extract.report.html.listing import listing
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
-from pytest_extract.report.html.names import anchor
 from pytest_extract.report.lines import line, plural, shorten
+from pytest_extract.report.pattern_counts import Tally, worst_first
 from pytest_extract.report.run_report import Headline, RunReport, headline
-from pytest_extract.report.steadiness import repeat_lines
-from pytest_extract.report.tallies import Tally, worst_first
-from pytest_extract.report.wrapped import wrapped_lines
+from pytest_extract.report.wrapping import wrapped_lines
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pytest_extract.core.measures.document import DocumentMeasures
-from pytest_extract.core.measures.leaves import leaf_map
+from pytest_extract.core.measures.leaf_paths import leaf_map
 from pytest_extract.core.validate.validator import Validator
 from tests.shared_data import jsonl, shared
 

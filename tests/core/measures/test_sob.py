@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate
-from pytest_extract.core.measures.leaves import declare, leaf_map
-from pytest_extract.core.measures.sides import Sides
+from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.leaf_counts import Tally, _by_path, tally
+from pytest_extract.core.measures.leaf_paths import declare, leaf_map
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
-from pytest_extract.core.measures.tally import Tally, _by_path, tally
-from pytest_extract.core.measures.words import token_f1, words
+from pytest_extract.core.measures.token_f1 import token_f1, words
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.bridge import SYSTEMS, compare_systems
 from pytest_extract.cases.checks import THRESHOLDS
 from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.aggregate.run import CaseRow, measure_means
 from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system
-from pytest_extract.report.tallies import MEASURES as SUMMARY_MEASURES
+from pytest_extract.report.pattern_counts import MEASURES as SUMMARY_MEASURES
+from pytest_extract.systems import SYSTEMS, compare_systems
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}
 GOLD = {"a": "x", "b": 1}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.schema.fit import Fit
+from pytest_extract.core.schema.conformance import Fit
 from pytest_extract.core.schema.tree import Schema
 
 DEFS = {"$defs": {"d": {"type": "string"}, "a/b~c": {"type": "integer"}, "x": {"$anchor": "here", "type": "boolean"}}}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.report.html import attempts, listing
+from pytest_extract.report.html.anchors import anchor
 from pytest_extract.report.html.markup import Markup, element, escaped, joined
-from pytest_extract.report.html.names import anchor
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import JudgeSpending

@@ -1,0 +1,113 @@
+"""One mapping of case keys, as a file has it: checked key by key, and laid over the defaults that it shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
+from pytest_extract.cases.source_position import Steps
+from pytest_extract.cases.sources import Mistake, Source
+from pytest_extract.core.values import Json, path_text
+from pytest_extract.errors import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A checked mapping of case keys.
+
+    `clean` holds the usable values by key, `spoilt` the keys that hold a mistake; `broken` says that the mapping itself
+    cannot be trusted (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
+    """
+
+    source: Source
+    steps: Steps
+    raw: Mapping[str, Json]
+    clean: Mapping[str, Any]
+    spoilt: frozenset[str]
+    broken: bool
+
+
+def check_layer(source: Source, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> Layer:
+    """Check every key of a mapping that stands at `steps` of a source; mistakes are added to the list."""
+
+    def tell(at: Steps, message: str, *, on_key: bool = False) -> None:
+        where = path_text(at[len(steps) :])
+        mistakes.append(Mistake(source, at, message if on_key else f"`{where}` {message}", on_key))
+
+    clean: dict[str, Any] = {}
+    broken = False
+    for key, value in raw.items():
+        check = CHECKS.get(key)
+        if check is None:
+            mistakes.append(Mistake(source, (*steps, key), _unknown(key, steps), on_key=True))
+            broken = True
+            continue
+        result = check(value, (*steps, key), tell)
+        if result is not BAD:
+            clean[key] = result
+    spoilt = {key for key in raw if key not in clean}
+    for problem in source.parsed.problems:
+        if problem.steps[: len(steps)] == steps and len(problem.steps) > len(steps):
+            spoilt.add(str(problem.steps[len(steps)]))
+        elif steps[: len(problem.steps)] == problem.steps:
+            broken = True
+    return Layer(source, steps, raw, clean, frozenset(spoilt), broken)
+
+
+def _unknown(key: str, steps: Steps) -> str:
+    if key in FILE_KEYS:
+        return f"`{key}` belongs at the top of the file"
+    return f"unknown key {key!r}{nearest(key, (*CHECKS, *(() if steps else FILE_KEYS)))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a case says, its own words laid over its defaults."""
+
+    own: Layer
+    defaults: Layer | None
+    values: Mapping[str, Any]
+    spoilt: frozenset[str]
+
+    def layer_of(self, key: str, *below: str | int) -> Layer:
+        """Return the layer that says what stands at a key, or at a place below it."""
+        if self.defaults is None:
+            return self.own
+        value: Json = self.own.raw
+        for step in (key, *below):
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return self.defaults
+        return self.own
+
+
+def lay_over(own: Layer, defaults: Layer | None) -> Settings:
+    """Lay a case's keys over its defaults: mappings of MERGED key by key, all else as a whole.
+
+    A case with a document of either form drops the default's other form.
+    """
+    if defaults is None:
+        return Settings(own, None, own.clean, own.spoilt)
+    values = {**defaults.clean, **own.clean}
+    for key in MERGED & own.clean.keys() & defaults.clean.keys():
+        values[key] = _merged(defaults.clean[key], own.clean[key])
+    inherited = {key for key in defaults.spoilt if key not in own.raw or key in MERGED}
+    if "document" in own.raw and "text" not in own.raw:
+        values.pop("text", None)
+        inherited.discard("text")
+    elif "text" in own.raw and "document" not in own.raw:
+        values.pop("document", None)
+        inherited.discard("document")
+    return Settings(own, defaults, values, own.spoilt | inherited)
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**under, **over}
+    for key, value in over.items():
+        beneath = under.get(key)
+        if isinstance(value, dict) and isinstance(beneath, dict):
+            both[key] = _merged(beneath, value)
+    return both

@@ -1,0 +1,95 @@
+"""Batch metrics: fields that are compared together, once the document (or the pair of rows) has been walked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+
+from pytest_extract.core.compile.nodes import Leaf, Object
+from pytest_extract.core.engine.context import Pending, Run
+from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.values import Json
+
+
+def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
+    """Score the batch metrics over sibling fields: the primary gets the score, the others are skipped.
+
+    A member that is on one side only makes the members that are on both score 0 (struct-extract-eval: also one that is
+    on neither). Where null counts as absent, a member that neither side has is None for the comparison.
+    """
+    for group in obj.groups:
+        names = [entry.name for entry in obj.entries if _names_group(entry.plan, group)]
+        waiting = [one for one in run.pending if one.check.batch is group]
+        run.pending = [one for one in run.pending if one.check.batch is not group]
+        if not waiting:
+            continue
+        there = {str(run.leaves[one.leaf].path[-1]): one for one in waiting}
+        lacking = [name for name in names if name not in there]
+        neither = run.absent and all(gold.get(name) is None and extracted.get(name) is None for name in lacking)
+        if lacking and not neither:
+            for one in waiting:
+                _decide(run, one, 0.0, "another field of its group is not there")
+            continue
+        pair = tuple({name: side.get(name) for name in names} for side in (gold, extracted))
+        scores, why = _scores(group, [(pair[0], pair[1])])
+        primary = next(name for name in (group.primary or group.fields[0], *there) if name in there)
+        for name, one in there.items():
+            if name == primary:
+                _decide(run, one, scores[0], why)
+            else:
+                _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
+
+
+def _names_group(plan: object, group: BatchMetric) -> bool:
+    return isinstance(plan, Leaf) and any(check.batch is group for check in plan.checks)
+
+
+def finish_batches(run: Run) -> None:
+    """Score all fields that wait for a batch metric of the whole document."""
+    if not run.pending:
+        return
+    batches = {id(one.check.batch): one.check.batch for one in run.pending if one.check.batch is not None}
+    for batch in batches.values():
+        waiting = [one for one in run.pending if one.check.batch is batch]
+        scores, why = _scores(batch, [(one.gold, one.extracted) for one in waiting])
+        for one, score in zip(waiting, scores, strict=True):
+            _decide(run, one, score, why)
+    run.pending = []
+
+
+def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> tuple[list[float | None], str | None]:
+    """Call a project's batch metric; what raises, falls short or is no score decides nothing. Say why it raised."""
+    why = None
+    try:
+        found = list(batch.compare(pairs))
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        found, why = [], f"{type(error).__name__}: {error}"
+    if len(found) > len(pairs):
+        found, why = [], f"it gave {len(found)} scores for {len(pairs)} pairs"
+    found += [None] * (len(pairs) - len(found))
+    return [_usable(score) for score in found], why
+
+
+def _usable(score: object) -> float | None:
+    if isinstance(score, Real) and 0.0 <= (number := float(score)) <= 1.0:  # a NaN is not in any range
+        return number
+    return None
+
+
+def _decide(run: Run, one: Pending, score: float | None, reason: str | None) -> None:
+    if score is None:
+        name = f"the batch metric {one.check.metric.name!r}"
+        why = f"{name} decided nothing" if reason is None else f"{name} broke: {reason}"
+        _replace(run, one, Status.JUDGE_ERROR, 0.0, why)
+        return
+    right = score >= one.check.threshold
+    _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)
+
+
+def _replace(run: Run, one: Pending, status: Status, score: float, reason: str | None) -> None:
+    old: FieldResult = run.leaves[one.leaf]
+    new = old._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
+    run.leaves[one.leaf] = new
+    if one.field is not None:
+        run.fields[one.field] = new

@@ -1,0 +1,53 @@
+"""Scores of rows of a table without results: what a pair of rows would score, cell by cell."""
+
+from __future__ import annotations
+
+from itertools import compress
+from operator import ne
+
+from pytest_extract.core.compile.nodes import Bulk
+from pytest_extract.core.engine.context import there
+from pytest_extract.core.engine.table import Cells, Table
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.values import Json, Missing
+
+
+def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
+    """Return the weighted mean score of two rows, as scoring them would give it (nulls being absent)."""
+    weights = table.bulk.weights
+    total, lost = sum(weights), 0.0
+    unlike = {*compress(range(len(ours)), map(ne, ours, theirs))}
+    if [*map(type, ours)] != [*map(type, theirs)]:
+        unlike.update(place for place, one in enumerate(ours) if type(one) is not type(theirs[place]))
+    for place in sorted(unlike):
+        lost += weights[place] * (1.0 - _cell_score(table.bulk, place, ours[place], theirs[place]))
+    for place, one in enumerate(ours):
+        if not there(one) and not there(theirs[place]):
+            total -= weights[place]
+            lost -= weights[place] if place in unlike else 0.0
+    return (total - lost) / total if total > 0 else 1.0
+
+
+def _cell_score(bulk: Bulk, place: int, one: Json | Missing, other: Json | Missing) -> float:
+    metric, types = bulk.likeness[place], bulk.leaves[place].types
+    if metric is None or not there(one) or not there(other):
+        return 0.0
+    if types is not None and type_fits(types, one) and not type_fits(types, other):
+        return 0.0
+    return metric.compare(one, other)
+
+
+def all_scores(table: Table) -> list[list[float]]:
+    """Return the score of every pair of rows."""
+    ours, theirs = table.rows()
+    return [[rows_score(table, one, other) for other in theirs] for one in ours]
+
+
+def unlike(ours: Cells, theirs: Cells) -> int:
+    """Return how many cells of two rows differ."""
+    return sum(map(ne, ours, theirs))
+
+
+def is_plain(table: Table) -> bool:
+    """Whether no cell is transformed before it is compared."""
+    return None not in table.bulk.likeness

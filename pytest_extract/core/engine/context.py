@@ -1,0 +1,203 @@
+"""State of one scoring: the results so far, what is still to be asked, and the knobs that the walk reads often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pytest_extract.core.compile.nodes import Check, Plan, Program
+from pytest_extract.core.matching.pairing import Pairing
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.results import Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
+
+Path: TypeAlias = tuple[Step, ...]
+Walker: TypeAlias = Callable[["Run", Any, Json | Missing, Json | Missing, Path, Path | None], None]
+"""(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
+
+STRUCTURE: Final = "structure"
+"""Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
+NO_ANSWER: Final = "the judge gave no usable answer"
+NO_PARAMS: Final[Mapping[str, Json]] = {}
+DEEPEST: Final = 96
+"""Steps of the longest path that is walked; what is nested deeper is compared as one value."""
+MOST_KEPT: Final = 100_000
+SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
+_new: Final = tuple.__new__
+"""Makes a named tuple in a quarter of the time that its own constructor takes."""
+
+
+class Recall(NamedTuple):
+    """An array whose result is its recall, counted when all leaves are decided.
+
+    `threshold`: it passes from there on. `height`: gold's rows. `field`: place of its result in `Run.fields`; `leaves`:
+    places of its rows' in `Run.leaves`.
+    """
+
+    threshold: float
+    pairing: Pairing
+    height: int
+    path: Path
+    field: int
+    leaves: slice
+
+
+class NoAnswer(NamedTuple):
+    """A question that was asked and not answered, and why."""
+
+    reason: str
+
+
+Known: TypeAlias = Mapping[str, Answer | NoAnswer]
+"""What is known of questions, by `Question.key`."""
+
+
+class Pending(NamedTuple):
+    """A field of a batch metric that waits for the others: its places in the lists of results."""
+
+    check: Check
+    leaf: int
+    field: int | None
+    gold: Json
+    extracted: Json
+
+
+class Rules(NamedTuple):
+    """What a case says beside gold: further right readings, and fields that may stay empty; by pattern or path."""
+
+    accept: Mapping[str, Sequence[Json]] = {}
+    absent: Mapping[str, str] = {}
+
+
+class Mark(NamedTuple):
+    """How far the results were, to take back what came after."""
+
+    leaves: int
+    fields: int
+    arrays: int
+    flaws: int
+    vacuous: int
+    pending: int
+    questions: int
+
+
+class Run:
+    """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
+
+    __slots__ = (
+        "absent", "absent_rules", "accept", "answers", "arrays", "both_passed", "depth", "f1", "fields", "fits",
+        "flaws", "free", "leaves", "pairings", "pending", "program", "questions", "recalls", "rules", "unanswered",
+        "vacuous", "walkers", "wrapped",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        program: Program,
+        walkers: Mapping[type, Walker],
+        answers: Known,
+        rules: Rules,
+        *,
+        unanswered: str = "",
+        depth: int = 0,
+        pairings: dict[tuple[int, int, int], Pairing] | None = None,
+    ) -> None:
+        self.program = program
+        self.walkers = walkers
+        self.answers = answers
+        self.rules = rules
+        self.accept = rules.accept
+        self.absent_rules = rules.absent
+        self.unanswered = unanswered
+        self.depth = depth
+        self.pairings = {} if pairings is None else pairings
+        semantics = program.semantics
+        self.absent = semantics.nulls == "absent"
+        self.both_passed = semantics.both_absent == "passed"
+        self.free = semantics.empty_subtree == "free"
+        self.f1 = semantics.pair_objective == "f1"
+        self.fits = program.fits
+        self.leaves: list[FieldResult] = []
+        self.fields: list[FieldResult] = []
+        self.arrays: list[ArrayResult] = []
+        self.questions: dict[str, Question] = {}
+        self.pending: list[Pending] = []
+        self.recalls: list[Recall] = []
+        self.vacuous = 0
+        self.flaws = 0
+        self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
+
+    def sub(self) -> Run:
+        """Return a run for the score of one pair."""
+        return Run(self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings)
+
+    def walk(self, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
+        """Score one place."""
+        self.walkers[type(plan)](self, plan, gold, extracted, path, at)
+
+    def emit(self, result: FieldResult, *, field: bool) -> None:
+        """Keep a leaf result, that is a field result too where it stands outside arrays."""
+        self.leaves.append(result)
+        if field:
+            self.fields.append(result)
+        if result.status is not Status.MATCH or result.score != 1.0:
+            self.flaws += 1
+
+    def mark(self) -> Mark:
+        """Note how far the results are."""
+        sizes = (
+            len(self.leaves), len(self.fields), len(self.arrays), self.flaws, self.vacuous, len(self.pending),
+            len(self.questions),
+        )  # fmt: skip
+        return _new(Mark, sizes)
+
+    def take_back(self, mark: Mark) -> None:
+        """Forget all that came after a mark."""
+        del self.leaves[mark.leaves :], self.fields[mark.fields :]
+        del self.arrays[mark.arrays :], self.pending[mark.pending :]
+        self.flaws, self.vacuous = mark.flaws, mark.vacuous
+        while len(self.questions) > mark.questions:
+            self.questions.popitem()
+
+    def shape(
+        self,
+        plan: Plan,
+        status: Status,
+        values: tuple[Json | Missing, Json | Missing],
+        path: Path,
+        at: Path | None,
+        reason: str | None = None,
+        *,
+        field: bool | None = None,
+    ) -> None:
+        """Keep a result about the shape of a place, not about a value that a metric compares."""
+        right = status is Status.MATCH
+        result = (
+            as_place(path), plan.pattern, STRUCTURE, NO_PARAMS, status, 1.0 if right else 0.0, right,
+            values[0], values[1], reason, 1.0, None if at is None else as_place(at),
+        )  # fmt: skip
+        self.emit(_new(FieldResult, result), field=plan.field if field is None else field)
+
+
+def there(value: Json | Missing) -> bool:
+    """Whether a container's place holds anything: not a missing key and not null."""
+    return value is not MISSING and value is not None
+
+
+def equal(run: Run, gold: Json, extracted: Json) -> bool:
+    """Whether two values of the wrong kind are the same (as Python says under struct-extract-eval)."""
+    return equality.python_equal(gold, extracted) if run.free else equality.same(gold, extracted)
+
+
+def alike(gold: Json, extracted: Json) -> bool:
+    """Whether Python finds two values equal; a quick look, 1 and true are alike. False where it is nested too deep."""
+    try:
+        return bool(gold == extracted)
+    except RecursionError:
+        return False
+
+
+def absence(value: Json | Missing) -> str:
+    """Name the way in which a value is not there."""
+    if value is MISSING:
+        return "missing"
+    return "null" if value is None else "empty"

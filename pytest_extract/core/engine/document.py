@@ -1,0 +1,66 @@
+"""Plan, gold, extracted and answers -> results, and the questions that are still open. Pure and total."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Program, Skip
+from pytest_extract.core.engine.array import walk_array
+from pytest_extract.core.engine.batch import finish_batches
+from pytest_extract.core.engine.context import Known, Rules, Run, Walker
+from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
+from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
+from pytest_extract.core.engine.whole import finish_recalls
+from pytest_extract.core.results import ArrayResult, FieldResult, Question
+from pytest_extract.core.values import Json, Missing
+
+_WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
+    {
+        Leaf: walk_leaf,
+        Skip: walk_skip,
+        Object: walk_object,
+        Array: walk_array,
+        Choice: walk_choice,
+        Lazy: walk_lazy,
+    }
+)
+UNANSWERED: Final = "needs a judge, and none has answered"
+
+
+class Scored(NamedTuple):
+    """What one walk found.
+
+    `fields` and `leaves`: results; `arrays`: how rows were paired; `questions`: what a judge is still to answer, by
+    key; `vacuous`: places where both sides agree only on having nothing.
+    """
+
+    fields: tuple[FieldResult, ...]
+    leaves: tuple[FieldResult, ...]
+    arrays: tuple[ArrayResult, ...]
+    questions: Mapping[str, Question]
+    vacuous: int
+
+
+def score_values(
+    program: Program,
+    gold: Json | Missing,
+    extracted: Json | Missing,
+    answers: Known,
+    rules: Rules | None = None,
+    *,
+    unanswered: str = UNANSWERED,
+) -> Scored:
+    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included."""
+    run = Run(program, _WALKERS, answers, rules or Rules(), unanswered=unanswered)
+    run.walk(program.root, gold, extracted, (), None)
+    finish_batches(run)
+    finish_recalls(run)
+    leaves = tuple(run.leaves)
+    fields = tuple(run.fields)
+    if program.posts:
+        from pytest_extract.core.engine.post_process import post_process
+
+        fields, leaves = post_process(program, fields, leaves)
+    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous)

@@ -1,0 +1,294 @@
+"""Scores a value that is compared as one: absence, types, transforms, metric or judge, accepted readings."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from pytest_extract.core.compile.nodes import Check, Leaf, Skip
+from pytest_extract.core.engine.context import NO_ANSWER, NO_PARAMS, NoAnswer, Path, Pending, Run, absence, there
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.metrics.base import Broken
+from pytest_extract.core.results import FieldResult, Question, Status, Verdict
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, as_place, json_type, path_text
+
+_new: Final = tuple.__new__
+_UNASKED: Final = object()
+
+
+class _Outcome(NamedTuple):
+    """Score of a comparison; None: undecided, for the reason given."""
+
+    score: float | None
+    reason: str | None = None
+
+
+_RIGHT: Final = _Outcome(1.0)
+
+
+def walk_leaf(
+    run: Run, leaf: Leaf, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score a leaf with every check that it has."""
+    checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
+    for index, check in enumerate(checks):
+        result = checked(run, leaf, check, gold, extracted, path, at)
+        if result is not None:
+            run.emit(result, field=leaf.field)
+        else:
+            _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
+
+
+def checked(
+    run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> FieldResult | None:
+    """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
+    if check.transform is None and not run.accept and there(gold) and there(extracted) and not leaf.empty_absent:
+        return _compared(run, leaf, check, (gold, extracted), (gold, extracted), path, at, None)
+    ours, problem = gold, None
+    if run.accept:
+        ours = _reading(run, leaf, check, gold, extracted, path)
+    values = ours, extracted
+    if check.transform is not None:
+        values, problem = transformed(check, ours, extracted)
+    no_gold = values[0] is MISSING or (run.absent and values[0] is None)
+    none = values[1] is MISSING or (run.absent and values[1] is None)
+    if leaf.empty_absent:
+        no_gold, none = no_gold or values[0] == [], none or values[1] == []
+    if no_gold and none:
+        return None
+    if no_gold or none:
+        status = Status.HALLUCINATION if no_gold else Status.OMISSION
+        return one_sided(run, leaf, check, status, (gold, extracted), path, at)
+    return _compared(run, leaf, check, (gold, extracted), values, path, at, problem)
+
+
+def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[Check, ...]:
+    """Return the checks for a leaf whose type the schema leaves open: gold's type chooses."""
+    if leaf.by_type is None:
+        return leaf.checks
+    shown = extracted if gold is MISSING or gold is None else gold
+    return leaf.by_type.get(json_type(shown), leaf.checks)
+
+
+def walk_skip(
+    run: Run, skip: Skip, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Note a place that is not scored, where there is something to note."""
+    if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
+        return
+    result = FieldResult(
+        path=FieldPath(path),
+        pattern=skip.pattern,
+        metric="skip",
+        params=NO_PARAMS,
+        status=Status.SKIPPED,
+        score=0.0,
+        passed=False,
+        gold=gold,
+        extracted=extracted,
+        reason="not scored",
+        weight=0.0,
+        matched=None if at is None else FieldPath(at),
+    )
+    run.leaves.append(result)
+    if skip.field:
+        run.fields.append(result)
+
+
+def transformed(
+    check: Check, gold: Json | Missing, extracted: Json | Missing
+) -> tuple[tuple[Json | Missing, Json | Missing], str | None]:
+    """Return both values after the check's transforms, and what went wrong; a value that cannot be stays as it is."""
+    if check.transform is None:
+        return (gold, extracted), None
+    found, problems = [], []
+    for side, value in (("gold", gold), ("extracted", extracted)):
+        try:
+            found.append(value if value is MISSING else check.transform(value))
+        except ValueError as error:
+            found.append(value)
+            problems.append(f"{side} is not transformed: {error}")
+    return (found[0], found[1]), "; ".join(problems) or None
+
+
+def one_sided(
+    run: Run,
+    leaf: Leaf,
+    check: Check,
+    status: Status,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+) -> FieldResult:
+    """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
+    side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
+    reason = f"{side} is {absence(absent)}"
+    if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":
+        status, reason = Status.SKIPPED, f"{reason}; the case lets this field be empty or not"
+    return _result(leaf, check, status, 0.0, values, path, at, reason)
+
+
+def _both_absent(
+    run: Run,
+    leaf: Leaf,
+    check: Check,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+    *,
+    first: bool,
+) -> None:
+    if first:
+        run.vacuous += 1
+    if run.both_passed and leaf.field:
+        gold, extracted = absence(values[0]), absence(values[1])
+        reason = f"both are {gold}" if gold == extracted else f"both are absent: gold {gold}, extracted {extracted}"
+        run.fields.append(_result(leaf, check, Status.MATCH, 1.0, values, path, at, reason))
+
+
+def _compared(
+    run: Run,
+    leaf: Leaf,
+    check: Check,
+    raw: tuple[Json, Json],
+    values: tuple[Json, Json],
+    path: Path,
+    at: Path | None,
+    problem: str | None,
+) -> FieldResult:
+    if check.batch is not None:
+        return _waiting(run, leaf, check, raw, values, path, at)
+    if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
+        wrong = f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
+        return _result(leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
+    score, reason = _decide(run, check, values[0], values[1], path)
+    if run.accept and check.metric.judged and score is not None and score < check.threshold:
+        score, reason = _judged_reading(run, leaf, check, values[1], path, _Outcome(score, reason))
+    if score is None:
+        return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, reason)
+    right = score >= check.threshold
+    if reason is None and problem is not None and not right:
+        reason = problem
+    elif reason is None and score < 1.0 and not run.depth and check.metric.explain is not None:
+        reason = check.metric.explain(values[0], values[1])
+    return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
+
+
+def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Outcome:
+    metric = check.metric
+    if metric.judged:
+        return _ask(run, check, gold, extracted, path)
+    kind = type(gold)
+    if kind in check.fast and kind is type(extracted) and gold == extracted:
+        return _RIGHT
+    score = metric.compare(gold, extracted)
+    if not 0.0 <= score <= 1.0:
+        why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
+        return _Outcome(None, f"the metric {metric.name!r} broke: {why}")
+    return _Outcome(score)
+
+
+def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Outcome:
+    metric = check.metric
+    if run.depth and check.likeness is not None:
+        return _Outcome(check.likeness.compare(gold, extracted))
+    if metric.compare(gold, extracted) == 1.0:
+        return _RIGHT
+    question = Question(
+        kind="equal",
+        path=FieldPath(path),
+        gold=gold,
+        extracted=extracted,
+        instructions=metric.instructions,
+        judge=metric.judge,
+        options=metric.options,
+    )
+    try:
+        key = question.key
+    except RecursionError:
+        return _Outcome(None, "the values are nested too deep to show to a judge")
+    answer = run.answers.get(key, _UNASKED)
+    if answer is _UNASKED:
+        run.questions.setdefault(key, question)
+        return _Outcome(None, run.unanswered)
+    if isinstance(answer, Verdict):
+        return _Outcome(answer.score, answer.reason or None)
+    return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
+
+
+def _reading(
+    run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path
+) -> Json | Missing:
+    """Return the accepted reading that the extracted value agrees with, where gold itself does not; else gold."""
+    found = (gold, *readings(run, leaf.pattern, path))
+    return next((reading for reading in found if agree(check, reading, extracted)), gold)
+
+
+def agree(check: Check, reading: Json | Missing, extracted: Json | Missing) -> bool:
+    """Whether a check finds the extracted value right by this reading, without asking a judge."""
+    return _agrees(check, *transformed(check, reading, extracted)[0])
+
+
+def _agrees(check: Check, ours: Json | Missing, theirs: Json | Missing) -> bool:
+    if ours is MISSING or ours is None or theirs is MISSING or theirs is None:
+        return ours in (MISSING, None) and theirs in (MISSING, None)
+    return check.metric.compare(ours, theirs) >= (1.0 if check.metric.judged else check.threshold)
+
+
+def _judged_reading(run: Run, leaf: Leaf, check: Check, extracted: Json, path: Path, outcome: _Outcome) -> _Outcome:
+    """Ask about the case's further right readings, where the judge found the value unlike gold."""
+    for reading in readings(run, leaf.pattern, path):
+        ours = transformed(check, reading, MISSING)[0][0]
+        other = _ask(run, check, ours, extracted, path)
+        if other.score is None or (outcome.score is not None and other.score > outcome.score):
+            outcome = other
+        if other.score is None or other.score >= check.threshold:
+            break
+    return outcome
+
+
+def readings(run: Run, pattern: str, path: Path) -> tuple[Json, ...]:
+    """Return the accepted readings of a place, by its pattern and by its path; an invented row has none."""
+    if any(type(step) is int and step < 0 for step in path):
+        return ()
+    found = tuple(run.accept.get(pattern, ()))
+    text = path_text(path)
+    return found if text == pattern else found + tuple(run.accept.get(text, ()))
+
+
+def rule_of(run: Run, pattern: str, path: Path) -> str | None:
+    """Return what the case says about a place that is empty: must, either, or nothing."""
+    return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
+
+
+def _waiting(
+    run: Run,
+    leaf: Leaf,
+    check: Check,
+    raw: tuple[Json, Json],
+    values: tuple[Json, Json],
+    path: Path,
+    at: Path | None,
+) -> FieldResult:
+    """Return what stands in the place of a batch metric's field until all its fields are known."""
+    field = len(run.fields) if leaf.field else None
+    run.pending.append(Pending(check, len(run.leaves), field, values[0], values[1]))
+    return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
+
+
+def _result(
+    leaf: Leaf,
+    check: Check,
+    status: Status,
+    score: float,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+    reason: str | None,
+) -> FieldResult:
+    values_of = (
+        as_place(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is Status.MATCH,
+        values[0], values[1], reason, check.weight, None if at is None else as_place(at),
+    )  # fmt: skip
+    return _new(FieldResult, values_of)

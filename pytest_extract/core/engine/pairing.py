@@ -1,0 +1,197 @@
+"""Decides which rows of two lists belong together, by whatever the plan says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Final, NamedTuple
+
+from pytest_extract.core.compile.nodes import Array, Leaf, Plan
+from pytest_extract.core.engine.cells import all_scores, is_plain
+from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, Run
+from pytest_extract.core.engine.leaf import agree, readings, transformed
+from pytest_extract.core.engine.pairs import leaf_column, rows_of, single_check
+from pytest_extract.core.engine.table import Table
+from pytest_extract.core.matching.assignment import best_assignment
+from pytest_extract.core.matching.columns import strict_key
+from pytest_extract.core.matching.pairing import Pairing, best_fit, by_first_key, by_key, by_position, multiset, paired
+from pytest_extract.core.matching.ties import equal_in_order, in_order
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.results import Alignment, Question
+from pytest_extract.core.values import MISSING, FieldPath, Json
+
+MOST_SCORES: Final = 40
+"""Pairs of rows that are scored one by one; from there on, columns are faster."""
+_UNASKED: Final = object()
+
+
+class Undecided(NamedTuple):
+    """No pairing, and why."""
+
+    reason: str
+
+
+def pair_rows(
+    run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None, path: Path
+) -> Pairing | Undecided:
+    """Pair the rows of two lists as the array's plan says; `table`: the rows laid out, where they are flat objects."""
+    match array.align.mode:
+        case "position":
+            return by_position(len(gold), len(extracted))
+        case "key":
+            return _by_key(run, array, gold, extracted)
+        case "multiset":
+            found = _by_value(run, array, gold, extracted)
+            return _by_reading(run, array.items, extracted, found, path) if run.accept else found
+        case "custom":
+            return _custom(array, gold, extracted)
+        case "judge" if not run.depth:
+            return _by_judge(run, array, gold, extracted, path)
+        case "judge" | "best_fit":
+            return _best_fit(run, array, gold, extracted, table)
+
+
+def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None) -> Pairing:
+    few = len(gold) * len(extracted) <= MOST_SCORES
+    if table is not None and few and not run.f1 and run.absent and is_plain(table):
+        scores = all_scores(table)
+        pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
+        pairs = in_order(pairs, lambda i, j: scores[i][j])
+        pairs = [(i, j) for i, j in pairs if scores[i][j] > 0.0]
+        return paired(pairs, len(gold), len(extracted))
+    rows = rows_of(run, array.items, gold, extracted)
+    return best_fit(
+        rows.columns,
+        len(gold),
+        len(extracted),
+        objective="f1" if run.f1 else "mean",
+        hallucinated=rows.hallucinated,
+    )
+
+
+def _by_key(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+    """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
+    names, cutoff = array.align.key, array.align.key_cutoff
+    keys = [_key(row, names) for row in gold], [_key(row, names) for row in extracted]
+    if cutoff is None and run.program.semantics.name == "struct-extract-eval":
+        return by_first_key(*keys)
+
+    def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:
+        # sorted by what they hold, so that their order decides no tie
+        ours = sorted(rows, key=lambda row: equality.json_text(gold[row]))
+        theirs = sorted(columns, key=lambda column: equality.json_text(extracted[column]))
+        found = _best_fit(run, array, [gold[row] for row in ours], [extracted[column] for column in theirs], None)
+        return Pairing(
+            tuple((ours[i], theirs[j]) for i, j in found.pairs),
+            tuple(ours[i] for i in found.missing),
+            tuple(theirs[j] for j in found.extra),
+        )
+
+    return by_key(*keys, fit, cutoff=cutoff)
+
+
+def _key(row: Json, names: Sequence[str]) -> Hashable | None:
+    """Return what names a row; None where the row is no object or a part is no text or number."""
+    if type(row) is not dict:
+        return None
+    parts = tuple(row.get(name) for name in names)
+    if not all(type(part) in (str, int, float) for part in parts):
+        return None
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _by_value(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+    """Pair equal values in order; then what a metric that is no equality lets pass, best fits first."""
+    check = single_check(array.items) if isinstance(array.items, Leaf) else None
+    if check is None:
+        return multiset(gold, extracted)
+    sides = [[transformed(check, value, MISSING)[0][0] for value in rows] for rows in (gold, extracted)]
+    metric = check.metric
+    if metric.key is not None and not metric.judged:
+        return multiset(sides[0], sides[1], metric.key)
+    same = multiset(sides[0], sides[1], strict_key)
+    if not same.missing or not same.extra:
+        return same
+    column = leaf_column(run, check, [gold[i] for i in same.missing], [extracted[j] for j in same.extra])
+    rest = best_fit([column], len(same.missing), len(same.extra), objective="mean")
+    close = []
+    for i, j in rest.pairs:
+        pair = same.missing[i], same.extra[j]
+        if metric.judged or metric.compare(sides[0][pair[0]], sides[1][pair[1]]) >= check.threshold:
+            close.append(pair)
+    return _with(same, close)
+
+
+def _by_reading(run: Run, items: Plan, extracted: list[Json], found: Pairing, path: Path) -> Pairing:
+    """Pair what is left with the places whose further right readings it agrees with, as many as can be."""
+    check = single_check(items) if isinstance(items, Leaf) else None
+    if check is None or not found.missing or not found.extra:
+        return found
+    allowed = [readings(run, items.pattern, (*path, i)) for i in found.missing]
+    fits = [
+        [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
+        for own in allowed
+    ]
+    pairs = best_assignment(fits).pairs
+    return _with(found, [(found.missing[i], found.extra[j]) for i, j in pairs if fits[i][j]])
+
+
+def _with(pairing: Pairing, more: list[tuple[int, int]]) -> Pairing:
+    rows, columns = {i for i, _ in more}, {j for _, j in more}
+    return Pairing(
+        tuple(sorted((*pairing.pairs, *more))),
+        tuple(i for i in pairing.missing if i not in rows),
+        tuple(j for j in pairing.extra if j not in columns),
+    )
+
+
+def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | Undecided:
+    """Pair by a project's aligner; what raises, or pairs a row twice, breaks the array."""
+    if array.align.custom is None:
+        return Undecided("no aligner")
+    try:
+        pairs = [(int(i), int(j)) for i, j in array.align.custom(gold, extracted)]
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        return Undecided(f"the aligner broke: {type(error).__name__}: {error}")
+    return _checked(pairs, len(gold), len(extracted)) or Undecided("the aligner paired a row twice, or one not there")
+
+
+def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing | None:
+    rows, columns = {i for i, _ in pairs}, {j for _, j in pairs}
+    inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
+    if not inside or len(rows) < len(pairs) or len(columns) < len(pairs):
+        return None
+    missing = tuple(i for i in range(height) if i not in rows)
+    return Pairing(tuple(sorted(pairs)), missing, tuple(j for j in range(width) if j not in columns))
+
+
+def _by_judge(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | Undecided:
+    """Pair as the judge says; lists of the same rows in any order need no judge."""
+    if not gold or not extracted:
+        return by_position(len(gold), len(extracted))
+    if len(gold) == len(extracted) and Counter(map(equality.json_text, gold)) == Counter(
+        map(equality.json_text, extracted)
+    ):
+        return multiset(gold, extracted, equality.json_text)
+    question = Question(
+        kind="align",
+        path=FieldPath(path),
+        gold=gold,
+        extracted=extracted,
+        instructions=array.align.instructions,
+        metrics=array.align.metrics,
+        judge=array.align.judge,
+        options=array.align.options,
+    )
+    try:
+        key = question.key
+    except RecursionError:
+        return Undecided("the rows are nested too deep to show to a judge")
+    answer = run.answers.get(key, _UNASKED)
+    if answer is _UNASKED:
+        run.questions.setdefault(key, question)
+        return Undecided(run.unanswered)
+    if not isinstance(answer, Alignment):
+        return Undecided(answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
+    pairing = _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted))
+    return pairing or Undecided("the judge paired a row twice, or one that is not there")

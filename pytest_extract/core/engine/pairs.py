@@ -1,0 +1,280 @@
+"""What best fit compares: rows as columns of values, and the score of one pair of nested values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Final, NamedTuple
+
+from pytest_extract.core.compile.nodes import Array, Check, Entry, Leaf, Object, Places, Plan, Skip
+from pytest_extract.core.engine.batch import finish_batches
+from pytest_extract.core.engine.context import STRUCTURE, Run, equal, there
+from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.walk import lacking
+from pytest_extract.core.matching.columns import Column, Items, PairScore, f1_of
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.values import MISSING, Json, Missing
+
+MOST_UNDECLARED: Final = 16
+DEEPEST_TRIAL = 16
+"""Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
+
+
+class Rows(NamedTuple):
+    """What `best_fit` takes: the columns, and what undeclared keys add to each row's pairs."""
+
+    columns: list[Column | Items]
+    hallucinated: list[float] | None = None
+
+
+def rows_of(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+    """Lay out two lists of rows as columns."""
+    if not isinstance(items, Object) or items.groups or items.checks:
+        return Rows([_whole(run, items, gold, extracted)])
+    if not run.free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
+        return Rows([_whole(run, items, gold, extracted)])
+    columns: list[Column | Items] = []
+    invented = _invented(items, extracted) if items.extra == "hallucinate" else None
+    for entry in items.entries:
+        found = _columns(run, entry, gold, extracted)
+        columns += found.columns
+        invented = _added(invented, found.hallucinated)
+    if not all(type(row) is dict for row in (*gold, *extracted)):
+        columns.append(_odd(run, gold, extracted))
+    if items.extra == "compare":
+        columns += _undeclared(run, items, gold, extracted)
+    return Rows(columns, invented)
+
+
+def _added(one: list[float] | None, other: list[float] | None) -> list[float] | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return [a + b for a, b in zip(one, other, strict=True)]
+
+
+def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:
+    """Whether `{}` may stand against null: an omission of which no column knows."""
+    return None in other and any(type(row) is dict and not row for row in one)
+
+
+def _whole(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+    """Return rows as one column: by their metric where they are plain values."""
+    if isinstance(items, Leaf) and (check := single_check(items)) is not None and _typed(items, [*gold, *extracted]):
+        return leaf_column(run, check, gold, extracted)
+    return Column(gold=gold, extracted=extracted, pair=pair_score(run, items))
+
+
+def single_check(leaf: Leaf) -> Check | None:
+    """Return a leaf's one check, where the leaf is scored by nothing else."""
+    plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and not leaf.empty_absent
+    return leaf.checks[0] if plain_leaf and leaf.checks[0].batch is None else None
+
+
+def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
+    """Whether no value is of a type that the schema rules out."""
+    types = leaf.types
+    return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
+
+
+def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+    plan, name = entry.plan, entry.name
+    if isinstance(plan, Skip):
+        return Rows([])
+    ours, theirs = _values(gold, name), _values(extracted, name)
+    if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
+        return Rows([leaf_column(run, check, ours, theirs)])
+    if run.absent is not run.free:
+        if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
+            return rows_of(run, plan, ours, theirs)
+        if isinstance(plan, Array) and _is_laid_out(plan) and _hold_plain_rows(run, plan, ours, theirs):
+            return _list_rows(run, plan, ours, theirs)
+    return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
+
+
+def _are_objects(run: Run, obj: Object, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether each value is an object whose properties say all, or is not there.
+
+    Under struct-extract-eval a key that the schema does not have counts only where the other side has an object.
+    """
+    if not all(_are(dict, side) for side in sides):
+        return False
+    return not run.free or all(value.keys() <= obj.names for side in sides for value in side if isinstance(value, dict))
+
+
+def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
+    """Whether every value is of this kind and not empty, or not there at all."""
+    return all((type(value) is kind and value) or not there(value) for value in values)
+
+
+def _are_lists(values: Sequence[Json | Missing]) -> bool:
+    """Whether every value is a list, or not there: an empty one is as good as none."""
+    return all(type(value) is list or not there(value) for value in values)
+
+
+def _hold_plain_rows(run: Run, array: Array, *sides: Sequence[Json | Missing]) -> bool:
+    """Whether each value is a list, or is not there, and what a row weighs alone is what its fields weigh.
+
+    `{}` or null for an object is a leaf when it stands alone, of which no column knows.
+    """
+    kind = _are_lists if array.empty_absent else partial(_are, list)
+    if not all(map(kind, sides)) or (run.free and None in (*sides[0], *sides[1])):
+        return False
+    if not isinstance(array.items, Object):
+        return True
+    rows = [row for side in sides for value in side if type(value) is list for row in value]
+    return all(type(row) is dict and row for row in rows) and _are_objects(run, array.items, rows)
+
+
+def _is_laid_out(array: Array) -> bool:
+    """Whether a list inside a row is paired as best fit would, by nothing but its elements."""
+    if array.prefix or array.checks or array.wrap:
+        return False
+    if array.align.mode == "multiset":
+        check = single_check(array.items) if isinstance(array.items, Leaf) else None
+        return check is not None and check.likeness is None and check.metric.key is not None
+    return array.align.mode in ("best_fit", "judge")
+
+
+def _list_rows(run: Run, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+    """Return the lists of a property with their elements laid out one after another."""
+    ours, theirs = ([value if type(value) is list else [] for value in side] for side in (gold, extracted))
+    rows = rows_of(run, array.items, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)])
+    items = Items(
+        gold=[*map(len, ours)],
+        extracted=[*map(len, theirs)],
+        columns=rows.columns,
+        hallucinated=rows.hallucinated,
+    )
+    return Rows([items])
+
+
+def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
+    return [row.get(name, MISSING) if type(row) is dict else MISSING for row in rows]
+
+
+def leaf_column(run: Run, check: Check, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]) -> Column:
+    """Return one field of all rows as best fit wants it: transformed, by likeness where a judge would be asked."""
+    metric = check.metric if check.likeness is None else check.likeness
+    if check.transform is not None:
+        gold = [transformed(check, value, MISSING)[0][0] for value in gold]
+        extracted = [transformed(check, MISSING, value)[0][1] for value in extracted]
+    if run.absent:
+        gold = [MISSING if value is None else value for value in gold]
+        extracted = [MISSING if value is None else value for value in extracted]
+    return Column(gold=gold, extracted=extracted, weight=check.weight, metric=metric)
+
+
+def _odd(run: Run, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+    """Return the rows that are no objects as a column of their own: right only against an equal one."""
+    sides = [[row if there(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)]
+    return Column(gold=sides[0], extracted=sides[1], metric=_equality(run))
+
+
+def _equality(run: Run) -> BoundMetric:
+    def compare(one: Json, other: Json) -> float:
+        return 1.0 if equal(run, one, other) else 0.0
+
+    return BoundMetric(name=STRUCTURE, compare=compare, key=None if run.free else equality.same_key, triangle=True)
+
+
+def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+    """Return the keys that the schema does not declare as columns, or as one where there are many or have a plan."""
+    sides = [[_rest(row, items) for row in rows] for rows in (gold, extracted)]
+    names = {name: None for side in sides for rest in side if rest is not MISSING for name in rest}
+    if not names:
+        return []
+    if items.other is None and not items.patterns and len(names) <= MOST_UNDECLARED:
+        metric = _equality(run)
+        lists = [[[_known(rest, name) for rest in side] for side in sides] for name in names]
+        return [Column(gold=ours, extracted=theirs, metric=metric) for ours, theirs in lists]
+    rest = Object(
+        pattern=items.pattern, entries=(), names=frozenset(), places=Places(()), patterns=items.patterns,
+        other=items.other, extra="compare", field=False,
+    )  # fmt: skip
+    return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]
+
+
+def _rest(row: Json, items: Object) -> Json | Missing:
+    if type(row) is not dict or row.keys() <= items.names:
+        return MISSING
+    return {name: value for name, value in row.items() if name not in items.names}
+
+
+def _known(rest: Json | Missing, name: str) -> Json | Missing:
+    value = MISSING if rest is MISSING else rest.get(name)
+    return MISSING if value is None else value
+
+
+def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
+    return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
+
+
+def pair_score(run: Run, plan: Plan) -> Callable[[Json | Missing, Json | Missing], PairScore]:
+    """Return the function that scores a pair of values of this plan, one of which may be missing."""
+
+    def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
+        if gold is MISSING and extracted is MISSING:
+            return PairScore(0.0, 0.0, 0.0, 0.0)
+        if run.depth >= DEEPEST_TRIAL:
+            same = equality.same(gold, extracted)
+            return PairScore(1.0 if same else 0.0, 1.0, 0.0, 0.0)
+        sub = run.sub()
+        if run.free and extracted is MISSING:
+            lacking(sub, plan, gold, Status.OMISSION, (), None)
+        elif run.free and gold is MISSING:
+            lacking(sub, plan, extracted, Status.HALLUCINATION, (), None)
+        else:
+            sub.walk(plan, gold, extracted, (), None)
+        finish_batches(sub)
+        return sums(sub.leaves)
+
+    return score
+
+
+def sums(leaves: Sequence[FieldResult]) -> PairScore:
+    """Return the weighted sums over leaf results; what is skipped or undecided does not count."""
+    score = compared = omitted = hallucinated = 0.0
+    for leaf in leaves:
+        if leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
+            score += leaf.weight * leaf.score
+            compared += leaf.weight
+        elif leaf.status is Status.OMISSION:
+            omitted += leaf.weight
+        elif leaf.status is Status.HALLUCINATION:
+            hallucinated += leaf.weight
+    return PairScore(score, compared, omitted, hallucinated)
+
+
+def pair_number(run: Run, sums: PairScore) -> float:
+    """Return a pair's score: its F1, or the weighted mean of its leaves; 1.0 where nothing was scorable."""
+    score, compared, omitted, hallucinated = sums
+    if run.f1:
+        return f1_of(score, compared + omitted, compared + hallucinated)
+    counted = compared + omitted + hallucinated
+    return score / counted if counted else 1.0
+
+
+class RowFit(NamedTuple):
+    """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
+
+    `apart`: its rows have nothing in common, and best fit had better leave them apart.
+    """
+
+    score: float
+    lost: float
+    apart: bool
+
+
+def row_fit(run: Run, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
+    """Return how well the pair of rows that gave these leaves fits."""
+    found = sums(leaves)
+    score, weight = pair_number(run, found), found.compared + found.omitted + found.hallucinated
+    undecided = [leaf.weight for leaf in leaves if leaf.status is Status.JUDGE_ERROR]
+    if undecided:
+        return RowFit(score, (weight + sum(undecided) - found.score) / (weight + sum(undecided)), apart=False)
+    apart = score == 0.0 and array.align.mode in ("best_fit", "multiset")
+    return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

@@ -1,0 +1,228 @@
+"""A quick proof that rows are paired at their best: by what each column loses at least, however rows are paired.
+
+The cells of a column that is compared by equality match at most as often as both sides hold the same keys, and a value
+that nothing on the other side comes near loses by any other too. A pairing that loses no more than that in each of its
+columns is a best one. What a row loses beside, it may lose where right cells tell it from all other rows: paired with
+another, it would lose those.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
+from math import isfinite
+from typing import Final, TypeAlias
+
+from pytest_extract.core.engine.context import there
+from pytest_extract.core.engine.table import ABSENT, Cells, Table
+from pytest_extract.core.matching.pairing import Pairing
+from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
+from pytest_extract.core.values import MISSING, Json, Missing
+
+Key: TypeAlias = Callable[[Json], Hashable]
+Sides: TypeAlias = tuple[Cells, Cells]
+"""Cells of gold, and extracted ones."""
+Lost: TypeAlias = Iterable[tuple[int, float]]
+"""Cells by their places in a table, and what they lose: 1.0 where they score 0."""
+MOST_COMPARED: Final = 200
+"""Texts of a column that are compared by a metric that is no equality."""
+_ROUNDING: Final = 1e-9
+_NUMBERS: Final = frozenset({int, float}) | ABSENT
+_TEXTS: Final = frozenset({str}) | ABSENT
+
+
+def proved(table: Table, laid: Table, pairing: Pairing, lost: Mapping[int, float]) -> bool:
+    """Whether no pairing of a table's rows loses less than this one; False where that is not seen at a low cost.
+
+    Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what pairs lose that
+    are not wholly right, by their places among all, each a share of its weight.
+    """
+    if not lost:
+        return True
+    width, weights, most = table.width, table.bulk.weights, _most_weight(table, laid)
+    rest = {row: share * most for row, share in lost.items()}
+    columns: dict[int, list[int]] = {}
+    for cell in laid.glance.odd:
+        columns.setdefault(cell % width, []).append(cell)
+    for place, cells in columns.items():
+        for cell, loss in _losses(table, laid, pairing, place, cells):
+            row = cell // width
+            rest[row] = rest.get(row, 0.0) - weights[place] * loss
+    rest = {row: weight for row, weight in rest.items() if weight > _ROUNDING}
+    return not rest or _are_told(table, laid, rest)
+
+
+def _most_weight(table: Table, laid: Table) -> float:
+    """Return the most that a pair of rows weighs: columns of which no row has anything do not count."""
+    most, width = table.bulk.weight or sum(table.bulk.weights), table.width
+    for place in {cell % width for cell in laid.glance.void}:
+        if ABSENT.issuperset(map(type, [*table.gold[place::width], *table.extracted[place::width]])):
+            most -= table.bulk.weights[place]
+    return most
+
+
+# --- columns that lose as little as they can
+
+
+def _losses(table: Table, laid: Table, pairing: Pairing, place: int, cells: Sequence[int]) -> Lost:
+    """Return odd cells of a column with what they lose, of which the column loses the sum in any pairing."""
+    metric = table.bulk.likeness[place]
+    if metric is None:
+        return ()
+    ours, theirs = [laid.gold[cell] for cell in cells], [laid.extracted[cell] for cell in cells]
+    if metric.key is not None:
+        left = _left_over(table, pairing, place) if pairing.missing or pairing.extra else None
+        return _without_equal(metric.key, cells, (ours, theirs), left)
+    columns = table.gold[place :: table.width], table.extracted[place :: table.width]
+    if metric.reach is not None:
+        return _without_near(metric.reach, cells, (ours, theirs), columns)
+    if table.bulk.leaves[place].checks[0].likeness is not None:
+        return ()  # a judge says what is lost
+    return _unlike_any(metric.compare, cells, (ours, theirs), columns)
+
+
+def _without_equal(key: Key, cells: Sequence[int], odd: Sides, left: Sides | None) -> Lost:
+    """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
+    ours, theirs = ({*_keys(key, left[0])}, {*_keys(key, left[1])}) if left else (set(), set())
+    wrong = []
+    for cell, one, other in zip(cells, _keys(key, odd[0]), _keys(key, odd[1]), strict=True):
+        if one != other:
+            ours.add(one)
+            theirs.add(other)
+            wrong.append((cell, 1.0))
+    return wrong if ours.isdisjoint(theirs) else ()
+
+
+def _left_over(table: Table, pairing: Pairing, place: int) -> Sides:
+    """Return a column's cells of the rows that have no partner."""
+    ours = [table.gold[i * table.width + place] for i in pairing.missing]
+    return ours, [table.extracted[j * table.width + place] for j in pairing.extra]
+
+
+def _without_near(reach: Reach, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+    """Return the cells whose numbers are far apart; none where some of them could match another row's."""
+    numbers = _Numbers.of(reach, *columns)
+    if numbers is None:
+        return ()
+    sides = odd if len(columns[0]) == len(columns[1]) else columns
+    if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
+        return ()  # what is not there may match the same
+    wrong = [pair for pair in zip(cells, *odd, strict=True) if not numbers.are_near(pair[1], pair[2])]
+    # the shorter side's numbers all have a partner; either side tells where both are as long
+    if (len(columns[0]) <= len(columns[1]) and not any(numbers.finds(own) for _, own, _ in wrong)) or (
+        len(columns[0]) >= len(columns[1]) and not any(numbers.is_found(other) for _, _, other in wrong)
+    ):
+        return [(cell, 1.0) for cell, _, _ in wrong]
+    return ()
+
+
+def _unlike_any(compare: Compare, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+    """Return the cells whose texts are like no other text of the longer side more than like their own."""
+    to_gold = len(columns[0]) >= len(columns[1])
+    texts = {*columns[0 if to_gold else 1]}
+    if len(texts) * len(cells) > MOST_COMPARED or not _TEXTS.issuperset(map(type, texts)):
+        return ()
+    texts -= {None, MISSING}
+    wrong = []
+    for cell, own, other in zip(cells, *odd, strict=True):
+        if there(own) and there(other):
+            score = compare(own, other)
+            others = texts - {own if to_gold else other}
+            likes = [compare(text, other) if to_gold else compare(own, text) for text in others]
+            if score >= max(likes, default=0.0):
+                wrong.append((cell, 1.0 - score))
+    return wrong
+
+
+def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
+    return [MISSING if cell is None or cell is MISSING else key(cell) for cell in cells]
+
+
+class _Numbers:
+    """The numbers of a column, and which of them are within reach of one another; what is not there is near nothing."""
+
+    def __init__(self, reach: Reach, gold: list[float], extracted: list[float]) -> None:
+        self._reach = reach
+        self._gold = gold
+        self._extracted = sorted(extracted)
+
+    @classmethod
+    def of(cls, reach: Reach, gold: Cells, extracted: Cells) -> _Numbers | None:
+        """Return the numbers of both sides; None where some cells are none, or none that a float can hold."""
+        kinds = {*map(type, gold), *map(type, extracted)}
+        if not kinds <= _NUMBERS:
+            return None
+        numbers = [[cell for cell in side if isinstance(cell, int | float)] for side in (gold, extracted)]
+        try:
+            return cls(reach, *numbers) if isfinite(sum([*numbers[0], *numbers[1]])) else None
+        except OverflowError:
+            return None
+
+    def are_near(self, own: Json | Missing, other: Json | Missing) -> bool:
+        """Whether an extracted number is within reach of one of gold."""
+        if not isinstance(own, int | float) or not isinstance(other, int | float):
+            return False
+        low, high = self._reach(own)
+        return low <= other <= high
+
+    def finds(self, own: Json | Missing) -> int:
+        """Return how many extracted numbers are within reach of one of gold."""
+        if not isinstance(own, int | float):
+            return 0
+        low, high = self._reach(own)
+        return max(0, bisect_right(self._extracted, high) - bisect_left(self._extracted, low))
+
+    def is_found(self, other: Json | Missing, *, by_others: bool = False) -> bool:
+        """Whether an extracted number is within reach of any of gold; `by_others`: of any but one that is the same."""
+        if not isinstance(other, int | float):
+            return False
+        ordered, highs, lows = self._reaches
+        first, last = bisect_left(ordered, other), bisect_right(ordered, other)
+        if last - first > by_others:
+            return True
+        return (first > 0 and highs[first - 1] >= other) or (last < len(ordered) and lows[last] <= other)
+
+    @cached_property
+    def _reaches(self) -> tuple[list[float], list[float], list[float]]:
+        """Gold's numbers in order, how far up they reach up to each, and how far down from each on."""
+        ordered = sorted(self._gold)
+        reaches = [self._reach(number) for number in ordered]
+        highs = [*accumulate([high for _, high in reaches], max)]
+        return ordered, highs, [*accumulate([low for low, _ in reversed(reaches)], min)][::-1]
+
+
+# --- rows that others of their cells tell from all other rows
+
+
+def _are_told(table: Table, laid: Table, left: Mapping[int, float]) -> bool:
+    """Whether right cells tell each of these rows from all others, and weigh as much as is left to be lost."""
+    bulk, width, rest, odd = table.bulk, table.width, {**left}, {*laid.glance.odd}
+    for place, metric in enumerate(bulk.likeness):
+        if metric is None:
+            continue
+        columns = table.gold[place::width], table.extracted[place::width]
+        if len({*columns[0]}) == 1 < len(columns[0]):
+            continue
+        own = {row: laid.gold[row * width + place] for row in rest if row * width + place not in odd}
+        for row in _told(metric, own, columns):
+            rest[row] -= bulk.weights[place]
+            if rest[row] <= _ROUNDING:
+                del rest[row]
+        if not rest:
+            return True
+    return False
+
+
+def _told(metric: BoundMetric, own: Mapping[int, Json | Missing], columns: Sides) -> Sequence[int]:
+    """Return the rows whose cells, right as they are, could match no other row's, on either side."""
+    if metric.key is not None:
+        gold, extracted = Counter(_keys(metric.key, columns[0])), Counter(_keys(metric.key, columns[1]))
+        keys = zip(own, _keys(metric.key, [*own.values()]), strict=True)
+        return [row for row, key in keys if gold[key] == 1 == extracted[key]]
+    numbers = None if metric.reach is None else _Numbers.of(metric.reach, *columns)
+    if numbers is None:
+        return ()
+    return [row for row, cell in own.items() if numbers.finds(cell) == 1 and not numbers.is_found(cell, by_others=True)]

@@ -1,0 +1,176 @@
+"""Rows of flat objects laid out as cells: what is equal is seen by C loops, only cells that differ are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, compress, count, repeat
+from operator import is_not, ne
+from typing import Final, NamedTuple, TypeAlias
+
+from pytest_extract.core.compile.nodes import SCALARS, Array, Bulk, Object
+from pytest_extract.core.engine.context import Path, Run
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+
+Pairs: TypeAlias = Sequence[tuple[int, int]]
+Rows: TypeAlias = Sequence[Json]
+Cells: TypeAlias = Sequence[Json | Missing]
+Row: TypeAlias = tuple[Json | Missing, ...]
+_new: Final = tuple.__new__
+_RESULTS: Final = repeat(FieldResult)
+_MATCHES: Final = repeat(Status.MATCH)
+_ONES: Final = repeat(1.0)
+_TRUES: Final = repeat(True)  # noqa: FBT003 - a value
+_NONES: Final = repeat(None)
+_MISSINGS: Final = repeat(MISSING)
+_DICT: Final = frozenset({dict})
+ABSENT: Final = frozenset({type(None), Missing})
+_CELLS: Final = SCALARS | ABSENT
+
+
+class Glance(NamedTuple):
+    """What a look at cells tells: `odd` ones that must be looked at, and `void` ones, which neither side has.
+
+    Odd are unlike values or types, and what a metric is not sure of. Void ones give no result. Both ascending.
+    """
+
+    odd: Sequence[int]
+    void: Sequence[int]
+
+
+NOTHING_ODD: Final = Glance((), ())
+
+
+class Table(NamedTuple):
+    """Two lists of flat objects, laid out: their cells, row after row in the order of the schema, and their types.
+
+    `glance`: at the rows as they stand, empty where there are more on one side.
+    """
+
+    items: Object
+    bulk: Bulk
+    gold: Cells
+    extracted: Cells
+    glance: Glance
+
+    @property
+    def width(self) -> int:
+        """Cells in a row."""
+        return len(self.bulk.patterns)
+
+    def rows(self) -> tuple[list[Row], list[Row]]:
+        """Return the cells of each of gold's and of the extracted rows."""
+        return self.columns(range(self.width))
+
+    def columns(self, places: Iterable[int]) -> tuple[list[Row], list[Row]]:
+        """Return, of each row, the cells in some columns."""
+        width = self.width
+        gold, extracted = ([side[place::width] for place in places] for side in (self.gold, self.extracted))
+        return [*zip(*gold, strict=True)], [*zip(*extracted, strict=True)]
+
+    def take(self, run: Run, pairs: Pairs) -> Table:
+        """Return the rows of some pairs, in their order; the table itself where these are all rows as they stand."""
+        size = len(pairs)
+        if len(self.gold) == len(self.extracted) == size * self.width and pairs == identity(size):
+            return self
+        ours, theirs = self.rows()
+        gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
+        extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]
+        glance = with_unsure(look(run, gold, extracted) or NOTHING_ODD, self.bulk, gold)
+        return self._replace(gold=gold, extracted=extracted, glance=glance)
+
+
+@lru_cache(maxsize=64)
+def identity(size: int) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of a list with itself."""
+    return tuple((index, index) for index in range(size))
+
+
+def lay_out(run: Run, array: Array, gold: Rows, extracted: Rows) -> Table | None:
+    """Lay out two lists; None unless their rows are objects with nothing but scalars, all of them declared."""
+    items = array.items
+    if array.prefix or type(items) is not Object or items.bulk is None:
+        return None
+    if run.both_passed and (items.other is not None or items.field):
+        return None  # there even what neither side has gives a result
+    bulk = items.bulk
+    try:
+        ours = [*chain.from_iterable(map(bulk.values, gold))]
+        theirs = [*chain.from_iterable(map(bulk.values, extracted))]
+        # each has all that is declared: then as many keys as cells are no more
+        declared = items.extra == "ignore" or sum(map(len, chain(gold, extracted))) == len(ours) + len(theirs)
+    except (KeyError, TypeError, IndexError):  # a row that lacks a property, or is no object
+        if run.free or not _DICT.issuperset(map(type, chain(gold, extracted))):
+            return None
+        ours, theirs = _ragged(items, gold), _ragged(items, extracted)
+        declared = items.extra == "ignore" or all(row.keys() <= items.names for row in chain(gold, extracted))
+    if not declared:
+        return None
+    if len(ours) != len(theirs):
+        scalars = _CELLS.issuperset(map(type, chain(ours, theirs)))
+        return Table(items, bulk, ours, theirs, NOTHING_ODD) if scalars else None
+    glance = look(run, ours, theirs)
+    if glance is None:
+        return None
+    if bulk.odd:
+        glance = with_unsure(glance, bulk, ours)
+    return _new(Table, (items, bulk, ours, theirs, glance))
+
+
+def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:
+    return [*chain.from_iterable([map(row.get, items.places.names, _MISSINGS) for row in rows])]
+
+
+def look(run: Run, ours: Cells, theirs: Cells) -> Glance | None:
+    """Look at the cells of two tables of one size, whatever their metrics; None where some hold lists or objects."""
+    kinds, others = [*map(type, ours)], [*map(type, theirs)]
+    held, same = {*kinds}, kinds == others
+    if not held <= _CELLS or not (same or _CELLS.issuperset(others)):
+        return None
+    odd = [] if same and ours == theirs else [*compress(count(), map(ne, ours, theirs))]
+    if not same:
+        odd = sorted({*odd, *compress(count(), map(is_not, kinds, others))})
+    if held.isdisjoint(ABSENT):
+        return Glance(odd, ()) if odd else NOTHING_ODD
+    gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
+    if not run.absent:
+        return Glance(sorted({*odd, *gaps}), ())
+    void = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
+    return Glance(sorted({*odd}.difference(void)) if odd else (), void)
+
+
+def with_unsure(glance: Glance, bulk: Bulk, ours: Cells) -> Glance:
+    """Add the cells of types that their metrics are not sure of."""
+    width, odd = len(bulk.patterns), {*glance.odd}
+    for place, sure in bulk.odd:
+        if not sure.issuperset(map(type, ours[place::width])):
+            odd.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
+    return Glance(sorted(odd), glance.void) if len(odd) > len(glance.odd) else glance
+
+
+def matches(
+    bulk: Bulk, ours: Cells, theirs: Cells, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
+) -> Iterator[FieldResult]:
+    """Make a match of every cell of a table."""
+    _, patterns, metrics, params, weights, *_ = bulk
+    size = len(ours) // len(patterns)
+    values = zip(
+        places, patterns * size, metrics * size, params * size, _MATCHES, _ONES, _TRUES, ours, theirs,
+        _NONES, weights * size, _NONES if wheres is None else wheres, strict=False,  # some never end
+    )  # fmt: skip
+    return map(_new, _RESULTS, values)
+
+
+def places_of(
+    items: Object, pairs: Pairs, path: Path, at: Path | None
+) -> tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]:
+    """Return where each cell of some pairs stands, and where the extracted one does if not there."""
+    width, table = len(items.places.names), items.places.table(path, max(i for i, _ in pairs) + 1)
+    others = items.places.table(path if at is None else at, max(j for _, j in pairs) + 1)
+    nowhere = (None,) * width
+    places = chain.from_iterable([table[i * width : (i + 1) * width] for i, _ in pairs])
+    wheres = chain.from_iterable(
+        [nowhere if i == j and at is None else others[j * width : (j + 1) * width] for i, j in pairs]
+    )
+    return [*places], [*wheres]

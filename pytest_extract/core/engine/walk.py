@@ -1,0 +1,305 @@
+"""Walks objects, choices and recursive places; one side of a container missing, null or of the wrong type included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import repeat
+from typing import Final
+
+from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
+from pytest_extract.core.engine.context import DEEPEST, Path, Run, equal, there
+from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.pattern import property_pattern
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.schema.tree import SchemaNode, covers
+from pytest_extract.core.values import MISSING, Json, Missing
+
+EMPTY: Final[dict[str, Json]] = {}
+_new: Final = tuple.__new__
+_NONES: Final = repeat(None)
+
+
+def walk_object(
+    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score an object on both sides, whatever stands in its place."""
+    if run.accept:
+        gold = accepted(run, obj, gold, extracted, path)
+    if type(gold) is dict and type(extracted) is dict:
+        if len(path) > DEEPEST:
+            _too_deep(run, obj, gold, extracted, path, at)
+        elif obj.checks:
+            _own_checks(run, obj, gold, extracted, path, at)
+        elif run.free and not gold and not extracted:
+            run.shape(obj, Status.MATCH, (gold, extracted), path, at)
+        else:
+            _properties(run, obj, gold, extracted, path, at)
+        return
+    if obj.checks:
+        _own_checks(run, obj, gold, extracted, path, at)
+        return
+    _odd_object(run, obj, gold, extracted, path, at)
+
+
+def _properties(
+    run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
+) -> None:
+    """Score the declared properties, then what is not declared. The loop is the engine's hottest: no calls in it."""
+    keep, keep_field = run.leaves.append, run.fields.append
+    is_field, walkers, free = obj.field, run.walkers, run.free
+    quiet = run.absent and not (run.both_passed and is_field)
+    match, no = Status.MATCH, MISSING
+    wheres = _NONES if at is None else obj.places.of(at)
+    rows = zip(obj.entries, obj.places.of(path), wheres, strict=False)  # the Nones never end
+    for (name, plan, pattern, metric, params, weight, fast), place, where in rows:
+        ours, theirs = gold.get(name, no), extracted.get(name, no)
+        kind = type(ours)
+        if kind in fast and kind is type(theirs) and ours == theirs:
+            values = (place, pattern, metric, params, match, 1.0, True, ours, theirs, None, weight, where)
+            result = _new(FieldResult, values)
+            keep(result)
+            if is_field:
+                keep_field(result)
+        elif quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
+            run.vacuous += 1
+        elif free and (ours is no or theirs is no):
+            _half(run, plan, ours, theirs, place, where)
+        else:
+            walkers[type(plan)](run, plan, ours, theirs, place, where)
+    if obj.groups:
+        from pytest_extract.core.engine.batch import score_groups
+
+        score_groups(run, obj, gold, extracted)
+    if obj.extra != "ignore":
+        names = obj.names
+        if not extracted.keys() <= names or not (free or gold.keys() <= names):
+            _undeclared(run, obj, gold, extracted, path, at)
+        elif run.both_passed and obj.other is not None and not isinstance(obj.other, Lazy):
+            run.walk(obj.other, no, no, (*path, "*"), None)
+
+
+def _half(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
+    """Score a property that is missing on a side, under struct-extract-eval."""
+    if plan.skipped:
+        skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
+        walk_skip(run, skip, gold, extracted, path, at)
+    elif extracted is not MISSING:
+        lacking(run, plan, extracted, Status.HALLUCINATION, path, at)
+    elif gold is not MISSING:
+        lacking(run, plan, gold, Status.OMISSION, path, at)
+
+
+def _undeclared(
+    run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
+) -> None:
+    """Score the keys that are no declared properties, sorted by name."""
+    names = set(extracted) if obj.extra == "hallucinate" else {*gold, *extracted}
+    for name in sorted(names - obj.names):
+        place, where = (*path, name), None if at is None else (*at, name)
+        if obj.extra == "hallucinate":
+            leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
+            values = (MISSING, extracted[name])
+            run.shape(leaf, Status.HALLUCINATION, values, place, where, "the schema has no such key")
+            continue
+        plan = next((child for regex, child in obj.patterns if covers(regex, name)), obj.other)
+        ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
+        if plan is None:
+            _unknown(run, obj, name, (ours, theirs), place, where)
+        else:
+            run.walk(plan, ours, theirs, place, where)
+
+
+def _unknown(
+    run: Run,
+    obj: Object,
+    name: str,
+    values: tuple[Json | Missing, Json | Missing],
+    path: Path,
+    at: Path | None,
+) -> None:
+    """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
+    gold, extracted = values
+    leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
+    if not (there(gold) or there(extracted)):
+        run.vacuous += 1
+    elif not there(gold):
+        run.shape(leaf, Status.HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
+    elif not there(extracted):
+        run.shape(leaf, Status.OMISSION, values, path, at, "extracted is missing")
+    elif equality.same(gold, extracted):
+        run.shape(leaf, Status.MATCH, values, path, at)
+    else:
+        run.shape(leaf, Status.MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
+
+
+def _own_checks(
+    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
+    walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
+    if obj.descend:
+        walk_object(run, replace(obj, checks=()), gold, extracted, path, at)
+
+
+def _odd_object(
+    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score an object's place where not both sides hold one."""
+    if not there(gold) and not there(extracted):
+        if run.both_passed:
+            _absent_properties(run, obj, path, at)
+        elif not run.free:
+            run.vacuous += 1
+    elif not there(extracted):
+        _null_side(run, obj, gold, Status.OMISSION, path, at, null=extracted is None)
+    elif not there(gold):
+        _null_side(run, obj, extracted, Status.HALLUCINATION, path, at, null=gold is None)
+    elif equal(run, gold, extracted):
+        run.shape(obj, Status.MATCH, (gold, extracted), path, at, "not an object, but equal to gold")
+    else:
+        run.shape(obj, Status.MISMATCH, (gold, extracted), path, at, wrong_kind("an object", gold, extracted))
+
+
+def _null_side(run: Run, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool) -> None:
+    """Score an object's place where one side is null or missing."""
+    if run.free and type(value) is not dict:
+        values = (value, None) if status is Status.OMISSION else (None, value)
+        run.shape(obj, status, values, path, at, "the other side is null")
+    else:
+        lacking(run, obj, value, status, path, at, null=null)
+
+
+def _absent_properties(run: Run, obj: Object, path: Path, at: Path | None) -> None:
+    """Score the properties of an object that neither side has; a recursive place ends it."""
+    for entry in obj.entries:
+        if not isinstance(entry.plan, Lazy):
+            run.walk(entry.plan, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
+    if obj.other is not None and not isinstance(obj.other, Lazy):
+        run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
+
+
+def lacking(
+    run: Run,
+    plan: Plan,
+    value: Json,
+    status: Status,
+    path: Path,
+    at: Path | None,
+    *,
+    null: bool = False,
+) -> None:
+    """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
+    gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    if len(path) > DEEPEST:
+        run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
+        return
+    if isinstance(plan, Lazy):
+        plan = plan.plan()
+    if isinstance(plan, Choice):
+        plan = branch_of(run.fits, plan, value)
+    if run.free:
+        if not plan.skipped:
+            _lacking_published(run, plan, value, status, path, at)
+        return
+    if not isinstance(plan, Object):
+        run.walk(plan, gold, extracted, path, at)
+    elif type(value) is not dict or (not value and not run.both_passed):
+        side = "extracted" if status is Status.OMISSION else "gold"
+        kind = "" if type(value) is dict else f", and the other side is {equality.a_type(value)}, not an object"
+        run.shape(plan, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
+    else:
+        ours, theirs = (value, EMPTY) if status is Status.OMISSION else (EMPTY, value)
+        _properties(run, plan, ours, theirs, path, at)
+
+
+def _lacking_published(run: Run, plan: Plan, value: Json, status: Status, path: Path, at: Path | None) -> None:
+    """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
+    values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    if isinstance(plan, Leaf):
+        if plan.structure is not None:
+            _lacking_published(run, plan.structure, value, status, path, at)
+            return
+        for check in plan.checks:
+            run.emit(one_sided(run, plan, check, status, values, path, at), field=plan.field)
+    elif isinstance(plan, Object):
+        if type(value) is dict:
+            for entry in plan.entries:
+                if entry.name in value:
+                    below = None if at is None else (*at, entry.name)
+                    lacking(run, entry.plan, value[entry.name], status, (*path, entry.name), below)
+    elif isinstance(plan, Array):
+        _lacking_rows(run, plan, value, status, path, at)
+
+
+def _lacking_rows(run: Run, plan: Array, value: Json, status: Status, path: Path, at: Path | None) -> None:
+    if type(value) is not list or not value:
+        values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+        run.shape(plan, status, values, path, at)
+        return
+    for index, row in enumerate(value):
+        own = index if status is Status.OMISSION else -index - 1
+        lacking(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
+
+
+def walk_choice(
+    run: Run, choice: Choice, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score the branch that fits gold (what was extracted, where gold has nothing)."""
+    value = gold if there(gold) else extracted
+    if not there(value) and choice.branches:
+        # nothing on either side: agreement on absence counts once, not once a branch
+        if run.both_passed and choice.field:
+            run.walk(choice.branches[0][1], gold, extracted, path, at)
+        elif not (run.free and gold is MISSING and extracted is MISSING):
+            run.vacuous += 1
+        return
+    run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
+
+
+def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Choice, value: Json) -> Plan:
+    """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
+    for node, plan in choice.branches:
+        if fits(node, value):
+            return plan
+    for node, plan in choice.branches:
+        if type_fits(node.types, value):
+            return plan
+    return choice.branches[0][1]
+
+
+def walk_lazy(
+    run: Run, lazy: Lazy, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
+    """Score a recursive place, where there is anything to score."""
+    if there(gold) or there(extracted):
+        run.walk(lazy.plan(), gold, extracted, path, at)
+
+
+def accepted(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Json | Missing:
+    """Return the accepted reading that a container equals, else gold."""
+    right = any(_same(run, reading, extracted) for reading in readings(run, plan.pattern, path))
+    return extracted if right else gold
+
+
+def _same(run: Run, reading: Json, extracted: Json | Missing) -> bool:
+    """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
+    if equality.same(reading, extracted):
+        return True
+    return run.absent and reading in (None, []) and (extracted is MISSING or extracted in (None, []))
+
+
+def wrong_kind(wanted: str, gold: Json, extracted: Json) -> str:
+    """Say which side is not of the kind that the schema declares."""
+    kinds = equality.a_type(gold), equality.a_type(extracted)
+    if kinds[0] == wanted:
+        return f"expected {wanted}, got {kinds[1]}"
+    return f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
+
+
+def _too_deep(run: Run, plan: Plan, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
+    status = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
+    reason = f"nested more than {DEEPEST} steps deep: compared as one value"
+    run.shape(plan, status, (gold, extracted), path, at, reason)

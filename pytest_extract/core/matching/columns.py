@@ -1,0 +1,95 @@
+"""Two lists of rows as columns of values: what best fit compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.metrics.equality import json_text
+from pytest_extract.core.values import Json, Missing
+
+Objective: TypeAlias = Literal["mean", "f1"]
+
+
+class PairScore(NamedTuple):
+    """Score of one pair of values as weighted sums over the leaves inside.
+
+    `score`: sum of the scores of leaves present on both sides, `compared`: their weight; `omitted`, `hallucinated`:
+    weight of leaves in gold only, in extracted only.
+    """
+
+    score: float
+    compared: float
+    omitted: float
+    hallucinated: float
+
+
+Pair: TypeAlias = Callable[[Json | Missing, Json | Missing], PairScore]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One field of all rows, transformed already; MISSING where a row does not have it.
+
+    A leaf has a `metric`, and counts `weight` where it is present on either side. Anything nested has a `pair`
+    instead: the score of two values, of which one may be MISSING; it must depend on nothing but the two values.
+    """
+
+    gold: Sequence[Json | Missing]
+    extracted: Sequence[Json | Missing]
+    weight: float = 1.0
+    metric: BoundMetric | None = None
+    pair: Pair | None = None
+
+    def __post_init__(self) -> None:
+        if (self.metric is None) is (self.pair is None):
+            raise ValueError("a column has either a metric or a pair function")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Items:
+    """A list inside each row, whose elements are paired by best fit: the elements of all rows, one after another.
+
+    `gold[i]`, `extracted[j]`: how many elements a row has (0 where it has no list). `columns` and `hallucinated`
+    describe all elements, as for `best_fit`.
+    """
+
+    gold: Sequence[int]
+    extracted: Sequence[int]
+    columns: Sequence[Column | Items]
+    hallucinated: Sequence[float] | None = None
+
+
+def strict_key(value: Json) -> Hashable:
+    """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
+    if isinstance(value, dict | list):
+        return (type(value), json_text(value))
+    return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
+
+
+def strict_keys(column: Sequence[Json | Missing]) -> list[Hashable]:
+    """Return the strict keys of a whole column, without a call a value where its types allow.
+
+    A NaN may then differ from another; it is compared with it later, and not paired first.
+    """
+    if {list, dict}.isdisjoint(map(type, column)):
+        return list(zip(map(type, column), column, strict=True))
+    return list(map(strict_key, column))
+
+
+def f1_of(score: float, expected: float, given: float) -> float:
+    """Return the harmonic mean of score / given and score / expected, each 1.0 where there is nothing to divide by."""
+    precision = score / given if given else 1.0
+    recall = score / expected if expected else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def objective_score(objective: Objective, sums: PairScore) -> float:
+    """Return the weighted mean leaf score of a pair, or its F1; 1.0 where nothing is scorable."""
+    score, compared, omitted, hallucinated = sums
+    if objective == "f1":
+        return f1_of(score, compared + omitted, compared + hallucinated)
+    total = compared + omitted + hallucinated
+    return score / total if total else 1.0

@@ -1,0 +1,184 @@
+"""Alignment of two lists: which gold element belongs to which extracted element."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from pytest_extract.core.matching.assignment import best_assignment
+from pytest_extract.core.matching.columns import Column, Items, Objective, strict_key
+from pytest_extract.core.matching.encoding import encode_problem
+from pytest_extract.core.matching.equal import pair_all_equal
+from pytest_extract.core.matching.fit import fit, ordered
+from pytest_extract.core.values import Json
+
+
+class Pairing(NamedTuple):
+    """Who belongs to whom, by index.
+
+    `pairs`: (gold, extracted), by gold index; `missing`: gold elements without a partner, in order; `extra`: extracted
+    elements without one, in order of appearance (`by_first_key` says its own).
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+
+
+def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
+    """Return the pairing of two lists of these lengths that these pairs make."""
+    rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
+    return Pairing(
+        tuple(sorted(pairs)),
+        tuple(row for row in range(height) if row not in rows),
+        tuple(column for column in range(width) if column not in columns),
+    )
+
+
+def by_position(height: int, width: int) -> Pairing:
+    """Pair the elements of two lists of these lengths in order."""
+    common = min(height, width)
+    return Pairing(tuple((i, i) for i in range(common)), tuple(range(common, height)), tuple(range(common, width)))
+
+
+def by_first_key(gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None]) -> Pairing:
+    """Pair elements with equal keys; `None` is an unusable key (struct-extract-eval, `key_field`).
+
+    The first element of a key counts; a gold element with a repeated or unusable key is missing. `extra` holds first
+    the elements whose key nobody asked for, then those with a repeated or unusable key, each in order of appearance.
+    """
+    wanted, offered = _places(gold), _places(extracted)
+    pairs = [(places[0], offered[key][0]) for key, places in wanted.items() if key in offered]
+    return _keyed(pairs, len(gold), len(extracted), offered)
+
+
+def by_key(
+    gold: Sequence[Hashable | None],
+    extracted: Sequence[Hashable | None],
+    fit: Callable[[Sequence[int], Sequence[int]], Pairing],
+    *,
+    cutoff: float | None = None,
+) -> Pairing:
+    """Pair elements with equal keys; with a cutoff, then those whose keys are similar enough.
+
+    Keys are paired first, so that the summed similarity is highest, and then the elements of each two keys: `fit`
+    pairs them, by their places, where there are several on a side; what it leaves over is paired in its order, for
+    elements of one key belong together. Those without a usable key (`None`) are paired as `fit` says and no further.
+    `extra` is in the order of `by_first_key`.
+
+    Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
+    its parts. A part that is no text must be equal, and no part may be below `cutoff`.
+    """
+    wanted, offered = _places(gold), _places(extracted)
+    partners = {key: key for key in wanted if key in offered}
+    if cutoff is not None:
+        partners |= _similar_keys(wanted.keys() - offered.keys(), offered.keys() - wanted.keys(), cutoff)
+    pairs: list[tuple[int, int]] = []
+    for key, partner in partners.items():
+        rows, columns = wanted[key], offered[partner]
+        if len(rows) == len(columns) == 1:
+            pairs.append((rows[0], columns[0]))
+        else:
+            found = fit(rows, columns)
+            pairs += [*found.pairs, *zip(found.missing, found.extra, strict=False)]
+    unusable = [[place for place, key in enumerate(keys) if key is None] for keys in (gold, extracted)]
+    if all(unusable):
+        pairs += fit(*unusable).pairs
+    return _keyed(pairs, len(gold), len(extracted), offered)
+
+
+def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
+    places: dict[Hashable, list[int]] = {}
+    for place, key in enumerate(keys):
+        if key is not None:
+            places.setdefault(key, []).append(place)
+    return places
+
+
+def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, list[int]]) -> Pairing:
+    plain = paired(pairs, height, width)
+    first = {places[0] for places in offered.values()}
+    unasked = [place for place in plain.extra if place in first]
+    return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in first)))
+
+
+def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
+    """Pair the most similar keys; sorted, so that the order of rows decides no tie."""
+    rows, columns = sorted(ours, key=repr), sorted(theirs, key=repr)
+    parts = [_parts(column) for column in columns]
+    scores = [_similarities(_parts(row), parts, cutoff) for row in rows]
+    return {rows[i]: columns[j] for i, j in best_assignment(scores).pairs if scores[i][j] > 0}
+
+
+def _parts(key: Hashable) -> tuple[Hashable, ...]:
+    parts = key if isinstance(key, tuple) else (key,)
+    return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
+
+
+def _similarities(ours: tuple[Hashable, ...], theirs: Sequence[tuple[Hashable, ...]], cutoff: float) -> list[float]:
+    """Return the similarity of one key with each of many; 0 where a part is too far off."""
+    from rapidfuzz.distance import Levenshtein
+
+    alike = partial(Levenshtein.normalized_similarity, score_cutoff=cutoff)
+    totals = [float(len(ours) == len(parts)) for parts in theirs]
+    for place, one in enumerate(ours):
+        for column, parts in enumerate(theirs):
+            if totals[column]:
+                other = parts[place]
+                texts = isinstance(one, str) and isinstance(other, str)
+                score = alike(one, other) if texts else float(one == other)
+                totals[column] = totals[column] + score if score else 0.0
+    return [(total - 1.0) / len(ours) if total else 0.0 for total in totals]
+
+
+def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:
+    """Pair equal scalars in order of appearance, whatever their order; the rest is left over.
+
+    `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
+    """
+    waiting: dict[Hashable, deque[int]] = {}
+    for place, value in enumerate(extracted):
+        waiting.setdefault(_typed(key(value)), deque()).append(place)
+    pairs = []
+    for place, value in enumerate(gold):
+        others = waiting.get(_typed(key(value)))
+        if others:
+            pairs.append((place, others.popleft()))
+    return paired(pairs, len(gold), len(extracted))
+
+
+def _typed(key: Hashable) -> Hashable:
+    return key if isinstance(key, str) else (type(key), key)
+
+
+def best_fit(
+    columns: Sequence[Column | Items],
+    height: int,
+    width: int,
+    *,
+    objective: Objective,
+    omitted: Sequence[float] | None = None,
+    hallucinated: Sequence[float] | None = None,
+) -> Pairing:
+    """Pair `height` gold rows with `width` extracted rows so that the summed pair score is highest.
+
+    A pair's score is the weighted mean of its leaf scores ("mean") or its F1 ("f1"); 1.0 where nothing is scorable.
+    Pairs of score 0 are undone. `omitted[i]` and `hallucinated[j]` are weights that a row adds to each of its pairs,
+    for leaves that no column holds. Equal rows are paired in order where the sum stays highest. Among equal
+    assignments the choice is scipy's under "f1", as in struct-extract-eval, and rows keep their order under "mean".
+    There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
+    Lists inside rows (`Items`) are paired the same way, but only in pairs of rows that may be worth it.
+    """
+    if not height or not width:
+        return paired([], height, width)
+    if height == width and objective == "mean" and not any(omitted or ()) and not any(hallucinated or ()):
+        same = pair_all_equal(columns, height)
+        if same is not None:
+            return paired(same, height, width)
+    problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    pairs = fit(problem, range(height), range(width))
+    if objective == "mean":
+        pairs = ordered(problem, pairs)
+    return paired(pairs, height, width)

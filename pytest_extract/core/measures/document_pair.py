@@ -1,0 +1,106 @@
+"""Gold and extracted value side by side: what gates and document measures need of both, worked out once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pytest_extract.core.measures.leaf_counts import Tally, TooDeep, tally
+from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
+from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate.violations import Violation
+from pytest_extract.core.values import MISSING, Json, Missing
+
+
+class Sides:
+    """One comparison; everything but the first walk is lazy.
+
+    extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
+    structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
+    declared: types and required keys of the schema, as SOB reads them; counts: what that walk counted.
+    """
+
+    def __init__(
+        self, gold: Json, extracted: Json | Missing, validator: Validator, declared: Declared | None = None
+    ) -> None:
+        self.gold = gold
+        self.validator = validator
+        self.declared = declared or declare(validator.schema)
+        self.deep = False
+        self.extracted = extracted
+        try:
+            self.counts = tally(gold, extracted, self.declared)
+        except (TooDeep, RecursionError):
+            self.deep = True
+            self.extracted = MISSING
+            self.counts = Tally()
+        self.structured = isinstance(self.extracted, dict | list)
+
+    @cached_property
+    def coverage(self) -> float:
+        """SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty."""
+        counts = self.counts
+        return 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
+
+    @cached_property
+    def valid(self) -> bool:
+        """Whether the schema, under its declared draft, admits the extracted value."""
+        return self.extracted is not MISSING and self.validator.is_valid(self.extracted, shallow=True)
+
+    @cached_property
+    def valid_draft7(self) -> bool:
+        """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
+        if not self.structured or not self.validator.valid_schema_draft7:
+            return False
+        return self.valid if self.validator.same_as_draft7 else self.validator.is_valid_draft7(self.extracted)
+
+    @cached_property
+    def violation(self) -> Violation | None:
+        """First place where the extracted value breaks the schema."""
+        return None if self.valid or self.extracted is MISSING else self.validator.first_error(self.extracted)
+
+    @cached_property
+    def missing_required(self) -> list[str]:
+        """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
+        if not self.structured or not self.validator.valid_schema_draft7:
+            return [path for path, _ in self.declared.required]
+        return missing_required(self.extracted, self.declared, odd=self.counts.odd)
+
+    @cached_property
+    def equal(self) -> bool:
+        """Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`."""
+        return not self.deep and self.extracted is not MISSING and bool(self.gold == self.extracted)
+
+    @cached_property
+    def identical(self) -> bool:
+        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
+
+        What is not structured counts as not parsed there, and that as null.
+        """
+        if self.deep:
+            return False
+        if not self.structured:
+            return self.gold is None
+        if self.counts.odd or not isinstance(self.gold, dict | list):
+            return self.equal and written_alike(self.gold, self.extracted)
+        return self.counts.same == self.counts.expected and self.equal
+
+    def unexpected(self) -> list[str]:
+        """Paths of extracted leaves that the gold has not, in the order of the output."""
+        expected = leaf_map(self.gold)
+        return [path for path in leaf_map(self.extracted) if path not in expected]
+
+    def lacking(self) -> list[str]:
+        """Paths of gold leaves that the output has not, in the order of the gold."""
+        found = leaf_map(self.extracted)
+        return [path for path in leaf_map(self.gold) if path not in found]
+
+
+def written_alike(one: Json, other: Json) -> bool:
+    """Whether two values equal in Python are also written the same in JSON: 1 and 1.0 are not, nor 0.0 and -0.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return all(written_alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return all(map(written_alike, one, other))
+    return not isinstance(one, float) or repr(one) == repr(other)

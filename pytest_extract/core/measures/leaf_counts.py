@@ -1,0 +1,191 @@
+"""One walk over gold and extracted value together that counts all that SOB's measures are made of.
+
+It never writes a path, which is what makes it fast; where odd names could give two places one path, the counts come
+from the path maps of `leaves` instead, as published.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, leaf_map, odd_name, typed_leaves
+from pytest_extract.core.measures.token_f1 import token_f1, words, words_f1
+from pytest_extract.core.parse.brackets import MAX_DEPTH
+from pytest_extract.core.values import MISSING, Json, Missing
+
+
+class TooDeep(ValueError):
+    """A value nested deeper than anything here recurses."""
+
+
+class Tally:
+    """Counts over leaves.
+
+    expected, found: leaves of gold and of extracted value; shared: paths of both; equal: shared paths with values equal
+    in Python; same: those also written the same in JSON; tokens: summed token F1 over the gold's leaves (a missing one
+    reads "null"); typed: extracted leaves of the declared type; odd: whether paths may collide.
+    """
+
+    __slots__ = ("equal", "expected", "found", "odd", "same", "shared", "tokens", "typed")
+
+    def __init__(self) -> None:
+        self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
+        self.tokens = 0.0
+        self.odd = False
+
+
+def tally(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
+    """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
+    walk = _Walk()
+    structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
+    if isinstance(gold, dict | list):
+        walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
+    elif structured:
+        walk.only_found(extracted, declared.types, 0)
+    return _by_path(gold, extracted, declared) if walk.odd else walk
+
+
+def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
+    """Count over path maps, where a later leaf takes the place of an earlier one with the same path."""
+    counts = Tally()
+    counts.odd = True
+    expected, found = leaf_map(gold), typed_leaves(extracted, declared)
+    counts.expected, counts.found, counts.typed = len(expected), len(found.values), found.typed
+    for path, value in expected.items():
+        other = found.values.get(path, MISSING)
+        if other is MISSING:
+            counts.tokens += token_f1(value, None)
+            continue
+        counts.shared += 1
+        counts.equal += value == other
+        counts.tokens += token_f1(value, other)
+    return counts
+
+
+_NULL: Final = words(None)
+_EMPTY: Final[dict[str, Json]] = {}
+
+
+class _Walk(Tally):
+    """The walk; each method takes the depth it is called at.
+
+    plain: names met so far that are not odd; spoken: the words of texts, many of which a document says again and again.
+    """
+
+    __slots__ = ("plain", "spoken")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain: set[str] = set()
+        self.spoken: dict[str, list[str]] = {}
+
+    def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> None:
+        """Count a container of the gold and whatever stands in its place."""
+        if depth >= MAX_DEPTH:
+            raise TooDeep
+        kind = type(gold)
+        alike = kind is type(extracted)
+        if kind is dict:
+            self._objects(gold, extracted if alike else _EMPTY, types if alike else BLANK, depth + 1)
+        else:
+            self._arrays(gold, extracted if alike else [], types.item or BLANK if alike else BLANK, depth + 1)
+        if not alike:
+            self._instead(extracted, types, depth)
+
+    def _objects(self, gold: dict[str, Json], extracted: dict[str, Json], types: TypeNode, depth: int) -> None:
+        members, plain = types.members, self.plain
+        matched = typed = 0
+        for name, value in gold.items():
+            if name not in plain:
+                self._learn(name)
+            other = extracted.get(name, MISSING)
+            child = members.get(name, BLANK)
+            kind = type(value)
+            if kind is dict or kind is list:
+                self.containers(value, other, child, depth)
+            elif kind is type(other) and value == other and (kind is not float or value):
+                matched += 1
+                if kind in child.leaf:
+                    typed += 1
+            else:
+                self._leaf(value, other, child, depth)
+        self._match(matched, typed)
+        if not extracted.keys() <= gold.keys():
+            rest = {name: value for name, value in extracted.items() if name not in gold}
+            self.only_found(rest, types, depth - 1)
+
+    def _arrays(self, gold: list[Json], extracted: list[Json], item: TypeNode, depth: int) -> None:
+        count = len(extracted)
+        for index, value in enumerate(gold):
+            other = extracted[index] if index < count else MISSING
+            kind = type(value)
+            if kind is dict or kind is list:
+                self.containers(value, other, item, depth)
+            else:
+                self._leaf(value, other, item, depth)
+        if count > len(gold):
+            self._items(extracted[len(gold) :], item, depth)
+
+    def _match(self, matched: int, typed: int) -> None:
+        """Count leaves that are the same on both sides."""
+        self.expected += matched
+        self.found += matched
+        self.shared += matched
+        self.equal += matched
+        self.same += matched
+        self.tokens += matched
+        self.typed += typed
+
+    def _leaf(self, value: Json, other: Json | Missing, types: TypeNode, depth: int) -> None:
+        """Count a gold leaf and what stands in its place."""
+        self.expected += 1
+        if other is MISSING or isinstance(other, dict | list):
+            self.tokens += words_f1(self._words(value), _NULL)
+        else:
+            self.shared += 1
+            alike = value == other
+            self.equal += alike
+            if alike and type(value) is type(other):
+                self.tokens += 1.0
+                self.same += not isinstance(value, float) or repr(value) == repr(other)  # 0.0 is not -0.0
+            else:
+                self.tokens += words_f1(self._words(value), self._words(other))
+        self._instead(other, types, depth)
+
+    def _words(self, value: Json) -> list[str]:
+        if type(value) is not str:
+            return words(value)
+        found = self.spoken.get(value)
+        if found is None:
+            found = self.spoken[value] = words(value)
+        return found
+
+    def _instead(self, other: Json | Missing, types: TypeNode, depth: int) -> None:
+        """Count what the extracted value has in a place where the gold has something of another shape."""
+        if isinstance(other, dict | list):
+            self.only_found(other, types, depth)
+        elif other is not MISSING:
+            self.found += 1
+            self.typed += type(other) in types.leaf
+
+    def only_found(self, value: Any, types: TypeNode, depth: int) -> None:
+        """Count the leaves of a container that the gold has not."""
+        if depth >= MAX_DEPTH:
+            raise TooDeep
+        if type(value) is list:
+            self._items(value, types.item or BLANK, depth + 1)
+            return
+        for name, inner in value.items():
+            if name not in self.plain:
+                self._learn(name)
+            self._instead(inner, types.members.get(name, BLANK), depth + 1)
+
+    def _items(self, values: list[Json], item: TypeNode, depth: int) -> None:
+        for value in values:
+            self._instead(value, item, depth)
+
+    def _learn(self, name: str) -> None:
+        if odd_name(name):
+            self.odd = True
+        else:
+            self.plain.add(name)

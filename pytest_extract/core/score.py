@@ -1,0 +1,115 @@
+"""The score of one output: results, gates and measures, the costly ones worked out when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from pytest_extract.core.engine.document import Scored
+from pytest_extract.core.measures.fields import field_measures
+from pytest_extract.core.results import ArrayResult, Failure, FieldResult, Gates, ScoreRecord, Wrapping
+from pytest_extract.core.semantics import Semantics
+from pytest_extract.core.values import MISSING, Json, Missing, writable
+
+if TYPE_CHECKING:
+    from pytest_extract.core.measures.document import DocumentScore
+
+_PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
+"""Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
+
+
+class Score:
+    """How one output compares with gold. Read-only.
+
+    fields: field results (leaves outside arrays, and one for each array); `leaves`: leaf results everywhere.
+    arrays: how the rows of each array were paired, with its numbers.
+    unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
+    wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
+    vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
+    """
+
+    def __init__(
+        self,
+        scored: Scored,
+        document: Callable[[], DocumentScore],
+        semantics: Semantics,
+        *,
+        failure: Failure | None = None,
+        questions_asked: int = 0,
+        wrapped: Mapping[Wrapping, str] | None = None,
+    ) -> None:
+        self.fields: tuple[FieldResult, ...] = scored.fields
+        self.leaves: tuple[FieldResult, ...] = scored.leaves
+        self.arrays: tuple[ArrayResult, ...] = scored.arrays
+        self.vacuous = scored.vacuous
+        self.unread = failure
+        self.semantics: str = semantics.name
+        self.questions_asked = questions_asked
+        self.wrapped: Mapping[Wrapping, str] = wrapped or {}
+        self._document_of = document
+        self._empty = semantics.empty_rate
+
+    def __repr__(self) -> str:
+        return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
+
+    @cached_property
+    def _document(self) -> DocumentScore:
+        return self._document_of()
+
+    @cached_property
+    def gates(self) -> Gates:
+        """The parse, root, schema and coverage gates, each with its arithmetic."""
+        return self._document.gates
+
+    @cached_property
+    def failure(self) -> Failure | None:
+        """Why the output does not count: why there is none, or a `schema_violation`; None where it does."""
+        return self.unread or self._document.failure
+
+    @cached_property
+    def ungated(self) -> dict[str, float]:
+        """The measures over results whatever the gates say: what an output that breaks its schema got right."""
+        return field_measures(self.fields, self.leaves, empty=self._empty)
+
+    @property
+    def empty_passes(self) -> int:
+        """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
+        return sum(result.passed_empty for result in self.fields)
+
+    @cached_property
+    def measures(self) -> dict[str, float]:
+        """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
+        own = self.ungated
+        if self.unread is not None or not self.gates.structural:
+            own = dict.fromkeys(own, 0.0)
+        return {**own, **self._document.measures}
+
+    def record(self) -> ScoreRecord:
+        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written."""
+        return ScoreRecord(
+            semantics=self.semantics,
+            failure=self.failure,
+            fields=tuple(map(_writable_result, self.fields)),
+            leaves=tuple(map(_writable_result, self.leaves)),
+            arrays=self.arrays,
+            measures=self.measures,
+            gates=self.gates,
+            vacuous=self.vacuous,
+            questions=self.questions_asked,
+            wrapped={str(kind): told for kind, told in self.wrapped.items()},
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return plain JSON, as a line of the results file holds it."""
+        from pytest_extract.core.score_json import score_to_json
+
+        return score_to_json(self.record())
+
+
+def _writable_result(result: FieldResult) -> FieldResult:
+    """Return the result with values that JSON can hold; most are short scalars and stay as they are."""
+    if type(result.gold) in _PLAIN and type(result.extracted) in _PLAIN:
+        return result
+    gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
+    return result._replace(gold=gold, extracted=extracted)

@@ -1,0 +1,102 @@
+"""Call a user's extractor with those of the arguments that its signature names, sync or async."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Mapping
+from typing import Any, Final
+
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.extraction.base import Extraction, ExtractionFailure, as_extraction
+from pytest_extract.extraction.llm.errors import failure_kind, summary
+from pytest_extract.extraction.loop import BackgroundLoop
+from pytest_extract.redact.secrets import clean_message
+
+ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
+"""What an extractor may name in its signature (contract, section 3)."""
+_EXAMPLE: Final = "def extract(document, schema): ..."
+
+
+def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **arguments: Any) -> Extraction:
+    """Call `fn` and return what it gave as an `Extraction`, with the measured latency if it reports none.
+
+    `arguments` are the six of `ARGUMENTS`. A coroutine runs on `loop`; without one, on a loop made for this call in a
+    thread of its own. Raises ConfigError for an unusable extractor; what the extractor raises comes through as it
+    is, but for ExtractionFailure, which is an outcome.
+    """
+    positional, named = bind(fn, arguments)
+    assert callable(fn)  # noqa: S101  # bind has seen to it
+    started = time.perf_counter()
+    try:
+        returned = fn(*positional, **named)
+        if inspect.isawaitable(returned):
+            returned = _awaited(returned, loop)
+    except ExtractionFailure as declined:  # an answer of the provider's, recorded and replayed like any other
+        failure = Failure(kind=declined.kind, message=clean_message(declined.message))
+        returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)
+    latency_s = time.perf_counter() - started
+    _refuse_generator(returned)
+    return as_extraction(returned, latency_s)
+
+
+def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Choose the positional and the named arguments for `fn`; ConfigError when its signature asks for others.
+
+    Calling it with the six names and any values checks an extractor before anything is paid for.
+    """
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, parameter in _signature(fn).parameters.items():
+        match parameter.kind:
+            case inspect.Parameter.VAR_KEYWORD:
+                named = {**arguments, **named}
+            case inspect.Parameter.VAR_POSITIONAL:
+                continue
+            case inspect.Parameter.POSITIONAL_ONLY:
+                positional.append(arguments[name] if name in arguments else _default(parameter))
+            case _ if name in arguments:
+                named[name] = arguments[name]
+            case _:
+                _default(parameter)
+    return positional, named
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Read an exception of an extractor: the provider declined (see `DECLINED`), or an error."""
+    return Failure(kind=failure_kind(error) or FailureKind.EXTRACTOR_ERROR, message=summary(error))
+
+
+def _signature(fn: object) -> inspect.Signature:
+    if not callable(fn):
+        raise ConfigError(
+            f"the fixture `extractor` gave {fn!r:.80}, which cannot be called; return a function from it: {_EXAMPLE}"
+        )
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"the extractor {fn!r:.80} has no signature to read; wrap it in a function: {_EXAMPLE}"
+        ) from error
+
+
+def _default(parameter: inspect.Parameter) -> Any:
+    if parameter.default is inspect.Parameter.empty:
+        hint = nearest(parameter.name, ARGUMENTS)
+        if "did you mean" not in hint:
+            hint = f"; it may name: {', '.join(ARGUMENTS)}; anything else needs a default"
+        raise ConfigError(f"the extractor asks for {parameter.name!r}{hint}")
+    return parameter.default
+
+
+def _awaited(returned: Awaitable[Any], loop: BackgroundLoop | None) -> Any:
+    if loop is not None:
+        return loop.run(returned)
+    with BackgroundLoop() as own:
+        return own.run(returned)
+
+
+def _refuse_generator(returned: object) -> None:
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise ConfigError("the extractor is a generator (it has `yield` in it); return the output instead")

@@ -1,0 +1,78 @@
+"""Judges: who decides whether two values mean the same. `build_judge` makes the one that a run is configured for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pytest_extract.core.values import Json
+    from pytest_extract.errors import NotWritten
+    from pytest_extract.extraction.judge.desk import JudgeDesk
+    from pytest_extract.extraction.llm.client import Retry
+    from pytest_extract.extraction.loop import BackgroundLoop
+
+JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
+JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")
+
+
+def build_judge(
+    mode: JudgeMode = "llm",
+    *,
+    model: str | None = None,
+    user: object = None,
+    folder: Path | None = None,
+    overrides: Path | None = None,
+    slots: AbstractContextManager[object] | None = None,
+    replay_only: bool = False,
+    refresh: bool = False,
+    on_unkept: Callable[[NotWritten], None] | None = None,
+    retry: Retry | None = None,
+    options: Mapping[str, Json] | None = None,
+    loop: BackgroundLoop | None = None,
+) -> JudgeDesk:
+    """Return a judge: questions -> answers, `None` where undecided (`.why(question)` says why, `.spent` what it cost).
+
+    mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
+    folder: where answers are kept; None: nowhere. overrides: `verdicts.yaml`. replay_only: kept answers or none.
+    refresh: ask again what is kept. on_unkept: told of answers that cannot be written. slots: what each
+    call holds one of. Raises ConfigError where nobody is there to ask, CaseFileErrors for bad overrides.
+    """
+    from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy
+    from pytest_extract.extraction.judge.cache import AnswerCache
+    from pytest_extract.extraction.judge.desk import JudgeDesk
+    from pytest_extract.extraction.judge.kept import KeptAnswers
+    from pytest_extract.extraction.judge.llm import LlmJudge
+    from pytest_extract.extraction.judge.overrides import Overrides, load_overrides
+    from pytest_extract.extraction.judge.user import UserJudge
+
+    _check(mode, model, user)
+    people = Overrides() if overrides is None else load_overrides(overrides)
+    if mode == "exact":
+        return JudgeDesk(ask_exact, overrides=people)
+    if mode == "fuzzy":
+        return JudgeDesk(ask_fuzzy, overrides=people)
+    ask: UserJudge | LlmJudge
+    if user is not None:
+        ask = UserJudge(user, loop, slots)
+    else:
+        ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
+    kept = None
+    if folder is not None and ask.identity is not None:
+        kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh, on_unkept=on_unkept)
+    return JudgeDesk(None if replay_only else ask, kept=kept, overrides=people)
+
+
+def _check(mode: str, model: str | None, user: object) -> None:
+    from pytest_extract.errors import ConfigError, nearest
+
+    if mode not in JUDGE_MODES:
+        raise ConfigError(f"no judge {mode!r}{nearest(mode, JUDGE_MODES)}")
+    if mode == "llm" and user is None and not model:
+        raise ConfigError(
+            "a comparison needs a judge and none is configured: give --extract-judge-model=PROVIDER/NAME, write a "
+            "fixture `extract_judge`, or decide without a model by --extract-judge=exact or fuzzy"
+        )

@@ -1,0 +1,113 @@
+"""The built-in extractor: one zero-shot call of a model through litellm."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, ExtractError, nearest
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
+from pytest_extract.extraction.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
+
+Mode: TypeAlias = Literal["prompt", "structured"]
+MODES: Final[tuple[Mode, ...]] = ("prompt", "structured")
+_PREFERRED: Final[Mapping[str, Json]] = MappingProxyType({"temperature": 0.0})
+_CONNECTION: Final = frozenset(
+    {"api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"}
+)
+"""Options that say how a model is reached, not what it answers: no recording hangs on them."""
+_FILTERED: Final = "the provider's content filter cut the answer off"
+
+
+class ExtractorError(ExtractError):
+    """The built-in extractor got no answer: network, limits, credentials, a failing server. The case is broken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LitellmExtractor:
+    """Ask `model` (`PROVIDER/NAME`, as litellm names it) for the JSON of a document.
+
+    mode: `prompt` puts the schema into the prompt; `structured` also hands it over as the response format.
+    options: further options of `litellm.completion` (`temperature`, `max_tokens`, `api_base`, ...).
+    Temperature is 0 unless an option says otherwise, or the model takes none.
+    """
+
+    model: str
+    mode: Mode = "prompt"
+    retry: Retry = field(default_factory=Retry)
+    options: Mapping[str, Json] = field(default_factory=dict)
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ConfigError(f"no extraction mode {self.mode!r}{nearest(self.mode, MODES)}")
+
+    def __call__(self, document: Any, schema: Json, question: str | None = None, prompt: object = None) -> Extraction:
+        """Return the model's text, or the failure that it met the document with.
+
+        `prompt` (text, or a `Prompt`) stands in place of the built-in instructions. Raises ExtractorError when no
+        answer came, without secrets in its text.
+        """
+        asked = messages(document, schema, question=question, prompt=None if prompt is None else str(prompt))
+        structured = {"response_format": response_format(schema)} if self.mode == "structured" else {}
+        try:
+            answer = complete(
+                self.model,
+                asked,
+                retry=self.retry,
+                preferred=_PREFERRED,
+                sleep=self.sleep,
+                **structured,
+                **self.options,
+            )
+        except LlmError as error:
+            if error.kind is None:
+                raise ExtractorError(str(error)) from error
+            # A request that is declined is not billed; without a known cost a budget would end here.
+            return Extraction(None, cost_usd=0.0, failure=Failure(kind=error.kind, message=str(error)))
+        return _extraction(answer)
+
+    def extract_schema(self, schema: Json) -> Json:
+        """Return what of a schema the model sees: recordings stay fresh when only scoring annotations change."""
+        return schema_for_model(schema)
+
+    @property
+    def extract_params(self) -> Mapping[str, Json]:
+        """What of this extractor, besides the model, changes its answers: recordings are kept by it."""
+        return {
+            "extractor": "litellm",
+            "mode": self.mode,
+            "instructions": PROMPT_VERSION,
+            **_PREFERRED,
+            **{name: value for name, value in self.options.items() if name not in _CONNECTION},
+        }
+
+
+def _extraction(answer: Completion) -> Extraction:
+    return Extraction(
+        answer.text,
+        usage=answer.usage,
+        latency_s=answer.latency_s,
+        cost_usd=answer.cost_usd,
+        finish_reason=answer.finish_reason,
+        failure=_failure(answer),
+    )
+
+
+def _failure(answer: Completion) -> Failure | None:
+    if answer.refusal:
+        return Failure(kind=FailureKind.REFUSAL, message=answer.refusal)
+    if answer.finish_reason == "content_filter":
+        return Failure(kind=FailureKind.REFUSAL, message=_FILTERED)
+    if not answer.text.strip():
+        return Failure(
+            kind=FailureKind.EMPTY_RESPONSE,
+            message=f"the model's answer is empty (finish reason: {answer.finish_reason})",
+        )
+    return None

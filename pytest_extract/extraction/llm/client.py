@@ -1,0 +1,304 @@
+"""One completion from a model through litellm: retried, timed, priced, its failures told apart."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.results import FailureKind
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, ExtractError, closest
+from pytest_extract.extraction.llm.errors import (
+    AttemptTimeout,
+    MalformedAnswer,
+    failure_kind,
+    is_final,
+    retry_after,
+    summary,
+)
+
+T = TypeVar("T")
+_IMPORT: Final = threading.Lock()
+_CLIENTS: Final = r"(?:litellm|openai|anthropic|pydantic|httpx|httpcore|aiohttp|tiktoken|tokenizers)(?:\.|$)"
+Message = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How long a call may take and how often it is tried.
+
+    `timeout_s` bounds one attempt, from its start to the last byte of the answer. After attempt n the wait is between
+    half and all of `first_wait_s * 2**n`, or what the server's Retry-After asks for; a server that asks for more than
+    `longest_wait_s` ends the call at once.
+    """
+
+    attempts: int = 5
+    timeout_s: float = 300.0
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """One answer. `latency_s` is that of the attempt which succeeded; `cost_usd` is None for an unpriced model."""
+
+    text: str
+    finish_reason: str | None
+    refusal: str | None
+    usage: Usage | None
+    cost_usd: float | None
+    latency_s: float
+
+
+class LlmError(ExtractError):
+    """A call that gave no answer. `kind` is set where the model or provider declined the input for what it is."""
+
+    def __init__(self, message: str, *, kind: FailureKind | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def load_litellm() -> Any:
+    """Import litellm without its look-ups on the network at start; ConfigError, saying what to install, without it."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        with _IMPORT, _no_warnings_unless("litellm" in sys.modules):
+            import litellm
+    except ImportError as error:
+        raise ConfigError(
+            f"calling a model needs litellm ({error}); install it with: pip install 'pytest-extract[llm]'"
+        ) from error
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+@contextmanager
+def _no_warnings_unless(imported: bool) -> Iterator[None]:  # noqa: FBT001
+    """Silence the import of litellm: its own deprecations would fail it in a suite that turns warnings to errors."""
+    if imported:  # the filters are the whole process's: not to be touched without need
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def complete(
+    model: str,
+    messages: Sequence[Message],
+    *,
+    retry: Retry | None = None,
+    preferred: Mapping[str, Json] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    **options: Json,
+) -> Completion:
+    """Ask `model` once more until it answers or `retry` is used up.
+
+    `options` go to litellm as they are; `preferred` ones (a temperature) are left out for a model that has no such
+    option. Raises LlmError, without secrets in its text.
+    """
+    retry = retry or Retry()
+    litellm = load_litellm()
+    wanted = {**(preferred or {}), **options}
+    for attempt in range(retry.attempts):
+        try:
+            return _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
+        except Exception as error:  # whatever a provider's client raises ends here
+            pause = _pause(error, attempt, retry)
+            if pause is None:
+                raise LlmError(_told(model, error, attempt + 1), kind=failure_kind(error)) from error
+            sleep(pause)
+    raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
+
+
+def started(work: Callable[[], T]) -> Future[T]:
+    """Run `work` in a daemon thread; the future has its result or its exception."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # handed to the waiting thread
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="pytest-extract-call", daemon=True).start()
+    return future
+
+
+def _attempt(
+    litellm: Any,
+    model: str,
+    messages: Sequence[Message],
+    wanted: Mapping[str, Json],
+    options: Mapping[str, Json],
+    timeout_s: float,
+) -> Completion:
+    begin = time.perf_counter()
+
+    def call(some: Mapping[str, Json]) -> Any:
+        # litellm runs event loops of its own also in its synchronous call: in a thread, the caller's are not touched.
+        # Its `timeout` bounds each read, so that a server which sends a byte now and then is never too late for it.
+        # What bounds the attempt is the wait for the thread, which Ctrl-C ends at once. Nothing can end the thread.
+        # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
+        # each one because pytest restores the filters after each test; catch_warnings would race between threads.
+        warnings.filterwarnings("ignore", module=_CLIENTS)
+        answer = started(
+            lambda: litellm.completion(
+                model=model, messages=list(messages), timeout=timeout_s, max_retries=0, num_retries=0, **some
+            )
+        )
+        left = begin + timeout_s - time.perf_counter()
+        wait([answer], timeout=min(max(left, 0.0), threading.TIMEOUT_MAX))
+        if not answer.done():  # a time-out that the call raises itself is the call's own error
+            raise AttemptTimeout(
+                f"no complete answer within {timeout_s:g} s, the time limit of one attempt "
+                "(--extract-timeout, in Python Retry.timeout_s)"
+            )
+        return answer.result()
+
+    while True:
+        try:
+            return _completion(litellm, model, call(wanted), time.perf_counter() - begin)
+        except litellm.UnsupportedParamsError as error:
+            kept = _without_refused(str(error), wanted, options)
+            if len(kept) == len(wanted):
+                raise
+            wanted = kept
+
+
+def _without_refused(told: str, wanted: Mapping[str, Json], options: Mapping[str, Json]) -> Mapping[str, Json]:
+    """Leave out the preferred options that the error names, or all of them where it names none."""
+    preferred = [name for name in wanted if name not in options]
+    named = [name for name in preferred if name in told] or preferred
+    return {name: value for name, value in wanted.items() if name not in named}
+
+
+def _completion(litellm: Any, model: str, response: Any, latency_s: float) -> Completion:
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise MalformedAnswer("the server's answer is no chat completion: its list `choices` is empty")
+    choice = choices[0]
+    message = choice.message
+    extra = getattr(message, "provider_specific_fields", None) or {}
+    return Completion(
+        text=message.content or "",
+        finish_reason=choice.finish_reason,
+        refusal=getattr(message, "refusal", None) or extra.get("refusal"),
+        usage=_usage(getattr(response, "usage", None)),
+        cost_usd=_cost(litellm, model, response),
+        latency_s=latency_s,
+    )
+
+
+def _usage(usage: Any) -> Usage | None:
+    if usage is None:
+        return None
+    return Usage(
+        prompt_tokens=getattr(usage, "prompt_tokens", None),
+        completion_tokens=getattr(usage, "completion_tokens", None),
+        total_tokens=getattr(usage, "total_tokens", None),
+    )
+
+
+def _cost(litellm: Any, model: str, response: Any) -> float | None:
+    try:
+        return float(litellm.completion_cost(completion_response=response, model=model))
+    except Exception:  # noqa: BLE001  # it raises many things for a model without a price, and that is what None says
+        return None
+
+
+def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what so many tokens of `model` cost in USD by litellm's own table; None for an unpriced model.
+
+    Reads the table from litellm's file where nobody has imported litellm, which takes seconds.
+    """
+    litellm = sys.modules.get("litellm")
+    if litellm is None:
+        return table_price(model, prompt_tokens, completion_tokens)
+    try:
+        parts = litellm.cost_per_token(model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+    except Exception:  # noqa: BLE001  # as in _cost
+        return None
+    return float(sum(parts))
+
+
+def check_model(model: str) -> None:
+    """Raise ConfigError for a name that litellm can call no provider by; imports litellm only for an unusual name."""
+    if "litellm" not in sys.modules:
+        if find_spec("litellm") is None:  # what replays needs none; a call says what to install
+            return
+        provider, slash, _ = model.partition("/")
+        if model in price_table() or (slash and provider in _providers()):
+            return
+    litellm = load_litellm()
+    with redirect_stdout(io.StringIO()):  # it prints a list of providers
+        try:
+            litellm.get_llm_provider(model)
+        except Exception as error:
+            raise ConfigError(
+                f"no model {model!r}: litellm knows no provider of that name{closest(model, price_table())}; "
+                "write PROVIDER/NAME, such as openai/gpt-4o (a server of your own: openai/NAME and OPENAI_API_BASE)"
+            ) from error
+
+
+def table_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what so many tokens cost by the plain prices of the table, without prices for long inputs or at night."""
+    provider, _, name = model.partition("/")
+    entry = price_table().get(model)
+    if entry is None:
+        entry = price_table().get(name, {})
+        if entry.get("litellm_provider") != provider:
+            return None
+    each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if each_prompt is None or each_completion is None:
+        return None
+    return float(prompt_tokens * each_prompt + completion_tokens * each_completion)
+
+
+@cache
+def price_table() -> Mapping[str, Mapping[str, Any]]:
+    """Return litellm's table of models, read without importing litellm; empty where it is not installed."""
+    spec = find_spec("litellm")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        with suppress(OSError, ValueError):
+            text = (Path(folder) / "model_prices_and_context_window_backup.json").read_text(encoding="utf-8")
+            table: Mapping[str, Mapping[str, Any]] = json.loads(text)
+            return table
+    return {}
+
+
+@cache
+def _providers() -> frozenset[str]:
+    return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
+
+
+def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
+    """Seconds until the next attempt; None when there is none."""
+    if is_final(error) or attempt + 1 >= retry.attempts:
+        return None
+    asked = retry_after(error)
+    if asked is not None:
+        return asked if asked <= retry.longest_wait_s else None
+    backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
+    return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
+
+
+def _told(model: str, error: Exception, attempts: int) -> str:
+    times = "" if attempts == 1 else f" after {attempts} attempts"
+    return f"{model}{times}: {summary(error)}"

@@ -1,0 +1,287 @@
+"""Stored outputs that stand in for calls of the extractor: plain JSON, a file each, found by what the output hangs on.
+
+A file is `DIR/CASE/DIGEST.json`. Judge answers live beside them, in `DIR/judge` (`pytest_extract.extraction.judge.cache`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.atomic import write_atomic
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import Json
+from pytest_extract.errors import NotWritten, StoreError, nearest
+from pytest_extract.extraction.base import Extraction, usage_of
+from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
+from pytest_extract.extraction.recordings.key import RecordingKey, differences, part_json
+from pytest_extract.redact.secrets import Owned, clean_message, withheld
+from pytest_extract.regular_file import read_regular_text
+from pytest_extract.sharing.claims import Claims
+
+RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
+RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
+FORMAT: Final = 1
+
+
+class NotRecorded(StoreError):
+    """Replay only, and there is no fresh recording; the message says why and how to renew it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording as it stands in its file."""
+
+    path: Path
+    body: dict[str, Json]
+
+    @property
+    def digest(self) -> str:
+        """The content address that it was stored under."""
+        return str(self.body["digest"])
+
+    @property
+    def slot(self) -> tuple[Json, ...]:
+        """As `RecordingKey.slot`."""
+        inputs = self.body["inputs"]
+        prompt = inputs["prompt"] and inputs["prompt"]["name"]
+        return (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"])
+
+    def extraction(self) -> Extraction:
+        """Return the recorded output with its tokens, cost and latency, marked as recorded."""
+        body = self.body
+        return Extraction(
+            _output(body["output"]),
+            usage=None if body["usage"] is None else Usage(**body["usage"]),
+            latency_s=body["latency_s"],
+            cost_usd=body["cost_usd"],
+            finish_reason=body["finish_reason"],
+            recorded=True,
+            failure=_failure(body["failure"]),
+            notes=tuple(body["notes"]),
+            extractor=body.get("extractor"),
+        )
+
+
+class Recordings:
+    """A folder of recordings, used as `mode` says (contract, section 4).
+
+    `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
+    that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.
+    An output is recorded as it is, so that a replay is scored as the call was; one with a secret in it is not recorded.
+    `options`: what else the run was asked for and a recording hangs on, for the command that renews it. `on_unkept`
+    is called with each recording that cannot be written, `on_refused` with why an output is not recorded.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        mode: RecordMode = "off",
+        options: Sequence[str] = (),
+        on_unkept: Callable[[NotWritten], None] | None = None,
+        on_refused: Callable[[str], None] | None = None,
+    ) -> None:
+        if mode not in RECORD_MODES:
+            raise StoreError(f"no recording mode {mode!r}{nearest(mode, RECORD_MODES)}")
+        self.folder = folder
+        self.mode = mode
+        self._options = tuple(options)
+        self._on_unkept = on_unkept
+        self._on_refused = on_refused
+        self._claims = Claims(folder)
+        self._index = Index(folder)
+
+    def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
+        """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
+
+        Where outputs are replayed, of all that want the same one at once, in any process, one calls and the others wait
+        for what it records; they call themselves when it failed. `owned`: as in `store`.
+        """
+        found = self.lookup(key)
+        if found is not None:
+            return found
+        if self.mode not in {"once", "new"}:
+            return self.store(key, call(), owned)
+        with self._claims.claim([key.digest]) as claim:
+            if claim.mine:
+                return self._found_or_called(key, call, owned)
+        claim.wait()
+        return self._found_or_called(key, call, owned)
+
+    def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None) -> Extraction:
+        found = self.lookup(key)
+        return found if found is not None else self.store(key, call(), owned)
+
+    def lookup(self, key: RecordingKey) -> Extraction | None:
+        """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
+        if self.mode in {"off", "all"}:
+            return None
+        path = self._find(key)
+        if path is not None:
+            return read_recording(path).extraction()
+        if self.mode == "none":
+            raise NotRecorded(self.explain(key))
+        return None
+
+    def store(self, key: RecordingKey, extraction: Extraction, owned: Owned | None = None) -> Extraction:
+        """Record an output if the mode says so; return it, with a note where it was not recorded.
+
+        `owned`: whether a secret stands in the user's own files (gold, document), and so may be recorded.
+        """
+        if self.mode in {"off", "none"} or extraction.recorded:
+            return extraction
+        try:
+            output = _stored(extraction.output)
+            refusal = withheld(extraction.output, owned)
+            text = _dump(_body(key, extraction, output))
+        except (TypeError, ValueError, RecursionError) as error:
+            told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
+            return _noted(extraction, told)
+        if refusal is not None:
+            if self._on_refused is not None:
+                self._on_refused(f"{key.nodeid or key.case}: {refusal}")
+            return _noted(extraction, f"not recorded: {refusal}")
+        path = self._path(key)
+        try:
+            write_atomic(path, text)
+        except NotWritten as error:  # it was paid for: what it is worth can still be told
+            if self._on_unkept is not None:
+                self._on_unkept(error)
+            return _noted(extraction, f"not recorded: {error}")
+        self._index.add(path)
+        if self.mode == "new":
+            self._remove_replaced(key)
+        return extraction
+
+    def explain(self, key: RecordingKey) -> str:
+        """Say why there is no fresh recording for `key`, and the command that makes one."""
+        nearest_one = min(
+            (differences(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
+        )
+        why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
+        model = [f"--extract-model={key.model}"] if key.model else []
+        words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
+        command = " ".join(["pytest", *map(_quoted, words)])
+        return f"no fresh recording of {key.nodeid or key.case}: {why}; renew it with: {command}"
+
+    def _path(self, key: RecordingKey) -> Path:
+        return self.folder / _slug(key.case) / f"{key.digest[:24]}.json"
+
+    def _find(self, key: RecordingKey) -> Path | None:
+        """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs)."""
+        path = self._path(key)
+        if path.exists():
+            return path
+        return self._index.find(path.name)
+
+    def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
+        found = map(read_recording, sorted((self.folder / _slug(key.case)).glob("*.json")))
+        return (recording for recording in found if recording.body["case"] == key.case)
+
+    def _remove_replaced(self, key: RecordingKey) -> None:
+        for recording in self._of_case(key):
+            if recording.slot == key.slot and recording.digest != key.digest:
+                recording.path.unlink(missing_ok=True)
+
+
+def _quoted(word: str) -> str:
+    """Return a word as every shell, that of Windows too, takes it for one."""
+    return word if re.fullmatch(r"[\w@%+=:,./-]+", word) and "::" not in word else f'"{word}"'
+
+
+def read_recording(path: Path) -> Recording:
+    """Read one recording; StoreError where the file is damaged or of another format."""
+    try:
+        body = json.loads(read_regular_text(path))
+        if body["format"] != FORMAT:
+            raise StoreError(
+                f"{path}: recording of format {body['format']}, this version reads {FORMAT}; record it again"
+            )
+        recording = Recording(path, body)
+        recording.extraction()
+        _ = (recording.slot, recording.digest)
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise StoreError(
+            f"{path}: no recording that can be read ({type(error).__name__}: {error}); delete it, or record it again "
+            "with --extract-record=all"
+        ) from error
+    return recording
+
+
+def _slug(case: str) -> str:
+    name = re.sub(r"[^\w.\-]+", "-", re.sub(r"\.extract\.ya?ml(?=::)", "", case)).strip("-.")[-100:]
+    return f"{name}-cases" if name == JUDGE_FOLDER else name or "case"
+
+
+def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) -> dict[str, Json]:
+    inputs = {name: part_json(getattr(key, name)) for name in ("document", "schema", "prompt")}
+    usage = usage_of(extraction.usage)
+    return {
+        "format": FORMAT,
+        "case": key.case,
+        "revision": key.revision,
+        "digest": key.digest,
+        "inputs": {**key.shown, **inputs},
+        "extractor": extraction.extractor,
+        "redacted": False,  # earlier versions recorded an output without its secrets
+        "notes": [],
+        "output": output,
+        "failure": _stored_failure(extraction.failure),
+        "finish_reason": extraction.finish_reason,
+        "usage": usage and dataclasses.asdict(usage),
+        "cost_usd": extraction.cost_usd,
+        "latency_s": extraction.latency_s,
+    }
+
+
+def _stored_failure(failure: Failure | None) -> Json:
+    return failure and {
+        "kind": str(failure.kind),
+        "message": clean_message(failure.message),
+        "line": failure.line,
+        "column": failure.column,
+    }
+
+
+def _stored(output: Json) -> dict[str, Json]:
+    """Return an output as JSON: the lines of a text, or a JSON value (as text, if it has a NaN)."""
+    if isinstance(output, str):
+        return {"text": output.split("\n")}
+    stored = _stored_json(output)
+    if stored.get("json", output) != output:
+        raise TypeError("a tuple, or a key that is no string")
+    return stored
+
+
+def _stored_json(output: Json) -> dict[str, Json]:
+    try:
+        return {"json": json.loads(json.dumps(output, allow_nan=False))}
+    except ValueError:
+        return {"json_text": json.dumps(output)}
+
+
+def _output(stored: dict[str, Json]) -> Json:
+    if "text" in stored:
+        return "\n".join(stored["text"])
+    return stored["json"] if "json" in stored else json.loads(stored["json_text"])
+
+
+def _failure(stored: Json) -> Failure | None:
+    return stored and Failure(**{**stored, "kind": FailureKind(stored["kind"])})
+
+
+def _noted(extraction: Extraction, *notes: str) -> Extraction:
+    return dataclasses.replace(extraction, notes=(*extraction.notes, *notes)) if notes else extraction
+
+
+def _dump(body: dict[str, Json]) -> str:
+    text = json.dumps(body, indent=1, ensure_ascii=False)
+    if any("\ud800" <= char <= "\udfff" for char in text):  # UTF-8 has no lone surrogates
+        text = json.dumps(body, indent=1)
+    return text + "\n"

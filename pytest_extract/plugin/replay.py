@@ -1,0 +1,84 @@
+"""`--extract-from`: outputs of a past run stand in for calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.results import DECLINED, Failure
+from pytest_extract.errors import ExtractError
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.results import read_results
+from pytest_extract.run_case import NotRun
+
+if TYPE_CHECKING:
+    from pytest_extract.plugin.items import ExtractItem
+
+
+class PastError(ExtractError):
+    """The extractor had raised in the past run, so there is no output to decide on."""
+
+
+class PastRun:
+    """The results of a past run, by case and arm; StoreError when its file cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._results: Mapping[tuple[str, str, str], CaseResult] = {
+            (result.file, result.case_id, result.arm.label): result for result in read_results(path).results
+        }
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """The arms of that run, in its order."""
+        return tuple(dict.fromkeys(result.arm for result in self._results.values()))
+
+    def measured(self, item: ExtractItem) -> int | None:
+        """How often that run measured the case, where that is more often than the case itself asks for."""
+        result = self._results.get(_key(item))
+        return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
+
+    def extraction(self, item: ExtractItem, index: int) -> Extraction:
+        """Return the output of a repeat; NotRun where that run has none for this document."""
+        result = self._results.get(_key(item))
+        if result is None:
+            raise NotRun(f"{self.path.name} has no result of this case")
+        if index >= len(result.attempts):
+            raise NotRun(
+                f"{self.path.name} has {len(result.attempts)} repeats of this case: {result.why or 'it stopped'}"
+            )
+        document = result.digests.get("document")
+        if document is not None and document != item.case.document.sha256:
+            raise NotRun(f"the document has changed since {self.path.name} was written")
+        return _extraction(result.attempts[index], result.digests.get("extractor"))
+
+
+def _key(item: ExtractItem) -> tuple[str, str, str]:
+    return item.nodeid.partition("::")[0], item.case.id, item.arm.label
+
+
+def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
+    if attempt.score is None and attempt.outcome is Outcome.BROKEN:
+        raise PastError(f"broken in the past run: {attempt.error}")
+    if attempt.withheld is not None:
+        raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
+    return Extraction(
+        attempt.output,
+        usage=attempt.usage,
+        latency_s=attempt.latency_s,
+        cost_usd=attempt.cost_usd,
+        finish_reason=attempt.finish_reason,
+        recorded=True,
+        failure=_declined(attempt),
+        extractor=extractor,
+    )
+
+
+def _declined(attempt: Attempt) -> Failure | None:
+    """Keep what only the provider knew; anything else is found out again from the output."""
+    failure = None if attempt.score is None else attempt.score.failure
+    if failure is None or failure.kind not in DECLINED:
+        return None
+    return Failure(kind=failure.kind, message=failure.message)

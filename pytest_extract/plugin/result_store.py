@@ -1,0 +1,101 @@
+"""The results of a run, kept outside of memory: a suite of a hundred thousand cases needs no more than one of ten."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, overload
+
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.results import load_result
+
+_FASTEST = 1
+
+
+class _Spool:
+    """Compressed lines in a nameless temporary file; what the disk has no room for stays in memory.
+
+    Not in the file of `--extract-results`: another run that writes the same one begins by emptying it.
+    """
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._end = 0
+        self._full = False
+
+    def put(self, text: bytes) -> StoredResult:
+        packed = zlib.compress(text, _FASTEST)
+        if not self._full and self._written(packed):
+            self._end += len(packed)
+            return StoredResult(self, self._end - len(packed), len(packed), None)
+        self._full = True
+        return StoredResult(self, 0, 0, packed)
+
+    def _written(self, packed: bytes) -> bool:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # open for as long as it is read
+                weakref.finalize(self, self._file.close)
+            self._file.seek(self._end)
+            return self._file.write(packed) == len(packed)
+        except OSError:
+            return False
+
+    def get(self, start: int, size: int) -> bytes:
+        assert self._file is not None  # noqa: S101  # a place in the file was given out when it was written
+        self._file.seek(start)
+        return self._file.read(size)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """One result of the run."""
+
+    _spool: _Spool
+    _start: int
+    _size: int
+    _packed: bytes | None
+
+    def load(self) -> CaseResult:
+        """Read it back."""
+        packed = self._spool.get(self._start, self._size) if self._packed is None else self._packed
+        return load_result(zlib.decompress(packed).decode("ascii"))
+
+
+class RunResults(Sequence[CaseResult]):
+    """All results so far, in the order in which their cases first ended; each is read back when it is asked for.
+
+    A loop holds one result at a time. A case's later result takes the place of the one before.
+    """
+
+    def __init__(self) -> None:
+        self._spool = _Spool()
+        self._stored: list[StoredResult] = []
+        self._indices: dict[str, int] = {}
+
+    def store(self, line: str) -> StoredResult:
+        """Keep a line of the results file without counting it as a case's result (it will be run again)."""
+        return self._spool.put(line.encode("ascii"))
+
+    def put(self, nodeid: str, result: StoredResult) -> None:
+        """Make it the result of a case."""
+        index = self._indices.setdefault(nodeid, len(self._stored))
+        self._stored[index : index + 1] = [result]
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return (stored.load() for stored in self._stored)
+
+    @overload
+    def __getitem__(self, index: int) -> CaseResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[CaseResult]: ...
+    def __getitem__(self, index: int | slice) -> CaseResult | Sequence[CaseResult]:
+        if isinstance(index, slice):
+            return [stored.load() for stored in self._stored[index]]
+        return self._stored[index].load()

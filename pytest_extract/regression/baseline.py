@@ -1,0 +1,203 @@
+"""A baseline: the snapshot of an accepted run in a small, sorted file whose diff a reviewer can read.
+
+A field that passes is only counted; a field that fails is written with its value. What is not there did pass.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.errors import StoreError
+from pytest_extract.regression.snapshot import CaseKey, CaseState, Failing, PatternState, Snapshot, value_text, writable
+
+KIND: Final = "pytest-extract baseline"
+VERSION: Final = 1
+_LONGEST: Final = 400  # text of a value that is kept whole
+_CUT: Final = 150  # what is left of a longer one; even with every character escaped it is not cut again
+_DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough to read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Accepted results: one state a case and arm, and per arm the best rate that each field pattern ever had."""
+
+    cases: Mapping[CaseKey, CaseState]
+    best: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def dump_baseline(baseline: Baseline) -> str:
+    """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
+    record: dict[str, Json] = {"kind": KIND, "version": VERSION, "best": baseline.best, "cases": {}}
+    for key, state in sorted(baseline.cases.items()):
+        record["cases"].setdefault(key.case, {})[key.arm] = _case_record(state)
+    return _render(record, 0) + "\n"
+
+
+def is_baseline(text: str) -> bool:
+    """Whether a text is a baseline of any version, and not, say, a results file."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and record.get("kind") == KIND
+
+
+def load_baseline(text: str) -> Baseline:
+    """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"not JSON: {error}; remove it and write it anew with --extract-update-baseline") from error
+    if not isinstance(record, dict) or record.get("kind") != KIND:
+        raise StoreError("not a baseline; write one with --extract-update-baseline")
+    if record.get("version") != VERSION:
+        raise StoreError(
+            f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "
+            "use the pytest-extract that wrote it, or remove it and write it anew with --extract-update-baseline"
+        )
+    try:
+        cases = {
+            CaseKey(case, arm): _case_state(case, entry)
+            for case, arms in record["cases"].items()
+            for arm, entry in arms.items()
+        }
+        best = {arm: {pattern: float(rate) for pattern, rate in rates.items()} for arm, rates in record["best"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(
+            f"a damaged baseline ({type(error).__name__}: {error}); "
+            "remove it and write it anew with --extract-update-baseline"
+        ) from error
+    return Baseline(cases=cases, best=best)
+
+
+def updated(old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = ()) -> Baseline:
+    """Put a run's results into a baseline: cases that were not run keep their entry, and so do those that were lost.
+
+    `gone`: cases (`file::id`) that no longer exist and are to be dropped. The best rates only ever rise, except for
+    patterns whose cases are all gone.
+    """
+    dropped = set(gone)
+    cases = {key: state for key, state in (old.cases if old else {}).items() if key.case not in dropped}
+    cases.update({key: stored(state) for key, state in run.items() if not state.lost})
+    best: dict[str, dict[str, float]] = {}
+    for arm in sorted({key.arm for key in cases}):
+        now = pattern_rates([state for key, state in cases.items() if key.arm == arm])
+        before = (old.best if old else {}).get(arm, {})
+        best[arm] = {pattern: max(rate, before.get(pattern, 0.0)) for pattern, rate in sorted(now.items())}
+    return Baseline(cases=cases, best=best)
+
+
+def pattern_rates(states: Iterable[CaseState]) -> dict[str, float]:
+    """Share of passed fields of each pattern over all runs of the cases, in [0, 1], rounded to 6 digits."""
+    of: dict[str, float] = {}
+    failed: dict[str, float] = {}
+    for state in states:
+        for pattern, shape in state.patterns.items():
+            of[pattern] = of.get(pattern, 0.0) + shape.of
+        for entry in state.failing.values():
+            failed[entry.pattern] = failed.get(entry.pattern, 0.0) + 1 - sum(entry.runs) / len(entry.runs)
+            of[entry.pattern] = of.get(entry.pattern, 0.0) + entry.invented
+    return {pattern: round(1 - failed.get(pattern, 0.0) / count, 6) for pattern, count in of.items() if count}
+
+
+def stored(state: CaseState) -> CaseState:
+    """Return a state as it reads back from the file: rounded numbers, short digests, long values cut."""
+    return _case_state("", {**_case_record(state), "id": state.case_id})
+
+
+def _case_record(state: CaseState) -> dict[str, Json]:
+    record: dict[str, Json] = {
+        "id": state.case_id,
+        "outcome": str(state.outcome),
+        "runs": state.runs,
+        "arm": {"model": state.arm.model, "prompt": state.arm.prompt, "revision": state.arm.revision},
+        "digests": {name: digest[:_DIGITS] for name, digest in sorted(state.digests.items())},
+        "measures": {name: round(value, 4) for name, value in sorted(state.measures.items())},
+        "fields": {name: _shape_record(shape) for name, shape in sorted(state.patterns.items())},
+        "failing": {path: _failing_record(entry) for path, entry in sorted(state.failing.items())},
+    }
+    if state.gates:
+        record["gates"] = {name: _bits(runs) for name, runs in sorted(state.gates.items())}
+    if state.cost_usd is not None:
+        record["cost_usd"] = float(f"{state.cost_usd:.2g}")
+    return record
+
+
+def _shape_record(shape: PatternState) -> dict[str, Json]:
+    return {"of": shape.of, "metric": shape.metric, "gold": shape.gold}
+
+
+def _failing_record(entry: Failing) -> dict[str, Json]:
+    record: dict[str, Json] = {"pattern": entry.pattern, "runs": _bits(entry.runs)}
+    if entry.gold is not MISSING:
+        record["gold"] = _short(entry.gold)
+    if entry.value is not MISSING:
+        record["value"] = _short(entry.value)
+    if entry.invented:
+        record["invented"] = True
+    return record
+
+
+def _short(value: Json) -> Json:
+    """Return the value itself, or the beginning of its text where that is long."""
+    text = value_text(value)
+    return writable(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
+
+
+def _bits(runs: Iterable[bool]) -> str:
+    return "".join("1" if passed else "0" for passed in runs)
+
+
+def _runs(bits: str) -> tuple[bool, ...]:
+    if not bits or set(bits) - {"0", "1"}:
+        raise ValueError(f"runs must be a text of 0 and 1, not {bits!r}")
+    return tuple(bit == "1" for bit in bits)
+
+
+def _case_state(case: str, record: Mapping[str, Any]) -> CaseState:
+    return CaseState(
+        case_id=str(record.get("id", case)),
+        arm=Arm(**record["arm"]),
+        outcome=Outcome(record["outcome"]),
+        runs=int(record["runs"]),
+        patterns={
+            name: PatternState(of=int(entry["of"]), metric=str(entry["metric"]), gold=str(entry["gold"]))
+            for name, entry in record["fields"].items()
+        },
+        failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
+        gates={name: _runs(bits) for name, bits in record.get("gates", {}).items()},
+        measures={name: float(value) for name, value in record["measures"].items()},
+        digests={name: str(digest) for name, digest in record["digests"].items()},
+        cost_usd=record.get("cost_usd"),
+    )
+
+
+def _failing_state(entry: Mapping[str, Any]) -> Failing:
+    gold: Json | Missing = entry.get("gold", MISSING)
+    value: Json | Missing = entry.get("value", MISSING)
+    return Failing(
+        pattern=str(entry["pattern"]),
+        runs=_runs(entry["runs"]),
+        gold=gold,
+        value=value,
+        invented=bool(entry.get("invented", False)),
+    )
+
+
+def _render(value: Json, depth: int) -> str:
+    """JSON with sorted keys, in which a mapping of plain values stands on one line: one fact, one line of a diff."""
+    if not isinstance(value, Mapping) or _one_line(value, depth):
+        return json.dumps(value, sort_keys=True)
+    pad = " " * (depth + 1)
+    items = sorted(value.items()) if depth else value.items()  # the head of the file says what it is
+    rows = (f"{pad}{json.dumps(key)}: {_render(item, depth + 1)}" for key, item in items)
+    return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"
+
+
+def _one_line(value: Mapping[str, Json], depth: int) -> bool:
+    return not value or (depth > 2 and not any(isinstance(item, Mapping) for item in value.values()))

@@ -1,0 +1,211 @@
+"""Two snapshots side by side: every case and field pattern fixed, broken, unchanged, new or gone, with both values.
+
+A pair is one field of one case on both sides. What is not the same question on both sides is no pair: another document,
+another gold value, another metric. Neither is a case that an outage took away. Both are listed, never counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Final
+
+from pytest_extract.regression.case_matching import match_arms, match_cases
+from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
+from pytest_extract.regression.field_matching import CasePairs, Pair, differing, gate_label, pair_case, same_setup
+from pytest_extract.regression.snapshot import STRUCTURAL_GATES, CaseState, Snapshot
+
+_ORDER: Final = tuple(Change)
+
+
+def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
+    """Compare two snapshots, arm with arm (with one arm on each side: whatever the two are called).
+
+    `same_run`: both are known to be one and the same run, so that nothing can have changed between them.
+    """
+    arms = match_arms(before, after)
+    return Comparison(arms=tuple(compare_arms(before, after, old, new, same_run=same_run) for old, new in arms))
+
+
+def compare_arms(
+    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
+) -> ArmComparison:
+    """Compare one arm of a snapshot with one arm of another (or of the same one: two models of one run)."""
+    was, now = _of_arm(before, old), _of_arm(after, new)
+    cases: list[CaseRow] = []
+    fields: list[FieldChange] = []
+    known: list[str] = []
+    tally: dict[str, _Tally] = {}
+    for case, old_state, new_state in match_cases(was, now):
+        pairs = _pairs(old_state, new_state)
+        row = _case_row(case, old_state, new_state, pairs)
+        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
+        _count(tally, old_state, new_state, pairs)
+        if pairs is not None:
+            known += [f"{case}: {path}" for path in pairs.known]
+            fields += [
+                _field_change(case, pair) for pair in (*pairs.gates, *pairs.failing) if pair.before != pair.after
+            ]
+    return ArmComparison(
+        before=old or "",
+        after=new or "",
+        cases=tuple(cases),
+        patterns=_pattern_rows(tally),
+        fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
+        known=tuple(known),
+        cost_usd=_mean_cost(now.values()),
+    )
+
+
+def _of_arm(states: Snapshot, arm: str | None) -> dict[str, CaseState]:
+    return {key.case: state for key, state in sorted(states.items()) if key.arm == arm}
+
+
+def _pairs(was: CaseState | None, now: CaseState | None) -> CasePairs | None:
+    if was is None or now is None or was.lost or now.lost or differing(was, now, ["document"]):
+        return None
+    return pair_case(was, now)
+
+
+def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseRow:
+    if was is None or now is None:
+        return CaseRow(case=case, kind=Change.NEW if was is None else Change.GONE)
+    if was.lost or now.lost:
+        return CaseRow(case=case, kind=Change.LOST, why=_why_lost(was, now))
+    if pairs is None or not pairs.fields:
+        return CaseRow(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
+    before, after = pairs.rates()
+    kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
+    return CaseRow(
+        case=case,
+        kind=_kind(before, after, kinds),
+        fields=pairs.fields,
+        fixed=kinds.count(Change.FIXED),
+        broken=kinds.count(Change.BROKEN),
+        before=before,
+        after=after,
+        measures={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
+        runs=pairs.runs,
+        noise=pairs.noise(),
+        same_setup=(same := same_setup(was, now)),
+        settled=same and now.replayed,
+        replayed=now.replayed,
+        apart=len(pairs.apart),
+        why=_why_apart(was, now) if pairs.apart else None,
+    )
+
+
+def _kind(before: Fraction, after: Fraction, kinds: Iterable[Change]) -> Change:
+    flips = set(kinds)
+    if after < before and Change.BROKEN in flips:
+        return Change.BROKEN
+    if after > before and Change.FIXED in flips:
+        return Change.FIXED
+    return Change.SHIFTED if flips - {Change.UNCHANGED} else Change.UNCHANGED
+
+
+def _why_lost(was: CaseState, now: CaseState) -> str:
+    side, state = ("now", now) if now.lost else ("before", was)
+    first = (state.why or "").strip().partition("\n")[0]
+    return f"{side} {state.outcome.replace('_', ' ')}" + (f": {first}" if first else "")
+
+
+def _why_apart(was: CaseState, now: CaseState) -> str:
+    changed = differing(was, now, ["document", "schema", "gold", "judge"])
+    return f"{', '.join(changed)} changed" if changed else "its fields are not checked as they were before"
+
+
+def _field_change(case: str, pair: Pair) -> FieldChange:
+    before, after = pair.failed
+    return FieldChange(
+        case=case,
+        path=pair.path,
+        pattern=pair.pattern,
+        kind=pair.kind,
+        before=1 - before,
+        after=1 - after,
+        value_before=pair.value_before,
+        value_after=pair.value_after,
+        gold=pair.gold,
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Tally:
+    """What adds up to the row of a pattern."""
+
+    cases: int = 0
+    fields: int = 0
+    failed_before: Fraction = Fraction(0)
+    failed_after: Fraction = Fraction(0)
+    kinds: list[Change] = field(default_factory=list)
+    changes: list[Fraction] = field(default_factory=list)
+    apart: set[Change] = field(default_factory=set)
+    gate: bool = False
+
+
+def _count(tally: dict[str, _Tally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> None:
+    if pairs is None:
+        for state, kind in ((was, Change.GONE), (now, Change.NEW)):
+            if state is not None and (was is None or now is None):
+                for pattern in state.patterns:
+                    tally.setdefault(pattern, _Tally()).apart.add(kind)
+        return
+    for pattern, kind in pairs.apart.items():
+        tally.setdefault(pattern, _Tally()).apart.add(kind)
+    by_pattern: dict[str, list[Pair]] = {}
+    for pair in (*pairs.failing, *pairs.gates):
+        by_pattern.setdefault(pair.pattern, []).append(pair)
+    for pattern, size in pairs.sizes.items():
+        _add(tally.setdefault(pattern, _Tally()), size, by_pattern.get(pattern, []))
+    for name in STRUCTURAL_GATES:
+        _add(tally.setdefault(gate_label(name), _Tally(gate=True)), 1, by_pattern.get(gate_label(name), []))
+
+
+def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
+    entry.cases += 1
+    entry.fields += size
+    if not failing:
+        return
+    runs = len(failing[0].before)
+    failed_before = sum(pair.before.count(False) for pair in failing)
+    failed_after = sum(pair.after.count(False) for pair in failing)
+    entry.failed_before += Fraction(failed_before, runs)
+    entry.failed_after += Fraction(failed_after, runs)
+    entry.kinds += [pair.kind for pair in failing]
+    if failed_before != failed_after:
+        entry.changes.append(Fraction(failed_before - failed_after, runs * size))
+
+
+def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternRow, ...]:
+    """Rows of all patterns, the worst change first; a gate only where it failed."""
+    shown = {name: entry for name, entry in tally.items() if entry.kinds or not entry.gate}
+    return tuple(sorted((_pattern_row(name, entry) for name, entry in shown.items()), key=_worst_first))
+
+
+def _pattern_row(pattern: str, entry: _Tally) -> PatternRow:
+    if not entry.fields:
+        kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
+        return PatternRow(pattern=pattern, kind=kind)
+    return PatternRow(
+        pattern=pattern,
+        kind=_kind(-entry.failed_before, -entry.failed_after, entry.kinds),
+        cases=entry.cases,
+        fields=entry.fields,
+        fixed=entry.kinds.count(Change.FIXED),
+        broken=entry.kinds.count(Change.BROKEN),
+        before=float(1 - entry.failed_before / entry.fields),
+        after=float(1 - entry.failed_after / entry.fields),
+        changes=tuple(entry.changes),
+        gate=entry.gate,
+    )
+
+
+def _worst_first(row: PatternRow) -> tuple[float, int, str]:
+    return row.after - row.before, _ORDER.index(row.kind), row.pattern
+
+
+def _mean_cost(states: Iterable[CaseState]) -> float | None:
+    costs = [state.cost_usd for state in states if state.cost_usd is not None]
+    return sum(costs) / len(costs) if costs else None

@@ -1,0 +1,107 @@
+"""A comparison and its verdict as plain JSON, for `compare --json` and other programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Final
+
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.regression.changes import ArmComparison, CaseRow, Comparison, FieldChange
+from pytest_extract.regression.decision import Effect, Verdict
+from pytest_extract.regression.multiple_testing import Evidence
+from pytest_extract.regression.snapshot import writable
+
+FORMAT: Final = 1
+
+
+def verdict_record(comparison: Comparison, verdict: Verdict) -> dict[str, Json]:
+    """Return everything that the verdict says and rests on; shares are in [0, 1], a missing value has no key."""
+    return {
+        "format": FORMAT,
+        "verdict": str(verdict.answer),
+        "reasons": list(verdict.reasons),
+        "notes": list(verdict.notes),
+        "pairs": verdict.pairs,
+        "rules": asdict(verdict.rules),
+        "arms": [_arm_record(arm, verdict) for arm in comparison.arms],
+    }
+
+
+def _arm_record(arm: ArmComparison, verdict: Verdict) -> dict[str, Json]:
+    effect = next((effect for effect in verdict.effects if effect.arm == arm.label), None)
+    tests = {test.pattern: test for test in verdict.tests if test.arm == arm.label}
+    counts = Counter(row.kind for row in arm.cases)
+    return {
+        "arm": arm.label,
+        "before": arm.before,
+        "after": arm.after,
+        "effect": None if effect is None else _effect_record(effect),
+        "overall": _test_record(tests.get(None)),
+        "counts": {str(kind): counts[kind] for kind in sorted(counts)},
+        "cases": [_case_record(row) for row in arm.cases],
+        "patterns": [
+            {
+                "pattern": row.pattern,
+                "kind": str(row.kind),
+                "cases": row.cases,
+                "fields": row.fields,
+                "before": row.before,
+                "after": row.after,
+                "fixed": row.fixed,
+                "broken": row.broken,
+                "test": _test_record(tests.get(row.pattern)),
+            }
+            for row in arm.patterns
+        ],
+        "fields": [_field_record(change) for change in arm.fields],
+        "known": list(arm.known),
+    }
+
+
+def _effect_record(effect: Effect) -> dict[str, Json]:
+    return {
+        "measure": effect.measure,
+        "cases": effect.cases,
+        "before": effect.before,
+        "after": effect.after,
+        "bounds": None if effect.bounds is None else asdict(effect.bounds),
+        "needs": None if effect.needs is None else asdict(effect.needs),
+    }
+
+
+def _test_record(test: Evidence | None) -> dict[str, Json] | None:
+    if test is None:
+        return None
+    return {"p": test.p, "adjusted": test.adjusted, "mcnemar": test.mcnemar, "broken": test.broken, "fixed": test.fixed}
+
+
+def _case_record(row: CaseRow) -> dict[str, Json]:
+    record: dict[str, Json] = {"case": row.case, "kind": str(row.kind)}
+    if row.fields:
+        record |= {
+            "fields": row.fields,
+            "fixed": row.fixed,
+            "broken": row.broken,
+            "before": float(row.before),
+            "after": float(row.after),
+            "runs": row.runs,
+            "measures": {name: list(pair) for name, pair in row.measures.items()},
+            "same_setup": row.same_setup,
+        }
+    if row.why:
+        record["why"] = row.why
+    return record
+
+
+def _field_record(change: FieldChange) -> dict[str, Json]:
+    record: dict[str, Json] = {
+        "case": change.case,
+        "path": change.path,
+        "pattern": change.pattern,
+        "kind": str(change.kind),
+        "before": float(change.before),
+        "after": float(change.after),
+    }
+    values = {"value_before": change.value_before, "value_after": change.value_after, "gold": change.gold}
+    return record | {name: writable(value) for name, value in values.items() if value is not MISSING}

@@ -1,0 +1,254 @@
+"""The pairs of one case: each field that is the same question on both sides, with its pass rate before and after."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, TypeAlias
+
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.regression.changes import Change
+from pytest_extract.regression.snapshot import CaseState, Failing, containers
+
+_Verdicts: TypeAlias = Sequence[tuple[bool, ...]]
+_Inside: TypeAlias = Mapping[str, _Verdicts]
+"""Verdicts of the fields that failed inside each container."""
+
+
+class Pair(NamedTuple):
+    """One field of one case, or one of its structural gates, that failed at least once on either side."""
+
+    path: str
+    pattern: str
+    before: tuple[bool, ...]
+    after: tuple[bool, ...]
+    value_before: Json | Missing
+    value_after: Json | Missing
+    gold: Json | Missing
+
+    @property
+    def failed(self) -> tuple[Fraction, Fraction]:
+        """Share of failed runs before and after."""
+        return Fraction(self.before.count(False), len(self.before)), Fraction(self.after.count(False), len(self.after))
+
+    @property
+    def kind(self) -> Change:
+        """What became of it: a flip is a change from more than half of the runs to half or fewer, or back."""
+        passed, passes, runs = sum(self.before), sum(self.after), len(self.before)
+        if (2 * passed > runs) != (2 * passes > runs):
+            return Change.BROKEN if passes < passed else Change.FIXED
+        return Change.UNCHANGED if passed == passes else Change.SHIFTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasePairs:
+    """All pairs of a case, over the first `runs` runs of each side.
+
+    Both sides are cut to equally many runs: only then is "no change" a coin toss between them, which the tests rest on.
+    `sizes`: compared fields by pattern, failing or not. `apart`: patterns that are no pair here, and why.
+    `gates`: structural gates that failed on either side; a gated run counts as failed in every field.
+    """
+
+    runs: int
+    sizes: Mapping[str, int]
+    failing: tuple[Pair, ...]
+    gates: tuple[Pair, ...]
+    apart: Mapping[str, Change]
+    known: tuple[str, ...]
+
+    @property
+    def fields(self) -> int:
+        """How many fields were compared."""
+        return sum(self.sizes.values())
+
+    def rates(self) -> tuple[Fraction, Fraction]:
+        """Share of passed fields before and after, mean over the runs; 0 for a gated run. Needs a compared field."""
+        before, after = self._by_run()
+        return sum(before, Fraction(0)) / self.runs, sum(after, Fraction(0)) / self.runs
+
+    def noise(self) -> float | None:
+        """Variance that after - before has from run to run, were each side run once; None without repeats."""
+        if self.runs < 2:
+            return None
+        return sum(float(statistics.variance(rates)) for rates in self._by_run())
+
+    def _by_run(self) -> tuple[list[Fraction], list[Fraction]]:
+        before = [pair.before for pair in self.failing], [gate.before for gate in self.gates]
+        after = [pair.after for pair in self.failing], [gate.after for gate in self.gates]
+        return self._shares(*before), self._shares(*after)
+
+    def _shares(self, fields: _Verdicts, gates: _Verdicts) -> list[Fraction]:
+        failed = [sum(not field[run] for field in fields) for run in range(self.runs)]
+        gated = [not all(gate[run] for gate in gates) for run in range(self.runs)]
+        return [
+            Fraction(0) if stopped else Fraction(self.fields - count, self.fields)
+            for count, stopped in zip(failed, gated, strict=True)
+        ]
+
+
+def pair_case(was: CaseState, now: CaseState) -> CasePairs:
+    """Pair the fields of a case that was scored on both sides.
+
+    A field is a pair when metric and gold value are the same on both sides. A container that fails as a whole (a text
+    where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
+    """
+    runs = min(was.runs, now.runs)
+    sizes, apart = _sizes(was, now)
+    paths = [
+        path
+        for path in sorted({*was.failing, *now.failing})
+        if _pattern(path, was, now) in sizes and not _covered(path, was, now)
+    ]
+    for path in paths:
+        if _entry(path, was, now).invented:
+            sizes[_pattern(path, was, now)] += 1
+    known = frozenset(now.known)
+    left_out = [path for path in paths if _is_known(path, known) or _is_known(_pattern(path, was, now), known)]
+    for path in left_out:
+        sizes[_pattern(path, was, now)] -= 1
+    known_paths = frozenset(left_out)
+    inside = _by_container(was.failing), _by_container(now.failing)
+    return CasePairs(
+        runs=runs,
+        sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
+        failing=tuple(_pair(path, was, now, runs, inside) for path in paths if path not in known_paths),
+        gates=tuple(_gate(name, was, now, runs) for name in sorted({*was.gates, *now.gates})),
+        apart=apart,
+        known=tuple(left_out),
+    )
+
+
+def _is_known(place: str, known: frozenset[str]) -> bool:
+    """Whether a known failure, a path or pattern, covers the place or a container of it."""
+    return bool(known) and (place in known or not known.isdisjoint(containers(place)))
+
+
+def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:
+    """Fields that gold asks for, by comparable pattern; and the patterns that cannot be compared."""
+    sizes: dict[str, int] = {}
+    apart: dict[str, Change] = {}
+    for pattern in sorted({*was.patterns, *now.patterns}):
+        old, new = was.patterns.get(pattern), now.patterns.get(pattern)
+        if old and new:
+            same_metric = old.metric == new.metric or not (old.metric and new.metric)
+            if same_metric and (old.gold == new.gold or same_digest(was, now, "gold")):
+                sizes[pattern] = min(old.of, new.of)
+            else:
+                apart[pattern] = Change.INCOMPARABLE
+            continue
+        only, other = (was, now) if old else (now, was)
+        if _whole_container(pattern, only, other) or _only_invented(pattern, was, now):
+            sizes[pattern] = only.patterns[pattern].of
+        elif not any(_inside(pattern, entry.pattern) for entry in other.failing.values()):
+            apart[pattern] = Change.GONE if old else Change.NEW
+    return sizes, apart
+
+
+def _whole_container(pattern: str, only: CaseState, other: CaseState) -> bool:
+    """Whether one side failed here as a whole where the other has fields inside."""
+    return any(entry.pattern == pattern for entry in only.failing.values()) and any(
+        _inside(inner, pattern) for inner in other.patterns
+    )
+
+
+def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
+    """Whether only one side put something where gold has nothing; the other side, silent, was right."""
+    shape = was.patterns.get(pattern) or now.patterns[pattern]
+    return shape.of == 0 and not differing(was, now, ["schema"])
+
+
+def _inside(pattern: str, container: str) -> bool:
+    return container in containers(pattern)
+
+
+def _entry(path: str, was: CaseState, now: CaseState) -> Failing:
+    return now.failing.get(path) or was.failing[path]
+
+
+def _pattern(path: str, was: CaseState, now: CaseState) -> str:
+    return _entry(path, was, now).pattern
+
+
+def _covered(path: str, was: CaseState, now: CaseState) -> bool:
+    """Whether one side alone has this field because on the other its container failed as a whole."""
+    if path in was.failing and path in now.failing:
+        return False
+    other = now if path in was.failing else was
+    return any(place in other.failing for place in containers(path))
+
+
+def _pair(path: str, was: CaseState, now: CaseState, runs: int, inside: tuple[_Inside, _Inside]) -> Pair:
+    entry = _entry(path, was, now)
+    values = [side.failing[path].value if path in side.failing else _right(entry) for side in (was, now)]
+    return Pair(
+        path=path,
+        pattern=entry.pattern,
+        before=_verdicts(path, was, runs, inside[0]),
+        after=_verdicts(path, now, runs, inside[1]),
+        value_before=values[0],
+        value_after=values[1],
+        gold=entry.gold,
+    )
+
+
+def _right(entry: Failing) -> Json | Missing:
+    """Return the value of the side that passed: gold, or nothing where nothing was wanted."""
+    return MISSING if entry.invented else entry.gold
+
+
+def _by_container(failing: Mapping[str, Failing]) -> _Inside:
+    inside: dict[str, list[tuple[bool, ...]]] = {}
+    for path, entry in failing.items():
+        for place in containers(path):
+            inside.setdefault(place, []).append(entry.runs)
+    return inside
+
+
+def _verdicts(path: str, side: CaseState, runs: int, inside: _Inside) -> tuple[bool, ...]:
+    """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
+    entry = side.failing.get(path)
+    if entry is not None:
+        return entry.runs[:runs]
+    inner = inside.get(path, ())
+    return tuple(all(verdicts[run] for verdicts in inner) for run in range(runs))
+
+
+def gate_label(name: str) -> str:
+    """Return what stands for a structural gate in place of a field pattern; no pattern reads like this."""
+    return f"({name} gate)"
+
+
+def _gate(name: str, was: CaseState, now: CaseState, runs: int) -> Pair:
+    passed = (True,) * runs
+    return Pair(
+        path=gate_label(name),
+        pattern=gate_label(name),
+        before=was.gates.get(name, passed)[:runs],
+        after=now.gates.get(name, passed)[:runs],
+        value_before=MISSING,
+        value_after=MISSING,
+        gold=MISSING,
+    )
+
+
+def same_digest(was: CaseState, now: CaseState, name: str) -> bool:
+    """Whether both sides name the same content; a baseline keeps the beginning of a digest only."""
+    old, new = was.digests.get(name), now.digests.get(name)
+    return old is not None and new is not None and (old.startswith(new) or new.startswith(old))
+
+
+def differing(was: CaseState, now: CaseState, names: Iterable[str]) -> list[str]:
+    """Return those of `names` whose digests both sides know and that differ."""
+    return [name for name in names if name in was.digests and name in now.digests and not same_digest(was, now, name)]
+
+
+def same_setup(was: CaseState, now: CaseState) -> bool:
+    """Whether everything that the result hangs on is known on both sides, and the same.
+
+    The extractor's code counts by its digest, if there is one; a replayed output does not hang on it.
+    """
+    names = {*was.digests, *now.digests}
+    known = "extractor" in names or (now.replayed and bool(names))
+    return was.arm == now.arm and known and all(same_digest(was, now, name) for name in names)

@@ -1,0 +1,177 @@
+"""Which cases a change touches, and why: those run live under `--extract-changed REF`, all others are replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_extract.regression.git_tree import GitTree, work_blobs
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.model import Case
+
+
+class Part(NamedTuple):
+    """One thing that an output hangs on: its name for people (a path), and a text that changes with its content.
+
+    An empty identity is unknown (a document that git does not keep), and then no change is claimed: a recording
+    of another document is stale anyway.
+    """
+
+    name: str
+    identity: str
+
+
+Parts = Mapping[str, Part]
+"""`document`, `schema`, `prompt`, `question` -> part; a part that the case does not have is left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason.
+
+    `same_as`: the case of the revision that has all the same parts, where it has none of this name (a renamed case).
+    """
+
+    case: str
+    live: bool
+    reasons: tuple[str, ...] = ()
+    same_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """The cases of a revision by `file::id`; and the files of which some case could not be read, with a mistake."""
+
+    cases: Mapping[str, Case]
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+
+def choose(
+    now: Mapping[str, Parts], before: Mapping[str, Parts], *, sources: Iterable[str] = (), ref: str = "the revision"
+) -> tuple[Choice, ...]:
+    """Decide for each case. `sources`: what of the extractor's source changed; it touches every case.
+
+    Only what the output hangs on counts: another gold or threshold is a matter of scoring, which costs no call. Nor
+    does a case's name, for recordings are found by content.
+    """
+    everywhere = [f"extractor changed ({source})" for source in sources]
+    contents: dict[frozenset[tuple[str, str]], str] = {}
+    for case in sorted(before, key=lambda case: case in now):  # of several, one that has lost its name
+        contents.setdefault(_content(before[case]), case)
+    chosen = []
+    for case, parts in now.items():
+        same_as = contents.get(_content(parts)) if case not in before else None
+        old = before.get(case) if same_as is None else parts
+        chosen.append(_choice(Choice(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
+    return tuple(chosen)
+
+
+def _content(parts: Parts) -> frozenset[tuple[str, str]]:
+    """Return what identifies the parts: their content, or, of a document that git does not keep, its place."""
+    return frozenset((what, part.identity or part.name) for what, part in parts.items())
+
+
+def _choice(choice: Choice, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Choice:
+    if before is None:
+        reasons = [f"not at {ref}", *everywhere]
+    else:
+        names = [*now, *(name for name in before if name not in now)]
+        reasons = [text for name in names if (text := _difference(name, now.get(name), before.get(name)))]
+        reasons += everywhere
+    return replace(choice, live=bool(reasons), reasons=tuple(reasons))
+
+
+def _difference(what: str, now: Part | None, before: Part | None) -> str | None:
+    if now is None or before is None:
+        part = now or before
+        how = "added" if before is None else "removed"
+        return f"{what} {how} ({part.name})" if part is not None else None
+    if now.identity == before.identity or (now.name == before.name and not (now.identity and before.identity)):
+        return None
+    moved = f"{before.name} -> " if now.name != before.name else ""
+    return f"{what} changed ({moved}{now.name})"
+
+
+def parts_now(cases: Iterable[Case], tree: GitTree) -> dict[str, Parts]:
+    """Return the parts of the cases as they stand in the work tree, by `file::id` (files relative to the tree's root).
+
+    A document is known by its blob, as git would store it, so that it is neither read here nor missed in LFS.
+    """
+    listed = list(cases)
+    blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.path) is not None])
+    return {
+        case_name(case, tree.root): _parts(case, tree.root, blobs.get(case.document.path or Path(), ""))
+        for case in listed
+    }
+
+
+def parts_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, Parts]:
+    """Return the parts of the cases at a revision that was written to `view`."""
+    parts: dict[str, Parts] = {}
+    for name, case in revision.cases.items():
+        path = case.document.path
+        blob = None if path is None else tree.files.get(_relative(path, view))
+        parts[name] = _parts(case, view, blob.id if blob else "")
+    return parts
+
+
+def _parts(case: Case, root: Path, blob: str) -> dict[str, Part]:
+    holder = _relative(case.path, root)
+    path = case.document.path
+    parts = {
+        "document": Part(_relative(path, root), blob) if path else Part(f"text in {holder}", case.document.sha256),
+        "schema": Part(_relative(case.schema_path, root), case.schema_sha256),
+    }
+    if case.prompt is not None:
+        parts["prompt"] = Part(_relative(case.prompt.path, root), case.prompt.sha256)
+    if case.question is not None:
+        parts["question"] = Part(holder, case.question)
+    return parts
+
+
+def case_name(case: Case, root: Path) -> str:
+    """Return `file::id`, the file relative to `root`."""
+    return f"{_relative(case.path, root)}::{case.id}"
+
+
+def _relative(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def gone_files(tree: GitTree, root: Path) -> list[Path]:
+    """Return the case files below `root` that the revision has and the work tree has not: renamed ones, say."""
+    from pytest_extract.cases.load import SUFFIXES
+
+    files = [tree.root / name for name in tree.files if name.endswith(SUFFIXES)]
+    return [file for file in files if file.is_relative_to(root) and not file.exists()]
+
+
+def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:
+    """Load the case files as the revision has them, from `view`, where `tree.write(view)` has put it.
+
+    A file that the revision does not have gives no case; a case with a mistake in it gives none either, but is told.
+    `documents`: of today's cases. Those that git does not keep get a placeholder in the view, so that cases load.
+    """
+    from pytest_extract.cases.cache import SchemaCache
+    from pytest_extract.cases.load import load_cases
+    from pytest_extract.cases.structure import compile_structure
+
+    for document in documents:
+        name = tree.name(document)
+        if name is not None and name not in tree.files:
+            (view / name).parent.mkdir(parents=True, exist_ok=True)
+            (view / name).touch()
+    cache = SchemaCache(compile_structure)
+    cases: dict[str, Case] = {}
+    unread: dict[str, str] = {}
+    for name in dict.fromkeys(tree.name(file) for file in files):
+        if name is None or name not in tree.files:
+            continue
+        loaded = load_cases(view / name, cache)
+        cases.update({case_name(case, view): case for case in loaded.cases})
+        if loaded.errors:
+            unread[name] = loaded.errors[0].message
+    return Revision(cases=cases, unread=unread)

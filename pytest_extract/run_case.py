@@ -1,0 +1,259 @@
+"""Runs one case: extracts, parses, scores, asks the judge, and compares the result with the case's thresholds.
+
+This module knows neither pytest nor results files. The caller supplies the output of a call, a recording or a past run.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.complexity import WEIGHTS, case_shape
+from pytest_extract.core.judges import NO_JUDGE as NOBODY
+from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
+from pytest_extract.core.stats.repeats import decided
+from pytest_extract.errors import ExtractError
+from pytest_extract.extraction.call import failure_of
+from pytest_extract.thresholds import Bounds, breaches_of, case_breaches, known_patterns
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.model import Case
+    from pytest_extract.core.score import Score
+    from pytest_extract.extraction.base import Extraction
+
+Extract = Callable[[int], "Extraction"]
+"""Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
+
+
+NO_JUDGE = (
+    "a semantic comparison needs a judge and none is configured: give --extract-judge-model=PROVIDER/NAME, write a "
+    "fixture `extract_judge`, or decide without a model by --extract-judge=exact or fuzzy"
+)
+
+
+class NotRun(Exception):
+    """Raised by an `Extract` that may not call any more (the budget is spent): the case is not run, never failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How a case is run: `of` repeats of which `needed` must pass; `to_the_end` also when the verdict is settled."""
+
+    of: int = 1
+    needed: int = 1
+    to_the_end: bool = False
+
+    @property
+    def sure(self) -> int:
+        """Repeats that run however the others end; the rest hangs on whether the verdict is settled."""
+        return self.of if self.to_the_end else min(self.needed, self.of - self.needed + 1)
+
+
+def plan_of(case: Case, repeat: int | None = None) -> Plan:
+    """Take the case's own `repeat`, or `repeat` from the command line.
+
+    The case's own stops once decided. The command line's measures: all repeats run, and the same share (rounded up) has
+    to pass as the case asks for.
+    """
+    if repeat is None:
+        return Plan(of=case.repeat.of, needed=case.repeat.passes)
+    needed = -(-repeat * case.repeat.passes // case.repeat.of)
+    return Plan(of=repeat, needed=needed, to_the_end=True)
+
+
+def run_case(
+    case: Case,
+    extract: Extract,
+    *,
+    nodeid: str,
+    file: str,
+    arm: Arm | None = None,
+    judge: Judge | None = None,
+    plan: Plan | None = None,
+    today: date | None = None,
+    on_error: Callable[[Exception], None] | None = None,
+) -> CaseResult:
+    """Run all repeats of a case and judge them together.
+
+    An exception of the extractor breaks its repeat and is handed to `on_error`; nothing that it returns raises.
+    """
+    plan = plan or plan_of(case)
+    today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
+    started = time.perf_counter()
+    attempts, stopped = _Repeats(case, extract, judge, on_error, today).run(plan)
+    outcome = _outcome(attempts, plan) if stopped is None else Outcome.NOT_RUN
+    breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
+    if breaches and outcome is Outcome.PASSED:
+        outcome = Outcome.FAILED
+    shape = case_shape(case.schema, case.gold)
+    return CaseResult(
+        nodeid=nodeid,
+        case_id=case.id,
+        file=file,
+        arm=arm or Arm(),
+        outcome=outcome,
+        attempts=attempts,
+        breaches=breaches,
+        needed=plan.needed,
+        why=stopped or _why(outcome, attempts, breaches),
+        tags=dict(case.tags),
+        digests=digests_of(case),
+        complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
+        modality=case.modality,
+        shape=shape.to_dict(),
+        uncompared={} if case.uncompared is None else dict(case.uncompared.places),
+        known=known_patterns(case, today),
+        duration_s=time.perf_counter() - started,
+    )
+
+
+def digests_of(case: Case) -> dict[str, str]:
+    """SHA-256 of what a result hangs on, besides model and extractor."""
+    import hashlib
+
+    from pytest_extract.core.values import canonical_json
+
+    gold = hashlib.sha256(canonical_json(case.gold).encode("utf-8", "surrogatepass")).hexdigest()
+    digests = {"document": case.document.sha256, "schema": case.schema_sha256, "gold": gold}
+    return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
+
+
+def _decided(attempts: Sequence[Attempt], plan: Plan) -> bool:
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+    return decided(passed, len(attempts) - passed, plan.needed, plan.of)
+
+
+def _outcome(attempts: Sequence[Attempt], plan: Plan) -> Outcome:
+    """Broken repeats decide nothing: a case is broken when, had they passed, it could have passed."""
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+    broken = sum(attempt.outcome is Outcome.BROKEN for attempt in attempts)
+    if passed >= plan.needed:
+        return Outcome.PASSED
+    unused = plan.of - len(attempts)
+    return Outcome.BROKEN if broken and passed + broken + unused >= plan.needed else Outcome.FAILED
+
+
+def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
+    if outcome is Outcome.BROKEN:
+        return next((attempt.error.splitlines()[-1] for attempt in attempts if attempt.error), None)
+    return "; ".join(breach.message for breach in breaches) or None
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """One case's repeats: what gives their outputs, who answers their questions, and on which day."""
+
+    case: Case
+    extract: Extract
+    judge: Judge | None
+    on_error: Callable[[Exception], None] | None
+    today: date
+
+    def run(self, plan: Plan) -> tuple[tuple[Attempt, ...], str | None]:
+        """Return the repeats that were run, and why no more could be, None where the plan was carried out."""
+        attempts: list[Attempt] = []
+        for index in range(plan.of):
+            try:
+                attempts.append(self._attempt(index))
+            except NotRun as stop:
+                return tuple(attempts), str(stop)
+            if not plan.to_the_end and _decided(attempts, plan):
+                break
+        return tuple(attempts), None
+
+    def _attempt(self, index: int) -> Attempt:
+        started = time.perf_counter()
+        try:
+            extraction = self.extract(index)
+        except NotRun:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
+            return self._raised(error, index, time.perf_counter() - started)
+        return self._scored(extraction, index)
+
+    def _raised(self, error: Exception, index: int, latency_s: float) -> Attempt:
+        """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
+        failure = failure_of(error)
+        ours = isinstance(error, ExtractError)
+        text = str(error) if ours else "".join(traceback.format_exception_only(error)).strip()
+        if failure.kind is FailureKind.EXTRACTOR_ERROR:
+            if self.on_error is not None:
+                self.on_error(error)
+            return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
+        case = self.case
+        score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
+        return Attempt(
+            index=index,
+            outcome=Outcome.FAILED,
+            score=score.record(),
+            error=text,
+            # What a declined call cost is not known; that it was declined is breach enough.
+            breaches=self._breaches(score, cost_usd=0.0, latency_s=latency_s),
+            latency_s=latency_s,
+        )
+
+    def _scored(self, extraction: Extraction, index: int) -> Attempt:
+        score = score_extraction(self.case, extraction, self.judge)
+        breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+        undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
+        usage = extraction.usage
+        return Attempt(
+            index=index,
+            outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
+            score=score.record(),
+            output=extraction.output,
+            error=_undecided(undecided) if undecided else None,
+            breaches=breaches,
+            usage=usage if isinstance(usage, Usage) else None,
+            cost_usd=extraction.cost_usd,
+            latency_s=extraction.latency_s,
+            finish_reason=extraction.finish_reason,
+            recorded=extraction.recorded,
+            notes=(*extraction.notes, *score.wrapped.values()),
+        )
+
+    def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
+        return breaches_of(Bounds.of(self.case, self.today), score, cost_usd=cost_usd, latency_s=latency_s)
+
+
+def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
+    """Parse what the extractor returned and score it as the case says."""
+    if extraction.failure is not None:
+        return case.scorer.failed(case.gold, extraction.failure, modality=case.modality, gates=case.gates)
+    return case.scorer.score_text(
+        case.gold,
+        extraction.output,
+        finish_reason=extraction.finish_reason,
+        max_output_bytes=case.max_output_bytes,
+        judge=judge,
+        modality=case.modality,
+        gates=case.gates,
+        accept=case.accept,
+        absent=case.absent,
+    )
+
+
+def _all(score: Score) -> Iterable[FieldResult]:
+    return {id(result): result for result in (*score.fields, *score.leaves)}.values()
+
+
+def _undecided(results: Sequence[FieldResult]) -> str:
+    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        reason = result.reason or "no reason"
+        paths = found.setdefault(NO_JUDGE if reason == NOBODY else reason, [])
+        if (path := str(result.path)) not in paths:
+            paths.append(path)
+    told = [f"{_places(paths)}: {reason}" for reason, paths in [*found.items()][:3]]
+    more = f"; and {len(found) - 3} more reasons" if len(found) > 3 else ""
+    return "; ".join(told) + more
+
+
+def _places(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")

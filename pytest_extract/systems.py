@@ -1,0 +1,242 @@
+"""Scores one output under each system and lists their numbers side by side, with the leaves that make them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
+from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
+from pytest_extract.core.measures.table import measures_of_system
+from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
+from pytest_extract.core.score import Score
+from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
+from pytest_extract.errors import ConfigError, SchemaError, nearest
+from pytest_extract.schema_tools.annotate import annotate_schema
+from pytest_extract.schema_tools.resolve import resolve_schema_references
+
+ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
+SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
+READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
+"""The annotations that a published program knows; to others it is blind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What one system says of one leaf: status, score in [0, 1], the two values it compared, and by which rule."""
+
+    status: str
+    score: float
+    gold: Json | Missing
+    extracted: Json | Missing
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One system's view: its own measures, its leaves by path, and what must be known to read them.
+
+    `raw_text`: the numbers that its published program gives to the raw text of the answer, where it reads that.
+    """
+
+    system: str
+    measures: Mapping[str, float]
+    leaves: Mapping[str, Cell]
+    notes: tuple[str, ...] = ()
+    raw_text: DeepJsonScore | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """All columns, and the leaves on whose score they do not agree, by path (`None`: not looked at there)."""
+
+    columns: tuple[Column, ...]
+    differing: Mapping[str, tuple[Cell | None, ...]] = field(default_factory=dict)
+
+
+def compare_systems(
+    schema: Json,
+    gold: Json,
+    extracted: Json | Missing,
+    systems: Sequence[str] = SYSTEMS,
+    *,
+    judge: Judge | None = None,
+    judge_mode: str = "exact",
+    modality: str = "text",
+    extensions: Extensions | None = None,
+    gates: Mapping[str, Json] | None = None,
+    failure: Failure | None = None,
+    text: str | None = None,
+) -> Bridge:
+    """Score one output as each of `systems` would.
+
+    Raises ConfigError for a name that is none of `SYSTEMS`, SchemaError for a mistake in the schema.
+
+    A published system reads its own annotations only, and has its own defaults for the rest; ours reads both dialects.
+    Without a judge, `judge_mode` decides semantic fields (`exact`, `fuzzy`). `extensions`: the project's own metrics.
+    `gates`: as in a case, for the systems that score by field; SOB and DeepJSONEval have theirs. None: ours has those
+    of a case, the published programs have none but for an output that is no JSON. `failure`: why there is no
+    extracted value, where there is none. `text`: the raw answer, for the systems that read that themselves.
+    """
+    for name in systems:
+        if name not in SYSTEMS:
+            raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
+    mode = "llm" if judge is not None else judge_mode
+    compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
+    compiled(schema, semantics="ours")  # a mistake in it is an error, and no system's view
+
+    document = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
+
+    def scored(scorer: Scorer) -> Score:
+        return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
+
+    columns = tuple(
+        _engine_column(name, schema, document, compiled, scored)
+        if name in ENGINES
+        else _document_column(name, document, gold, extracted, text, schema)
+        for name in systems
+    )
+    there = extracted is not MISSING
+    return Bridge(columns=columns, differing=dict(_differing(columns)) if there else {})
+
+
+def _engine_column(
+    name: str, schema: Json, document: Score, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
+) -> Column:
+    try:
+        own, notes = _as_read_by(name, schema)
+        scorer = compiled(own, semantics=name)
+    except SchemaError as error:
+        return Column(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
+    score = scored(scorer)
+    if not score.gates.structural:
+        notes.append(_hardened(name, score))
+    elif not document.gates.structural:
+        notes.append(f"{_first_failed(document).why}; nothing is taken off for that here")
+    return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
+
+
+def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
+    """Return the schema as a system's program sees it, and what was changed to get there."""
+    if name not in READS:
+        return schema, []
+    notes: list[str] = []
+    foreign = tuple(start for start in DIALECTS if start != READS[name])
+    own = bare(schema, foreign)
+    if own != schema:
+        keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
+        notes.append(f"{name} does not read {keys}: its own defaults were used there")
+    if name == "struct-extract-eval" and annotate_schema(own) != own:
+        # its program takes neither references nor choices: they are resolved before a schema is annotated
+        own = annotate_schema(resolve_schema_references(own))
+        notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
+    return own, notes
+
+
+def _hardened(name: str, score: Score) -> str:
+    """Say why every measure is 0, and what they would be."""
+    failed = _first_failed(score)
+    if failed.name != "schema":
+        return f"0 since the {failed.name} gate failed: {failed.why}"
+    told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in measures_of_system(name))
+    return f"0 since {failed.why}. Without the schema gate: {told}"
+
+
+def _first_failed(score: Score) -> GateResult:
+    gates = (score.gates.parse, score.gates.root, score.gates.schema)
+    return next(gate for gate in gates if not gate.passed)
+
+
+def _document_column(
+    name: str, score: Score, gold: Json, extracted: Json | Missing, text: str | None, schema: Json
+) -> Column:
+    leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
+    notes: tuple[str, ...] = ()
+    if not score.gates.structural:
+        gate = _first_failed(score)
+        notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
+    raw = None if name != "deepjsoneval" or text is None else deepjson_text(text, gold, schema)
+    return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes, raw_text=raw)
+
+
+def _own(name: str, score: Score) -> dict[str, float]:
+    return {measure: score.measures[measure] for measure in measures_of_system(name)}
+
+
+def _cells(results: Sequence[FieldResult]) -> dict[str, Cell]:
+    cells: dict[str, Cell] = {}
+    for result in results:
+        path = path_text(result.path)
+        if path not in cells or result.score < cells[path].score:
+            cells[path] = Cell(
+                status=str(result.status),
+                score=result.score,
+                gold=result.gold,
+                extracted=result.extracted,
+                rule=result.metric,
+            )
+    return cells
+
+
+def _cell(status: Status, gold: Json | Missing, extracted: Json | Missing, rule: str) -> Cell:
+    return Cell(status=str(status), score=float(status is Status.MATCH), gold=gold, extracted=extracted, rule=rule)
+
+
+def _compared(gold: Json | Missing, extracted: Json | Missing, rule: str, *, equal: bool) -> Cell:
+    if extracted is MISSING:
+        return _cell(Status.OMISSION, gold, extracted, rule)
+    if gold is MISSING:
+        return _cell(Status.HALLUCINATION, gold, extracted, rule)
+    return _cell(Status.MATCH if equal else Status.MISMATCH, gold, extracted, rule)
+
+
+def _by_place(gold: Json, extracted: Json | Missing) -> dict[str, Cell]:
+    """SOB looks at each leaf in its place: there or not, equal or not (`True == 1`, as there)."""
+    wanted = dict(iter_leaves(gold))
+    found = dict(iter_leaves(extracted)) if extracted is not MISSING else {}
+    cells = {}
+    for path in [*wanted, *(path for path in found if path not in wanted)]:
+        one, other = wanted.get(path, MISSING), found.get(path, MISSING)
+        cells[path_text(path)] = _compared(one, other, "== in its place", equal=one == other)
+    return cells
+
+
+def _by_level(gold: Json | Missing, value: Json | Missing, path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
+    """DeepJSONEval goes down level by level: objects by key, lists of objects by index, other lists as sets."""
+    if isinstance(gold, dict) and isinstance(value, dict):
+        for key in [*gold, *(key for key in value if key not in gold)]:
+            yield from _by_level(gold.get(key, MISSING), value.get(key, MISSING), (*path, key))
+    elif isinstance(gold, list) and isinstance(value, list):
+        if all(isinstance(item, dict) for item in (*gold, *value)):
+            for index in range(max(len(gold), len(value))):
+                yield from _by_level(_at(gold, index), _at(value, index), (*path, index))
+        else:
+            yield from _as_sets(gold, value, path)
+    else:
+        equal = gold is not None and gold == value
+        rule = "null never matches" if gold is None else "== at its level"
+        yield path_text(path), _compared(gold, value, rule, equal=equal)
+
+
+def _as_sets(gold: list[Json], value: list[Json], path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
+    for index, item in enumerate(gold):
+        other = item if item in value else MISSING
+        yield path_text((*path, index)), _compared(item, other, "in the set", equal=True)
+    for number, item in enumerate((item for item in value if item not in gold), start=1):
+        yield path_text((*path, -number)), _compared(MISSING, item, "in the set", equal=False)
+
+
+def _at(items: list[Json], index: int) -> Json | Missing:
+    return items[index] if index < len(items) else MISSING
+
+
+def _differing(columns: Sequence[Column]) -> Iterator[tuple[str, tuple[Cell | None, ...]]]:
+    paths = dict.fromkeys(path for column in columns for path in column.leaves)
+    for path in paths:
+        cells = tuple(column.leaves.get(path) for column in columns)
+        if len({None if cell is None or cell.status == Status.SKIPPED else round(cell.score, 9) for cell in cells}) > 1:
+            yield path, cells

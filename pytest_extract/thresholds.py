@@ -1,0 +1,208 @@
+"""Compares a score with the case's thresholds: measures, fields, cost, latency, `absent`, known failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from pytest_extract.core.case_result import Attempt, Breach, Outcome
+from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.values import MISSING, at_or_below
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.model import Case, Thresholds
+    from pytest_extract.core.score import Score
+
+FAILING = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What a score is held against; `known` are the places of known failures."""
+
+    thresholds: Thresholds
+    absent: Mapping[str, str]
+    known: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, case: Case, today: date) -> Bounds:
+        """Take the bounds of a case; a known failure that has expired excuses nothing."""
+        return cls(thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today))
+
+
+def breaches_of(
+    bounds: Bounds, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
+) -> tuple[Breach, ...]:
+    """Return every bound that one output misses: measures, fields, `absent`, cost and time."""
+    return (
+        *_measure_breaches(bounds.thresholds, score, bounds.known),
+        *_field_breaches(bounds.thresholds, score, bounds.known),
+        *_absent_breaches(bounds.absent, score),
+        *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
+    )
+
+
+def case_breaches(
+    case: Case, attempts: Sequence[Attempt], *, needed: int, of: int, outcome: Outcome, today: date
+) -> tuple[Breach, ...]:
+    """Return what a case misses: the bounds of its only attempt, or the number of repeats; and expired excuses."""
+    expired = tuple(
+        Breach(
+            what=f"known_failures.{known.path}",
+            message=f"known failure {known.path} expired on {known.until}{': ' * bool(known.reason)}{known.reason}",
+        )
+        for known in case.known_failures
+        if known.expired(today)
+    )
+    if outcome is not Outcome.FAILED:
+        return expired if outcome is Outcome.PASSED else ()
+    if of == 1:
+        return (*attempts[0].breaches, *expired)
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+    message = f"{passed} of {len(attempts)} repeats passed, {needed} of {of} needed"
+    return (Breach(what="repeat", message=message, bound=needed, value=passed), *expired)
+
+
+def known_patterns(case: Case, today: date) -> tuple[str, ...]:
+    """Places of the known failures that have not expired."""
+    return tuple(known.path for known in case.known_failures if not known.expired(today))
+
+
+def covered(result: FieldResult, places: Sequence[str]) -> bool:
+    """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
+    if not places:  # most cases have none, and the text of a path takes time
+        return False
+    path = str(result.path)
+    return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
+
+
+def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:
+    values = measures_without(score, known)
+    for name, bound in thresholds.measures.items():
+        value = values[name]
+        if value < bound:
+            message = _short(name, value, bound) + _detail(name, score, known)
+            yield Breach(what=name, message=message, bound=bound, value=value)
+
+
+def _short(name: str, value: float, bound: float) -> str:
+    return f"{name} {_digits(value, bound)} is below {bound:g}, by {_plain(bound - value)}"
+
+
+def _plain(gap: float) -> str:
+    """Write three digits that count, without an exponent."""
+    return format(Decimal(f"{gap:.3g}"), "f")
+
+
+def _digits(value: float, bound: float) -> str:
+    """Write enough digits that a value which misses its bound never reads like the bound."""
+    for digits in range(3, 12):
+        text = f"{value:.{digits}g}"
+        if float(text) < bound:
+            return text
+    return repr(value)
+
+
+def _detail(name: str, score: Score, known: Sequence[str]) -> str:
+    if score.unread is not None:
+        return f": {score.unread.kind}"
+    if not score.gates.structural:
+        gates = (score.gates.parse, score.gates.root, score.gates.schema)
+        failed = ", ".join(gate.name for gate in gates if not gate.passed)
+        return f": the {failed} gate failed"
+    if name != "pass_rate":
+        return ""
+    fields, _ = results_without(score, known)
+    evaluated = [result for result in fields if result.status is not Status.SKIPPED]
+    passed = sum(result.passed for result in evaluated)
+    empty = sum(result.passed_empty for result in evaluated)
+    by_emptiness = f", {empty:,} of them by emptiness" if empty else ""
+    return f": {passed:,} of {len(evaluated):,} {'field' if len(evaluated) == 1 else 'fields'} passed{by_emptiness}"
+
+
+def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
+    """Return the score's measures; those over field and leaf results leave known failures out."""
+    if not known or score.unread is not None or not score.gates.structural:
+        return score.measures
+    from pytest_extract.core.measures.fields import field_measures
+
+    fields, leaves = results_without(score, known)
+    return {**score.measures, **field_measures(fields, leaves)}
+
+
+def results_without(score: Score, known: Sequence[str]) -> tuple[Sequence[FieldResult], Sequence[FieldResult]]:
+    """Return field and leaf results without known failures; an array counts by its leaves that are left."""
+    if not known:
+        return score.fields, score.leaves
+    leaves = [result for result in score.leaves if not covered(result, known)]
+    excused = [result for result in score.leaves if covered(result, known)]
+    fields = [_array_without(result, leaves, excused) for result in score.fields if not covered(result, known)]
+    return fields, leaves
+
+
+def _array_without(field: FieldResult, leaves: Sequence[FieldResult], excused: Sequence[FieldResult]) -> FieldResult:
+    """Score an array again from the leaves inside it that no known failure covers; other fields stay."""
+    size = len(field.path)
+    if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
+        return field
+    from pytest_extract.core.measures.fields import f1
+
+    inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
+    if any(leaf.status in FAILING for leaf in inside):
+        return field._replace(score=f1(inside))
+    return field._replace(score=1.0, passed=True, status=Status.MATCH)
+
+
+def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:
+    if not thresholds.fields:
+        return
+    fields, leaves = results_without(score, known)
+    results = {result.path: result for result in (*fields, *leaves)}.values()
+    for place, bound in thresholds.fields.items():
+        scores = [
+            0.0 if score.unread is not None else result.score
+            for result in results
+            if place in {result.pattern, str(result.path)} and result.status is not Status.SKIPPED
+        ]
+        if scores and (value := fmean(scores)) < bound:
+            count = f": mean of {len(scores):,} values" if len(scores) > 1 else ""
+            message = _short(f"field {place}", value, bound) + count
+            yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
+
+
+def _absent_breaches(absent: Mapping[str, str], score: Score) -> Iterable[Breach]:
+    for place, rule in absent.items():
+        if rule != "must":
+            continue
+        invented = next((r for r in (*score.leaves, *score.fields) if covered(r, [place]) and _invented(r)), None)
+        if invented is not None:
+            yield Breach(what=f"absent.{place}", message=f"{invented.path} must stay empty, but was extracted")
+
+
+def _invented(result: FieldResult) -> bool:
+    return result.status in FAILING and result.extracted is not MISSING and result.extracted not in (None, [], {})
+
+
+def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: float | None) -> Iterable[Breach]:
+    bound = thresholds.max_cost_usd
+    if bound is not None and cost_usd is None:
+        yield Breach(
+            what="max_cost_usd",
+            message=f"max_cost_usd {bound:g} cannot be checked: the cost is unknown (an unpriced model,"
+            " or an extractor that reports no cost_usd)",
+            bound=bound,
+        )
+    elif bound is not None and cost_usd is not None and cost_usd > bound:
+        yield _above("max_cost_usd", "cost", cost_usd, bound, " USD")
+    bound = thresholds.max_latency_s
+    if bound is not None and latency_s is not None and latency_s > bound:
+        yield _above("max_latency_s", "latency", latency_s, bound, " s")
+
+
+def _above(what: str, name: str, value: float, bound: float, unit: str) -> Breach:
+    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {_plain(value - bound)}"
+    return Breach(what=what, message=message, bound=bound, value=value)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+
+from pytest_extract.cases.embedded_schema import bundle, dangling
+
+FILE = {
+    "type": "object",
+    "definitions": {"Money": {"type": "number"}},
+    "components": {
+        "Money": {"enum": ["EUR"]},
+        "Vendor": {"properties": {"parent": {"$ref": "#/components/Vendor"}, "debt": {"$ref": "#/definitions/Money"}}},
+        "Invoice": {
+            "$defs": {"Money": {"type": "integer"}},
+            "properties": {
+                "vendor": {"$ref": "#/components/Vendor"},
+                "total": {"$ref": "#/definitions/Money"},
+                "currency": {"$ref": "#/components/Money"},
+                "part_of": {"$ref": "#/components/Invoice"},
+                "own": {"$ref": "#/components/Invoice/$defs/Money"},
+                "gone": {"$ref": "#/nowhere"},
+                "note": {"const": {"$ref": "#/definitions/Money"}},
+            },
+        },
+    },
+}
+
+
+def test_what_a_schema_refers_to_in_its_file_is_brought_along():
+    made = bundle(FILE, "/components/Invoice", FILE["components"]["Invoice"])
+    fields = made.value["properties"]
+    assert {name: fields[name]["$ref"] for name in list(fields)[:6]} == {
+        "vendor": "#/$defs/Vendor",
+        "total": "#/$defs/Money-2",
+        "currency": "#/$defs/Money-3",
+        "part_of": "#",
+        "own": "#/$defs/Money",
+        "gone": "#/nowhere",
+    }
+    assert fields["note"] == FILE["components"]["Invoice"]["properties"]["note"]
+    assert made.value["$defs"] == {
+        "Money": {"type": "integer"},
+        "Vendor": {"properties": {"parent": {"$ref": "#/$defs/Vendor"}, "debt": {"$ref": "#/$defs/Money-2"}}},
+        "Money-2": {"type": "number"},
+        "Money-3": {"enum": ["EUR"]},
+    }
+    assert made.moved == {
+        "Vendor": ("components", "Vendor"),
+        "Money-2": ("definitions", "Money"),
+        "Money-3": ("components", "Money"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("root", "pointer"),
+    [
+        pytest.param(FILE, "", id="whole-file"),
+        pytest.param({"a": {"type": "string"}}, "/a", id="no-reference"),
+        pytest.param({"a": {"$defs": {"b": {}}, "$ref": "#/$defs/b"}}, "/a", id="reference-inside-itself"),
+        pytest.param({"b": {}, "a": {"$id": "http://x/a", "$ref": "#/b"}}, "/a", id="document-of-its-own"),
+        pytest.param({"a": True}, "/a", id="boolean"),
+    ],
+)
+def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
+    inside = root[pointer[1:]] if pointer else root
+    assert bundle(root, pointer, inside).value is inside
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"$anchor": "x"}, "b": {"$ref": "#x"}}}, [], id="sound"),
+        pytest.param({"items": {"$ref": "#/$defs/a"}}, ["/items/$ref"], id="nowhere"),
+        pytest.param({"anyOf": [{}, {"$ref": "other.json#/a"}]}, ["/anyOf/1/$ref"], id="other-document"),
+        pytest.param({"$ref": "https://json-schema.org/draft/2020-12/schema"}, [], id="metaschema"),
+        pytest.param({"enum": [{"$ref": "#/no"}], "properties": {"$ref": {}}}, [], id="no-schema"),
+        pytest.param(
+            {"$defs": {"a": {"$id": "a.json", "$defs": {"c": {}}, "$ref": "#/$defs/c"}}}, [], id="inner-document"
+        ),
+    ],
+)
+def test_references_that_lead_nowhere(schema, found):
+    assert [each.pointer for each in dangling(schema)] == found
+
+
+def test_a_schema_too_deep_to_be_walked_is_left_to_its_compilation():
+    deep = {}
+    for _ in range(20_000):
+        deep = {"items": deep}
+    assert dangling(deep) == []
+    assert bundle({"a": deep}, "/a", deep).value is deep

@@ -1,0 +1,197 @@
+"""How rows are paired: by key, by value, at a glance."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.engine.context import Run
+from pytest_extract.core.scorer import compile_schema
+
+ROW = {
+    "type": "object",
+    "properties": {
+        "sku": {"type": "string"},
+        "name": {"type": "string", "evaluation_config": "string_fuzzy"},
+        "price": {"type": "number"},
+    },
+}
+ROWS = {"type": "array", "items": ROW}
+
+
+def pairing_of(gold, extracted, align):
+    scorer = compile_schema(ROWS, semantics="ours", overrides={"$": align})
+    (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
+    return found.pairs, found.missing, found.extra
+
+
+def row(sku, name="n", price=1):
+    return {"sku": sku, "name": name, "price": price}
+
+
+KEYS = {
+    "plain": ({"key": "sku"}, [row("a"), row("b")], [row("b"), row("c")], ((1, 0),), (0,), (1,)),
+    "composite": (
+        {"key": ["sku", "price"]},
+        [row("a", price=1), row("a", price=2)],
+        [row("a", price=2), row("a", price=1.0)],
+        ((0, 1), (1, 0)),
+        (),
+        (),
+    ),
+    "repeated": (
+        {"key": "sku"},
+        [row("a", "1"), row("a", "2")],
+        [row("a", "2"), row("a", "1")],
+        ((0, 1), (1, 0)),
+        (),
+        (),
+    ),
+    "repeated-once": ({"key": "sku"}, [row("a", "1"), row("a", "2")], [row("b"), row("a", "2")], ((1, 1),), (0,), (0,)),
+    "repeated-and-nothing-else": (
+        {"key": "sku"},
+        [{"sku": "a", "x": 1}, {"sku": "a", "x": 2}],
+        [{"sku": "a", "x": 3}],
+        ((0, 0),),
+        (1,),
+        (),
+    ),
+    "repeated-typo": (
+        {"key": "sku", "key_cutoff": 0.8},
+        [row("SKU-10023", "1"), row("SKU-10023", "2")],
+        [row("SKU-10O23", "2"), row("SKU-10O23", "1"), row("SKU-1OO23", "1")],
+        ((0, 1), (1, 0)),
+        (),
+        (2,),
+    ),
+    "unusable": (
+        {"key": "sku"},
+        [row(True, "m", 2), row(None), "x", {"sku": "b"}],
+        [row(True), {"name": "z"}, row("a")],
+        ((1, 0),),
+        (0, 2, 3),
+        (2, 1),
+    ),
+    "typo": ({"key": "sku"}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
+    "typo-forgiven": ({"key": "sku", "key_cutoff": 0.8}, [row("SKU-10023")], [row("SKU-10O23")], ((0, 0),), (), ()),
+    "typo-too-far": ({"key": "sku", "key_cutoff": 0.9}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
+    "in-a-mapping": ({"align": {"by": "key", "key": "sku"}}, [row("a")], [row("a")], ((0, 0),), (), ()),
+}
+
+
+@pytest.mark.parametrize(("align", "gold", "extracted", "pairs", "missing", "extra"), KEYS.values(), ids=KEYS)
+def test_by_key(align, gold, extracted, pairs, missing, extra):
+    assert pairing_of(gold, extracted, align) == (pairs, missing, extra)
+
+
+def test_scalars_are_paired_by_what_their_metric_finds_equal():
+    schema = {"type": "array", "items": {"type": "string", "evaluation_config": "string_fuzzy"}}
+    scorer = compile_schema(schema, semantics="ours")
+    (found,) = scorer.score(["New York City", "Oslo"], ["Oslo", "New York Cty", "Rome"]).arrays
+    assert (found.pairs, found.extra) == (((0, 1), (1, 0)), (2,))
+
+
+small_rows = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "sku": st.sampled_from(["a", "b"]),
+            "name": st.sampled_from(["one", "two", "once"]),
+            "price": st.sampled_from([1, 1.0, 2, True, None]),
+        },
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def best_sum(scores):
+    """The highest sum of any assignment, by trying them all."""
+    height, width = len(scores), len(scores[0])
+    if height > width:
+        return best_sum([list(column) for column in zip(*scores, strict=True)])
+    return max(sum(scores[i][j] for i, j in enumerate(order)) for order in permutations(range(width), height))
+
+
+@given(gold=small_rows, extracted=small_rows)
+def test_short_lists_are_paired_best(gold, extracted):
+    one = compile_schema(ROW, semantics="ours")
+    scores = [
+        [one.score(ours, theirs, gates={"schema": False}).measures["mean_score"] for theirs in extracted]
+        for ours in gold
+    ]
+    scorer = compile_schema(ROWS, semantics="ours")
+    (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
+
+
+ORDER = {
+    "type": "object",
+    "properties": {"id": {"type": "integer"}, "items": {"type": "array", "items": ROW}},
+}
+orders = st.lists(
+    st.fixed_dictionaries({"id": st.sampled_from([1, 2, 3])}, optional={"items": st.none() | st.just([]) | small_rows}),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(gold=orders, extracted=orders)
+def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold, extracted):
+    one = compile_schema({"type": "array", "items": ORDER}, semantics="ours")
+    scores = [
+        [one.score([ours], [theirs], gates={"schema": False}).arrays[-1].f1 for theirs in extracted] for ours in gold
+    ]
+    found = one.score(gold, extracted, gates={"schema": False}).arrays[-1]
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
+
+
+def test_empty_lists_inside_are_no_reason_to_score_rows_pair_by_pair(monkeypatch):
+    walked = []
+    sub = Run.sub
+    monkeypatch.setattr(Run, "sub", lambda run: walked.append(run) or sub(run))
+    items = [[], [{"sku": "a", "price": 1}], [{"sku": "b", "price": 2}, {"sku": "c", "price": 3}]]
+    gold = [{"id": i, "items": items[i % 3]} for i in range(12)]
+    extracted = [{**row, "id": row["id"] + 1} for row in reversed(gold)]
+    compile_schema({"type": "array", "items": ORDER}, semantics="ours").score(gold, extracted)
+    assert not walked
+
+
+keyed_rows = st.lists(
+    st.fixed_dictionaries(
+        {"sku": st.sampled_from(["SKU-10023", "SKU-10024", "SKU-1002", None])},
+        optional={
+            "name": st.sampled_from(["one", "two", "once", None]),
+            "price": st.sampled_from([1, 1.0, 2, None]),
+            "tags": st.lists(st.sampled_from(["t", "u"]), max_size=2),
+        },
+    ),
+    max_size=6,
+)
+KEYED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {**ROW["properties"], "tags": {"type": "array", "items": {"type": "string"}}},
+    },
+}
+
+
+@pytest.mark.parametrize("align", [{"key": "sku"}, {"key": "sku", "key_cutoff": 0.8}, {"key": ["sku", "price"]}])
+@given(gold=keyed_rows, extracted=keyed_rows, order=st.randoms(use_true_random=False))
+def test_the_order_of_rows_with_keys_changes_no_number(align, gold, extracted, order):
+    scorer = compile_schema(KEYED, semantics="ours", overrides={"$": align})
+    shuffled = [order.sample(rows, len(rows)) for rows in (gold, extracted)]
+    one, other = (scorer.score(*rows, gates={"schema": False}) for rows in ((gold, extracted), shuffled))
+    for name in ("pass_rate", "mean_score", "precision", "recall", "f1"):  # the published measures go by position
+        assert one.measures[name] == pytest.approx(other.measures[name])
+    assert pairs_of(one, gold, extracted) == pairs_of(other, *shuffled)
+
+
+def pairs_of(score, gold, extracted):
+    """The root's pairs by what they hold."""
+    (found,) = [array for array in score.arrays if not array.path] or [None]
+    return found and sorted(repr((gold[i], extracted[j])) for i, j in found.pairs)

@@ -1,0 +1,468 @@
+"""Best fit against brute force, with and without numpy, with and without equal rows paired first."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import subprocess
+import sys
+import tracemalloc
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.matching import fit, solve, solve_numpy, solve_pure
+from pytest_extract.core.matching.columns import Column, Items, PairScore
+from pytest_extract.core.matching.encoding import encode_problem
+from pytest_extract.core.matching.pairing import best_fit
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.metrics.base import BoundMetric, with_defaults
+from pytest_extract.core.values import MISSING
+
+
+def metric(name, semantics="ours", **params):
+    return METRICS[name].make(with_defaults(params, METRICS[name].params), semantics)
+
+
+def overlap(gold, extracted):
+    """A nested value: a list of numbers compared in order."""
+    ours = [] if gold is MISSING else gold
+    theirs = [] if extracted is MISSING else extracted
+    common = min(len(ours), len(theirs))
+    hits = sum(one == other for one, other in zip(ours, theirs, strict=False))
+    return PairScore(hits, common, len(ours) - common, len(theirs) - common)
+
+
+NEVER_ITSELF = BoundMetric(name="never", compare=lambda gold, extracted: 0.5, reflexive=False)
+TEXTS = st.sampled_from(["ab", "aba", "ba", "b a", "xy", "", 1, True])
+NUMBERS = st.sampled_from([1, 1.0, 2, 1.0005, 1.001, 1.0015, True, "n/a"])
+LISTS = st.lists(st.integers(0, 2), max_size=3)
+KINDS = {
+    "text": (metric("text"), TEXTS),
+    "fuzzy": (metric("fuzzy"), TEXTS),
+    "number": (metric("number"), NUMBERS),
+    "tolerance": (metric("number_tolerance", tolerance=0.001), NUMBERS),
+    "custom": (BoundMetric(name="custom", compare=lambda a, b: 1.0 if a == b else 0.25), TEXTS),
+    "never": (NEVER_ITSELF, TEXTS),
+    "nested": (None, LISTS),
+}
+
+
+@st.composite
+def problems(draw, limit=6):
+    """Columns of two short lists of rows which share many values, and weights for undeclared leaves."""
+    kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
+    row = st.tuples(*(st.just(MISSING) | KINDS[kind][1] for kind in kinds))
+    gold = draw(st.lists(row, min_size=1, max_size=limit))
+    extracted = draw(st.lists(st.sampled_from(gold) | row, min_size=1, max_size=limit))
+    weight = st.sampled_from([1.0, 1.0, 2.0, 0.3])
+    columns = [
+        Column(
+            gold=[values[at] for values in gold],
+            extracted=[values[at] for values in extracted],
+            weight=draw(weight),
+            metric=KINDS[kind][0],
+            pair=None if KINDS[kind][0] else overlap,
+        )
+        for at, kind in enumerate(kinds)
+    ]
+    extra = st.sampled_from([0.0, 0.0, 1.0])
+    omitted = [draw(extra) for _ in gold]
+    hallucinated = [draw(extra) for _ in extracted]
+    return columns, len(gold), len(extracted), omitted, hallucinated
+
+
+def pair_score(columns, i, j, objective, omitted, hallucinated):
+    """Score one pair by the words of scoring.md: slowly."""
+    score = compared = 0.0
+    lost, invented = omitted[i], hallucinated[j]
+    for column in columns:
+        gold, extracted, weight = column.gold[i], column.extracted[j], column.weight
+        if gold is MISSING and extracted is MISSING:
+            continue
+        if column.pair is not None:
+            part = column.pair(gold, extracted)
+        elif gold is MISSING:
+            part = PairScore(0, 0, 0, 1)
+        elif extracted is MISSING:
+            part = PairScore(0, 0, 1, 0)
+        else:
+            part = PairScore(column.metric.compare(gold, extracted), 1, 0, 0)
+        score += weight * part.score
+        compared += weight * part.compared
+        lost += weight * part.omitted
+        invented += weight * part.hallucinated
+    if not compared + lost + invented:
+        return 1.0
+    if objective == "mean":
+        return score / (compared + lost + invented)
+    precision = score / (compared + invented) if compared + invented else 1.0
+    recall = score / (compared + lost) if compared + lost else 1.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def best_total(scores):
+    tall = scores if len(scores) <= len(scores[0]) else [list(row) for row in zip(*scores, strict=True)]
+    return max(
+        sum(row[column] for row, column in zip(tall, chosen, strict=True))
+        for chosen in itertools.permutations(range(len(tall[0])), len(tall))
+    )
+
+
+@pytest.fixture(params=["plain", "numpy"])
+def backend(request, monkeypatch):
+    if request.param == "numpy":
+        pytest.importorskip("numpy")
+        monkeypatch.setattr(solve, "_NUMPY_PAYS_LOADED", 0)
+    else:
+        monkeypatch.setattr(solve, "installed", lambda package: False)
+
+
+@pytest.mark.parametrize("limit", [0, 2_500], ids=["equal rows first", "as published"])
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.usefixtures("backend")
+@given(problem=problems(limit=5))
+def test_no_other_pairing_is_better(objective, limit, problem):
+    columns, height, width, omitted, hallucinated = problem
+    scores = [
+        [pair_score(columns, i, j, objective, omitted, hallucinated) for j in range(width)] for i in range(height)
+    ]
+    kept, fit.PUBLISHED_LIMIT = fit.PUBLISHED_LIMIT, limit
+    try:
+        found = best_fit(columns, height, width, objective=objective, omitted=omitted, hallucinated=hallucinated)
+    finally:
+        fit.PUBLISHED_LIMIT = kept
+    assert all(scores[i][j] > 0 for i, j in found.pairs)
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
+    assert sorted([*(i for i, _ in found.pairs), *found.missing]) == list(range(height))
+    assert sorted([*(j for _, j in found.pairs), *found.extra]) == list(range(width))
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@given(problem=problems(limit=9))
+def test_numpy_gives_the_same_floats(objective, problem):
+    pytest.importorskip("numpy")
+    columns, height, width, omitted, hallucinated = problem
+    coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    plain = solve_pure.score_matrix(coded, range(height), range(width))
+    assert [list(row) for row in plain] == solve_numpy.score_matrix(coded, range(height), range(width)).tolist()
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@given(problem=problems(limit=8), rng=st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
+    columns, height, width, omitted, hallucinated = problem
+
+    def total(order):
+        shuffled = [
+            Column(
+                gold=column.gold,
+                extracted=[column.extracted[j] for j in order],
+                weight=column.weight,
+                metric=column.metric,
+                pair=column.pair,
+            )
+            for column in columns
+        ]
+        invented = [hallucinated[j] for j in order]
+        found = best_fit(shuffled, height, width, objective=objective, omitted=omitted, hallucinated=invented)
+        return sum(pair_score(shuffled, i, j, objective, omitted, invented) for i, j in found.pairs)
+
+    order = list(range(width))
+    assert total(rng.sample(order, width)) == pytest.approx(total(order), abs=1e-9)
+
+
+ELEMENTS = {"text": st.sampled_from("abc"), "fuzzy": TEXTS, "tolerance": NUMBERS, "nested": LISTS}
+
+
+@st.composite
+def lists_in_rows(draw, kinds=tuple(ELEMENTS)):
+    """Rows with a leaf and a list whose elements have one or two fields, and perhaps undeclared ones."""
+    fields = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2))
+    element = st.tuples(*(st.just(MISSING) | ELEMENTS[kind] for kind in fields))
+    row = st.tuples(st.sampled_from("xyz"), st.lists(element, max_size=4))
+    gold = draw(st.lists(row, min_size=1, max_size=6))
+    extracted = draw(st.lists(st.sampled_from(gold) | row, min_size=1, max_size=6))
+    ours = [values for _, elements in gold for values in elements]
+    theirs = [values for _, elements in extracted for values in draw(st.permutations(elements))]
+    inside = [
+        Column(
+            gold=[v[at] for v in ours],
+            extracted=[v[at] for v in theirs],
+            metric=KINDS[kind][0],
+            pair=None if KINDS[kind][0] else overlap,
+        )
+        for at, kind in enumerate(fields)
+    ]
+    items = Items(
+        gold=[len(elements) for _, elements in gold],
+        extracted=[len(elements) for _, elements in extracted],
+        columns=inside,
+        hallucinated=draw(st.none() | st.just([float(n % 3 == 2) for n in range(len(theirs))])),
+    )
+    return [leaf([name for name, _ in gold], [name for name, _ in extracted]), items], len(gold), len(extracted)
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.usefixtures("backend")
+@given(problem=lists_in_rows())
+def test_rows_with_lists_are_paired_best_without_scoring_every_pair(objective, problem):
+    columns, height, width = problem
+    coded = encode_problem(columns, height, width, objective)
+    scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
+    bounds = solve_pure.score_matrix(coded, range(height), range(width))
+    assert all(bounds[i][j] >= scores[i][j] - 1e-12 for i in range(height) for j in range(width))
+    found = best_fit(columns, height, width, objective=objective)
+    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
+
+
+@given(problem=lists_in_rows())
+def test_bounds_are_the_same_with_numpy(problem):
+    pytest.importorskip("numpy")
+    columns, height, width = problem
+    for objective in ("mean", "f1"):
+        coded = encode_problem(columns, height, width, objective)
+        plain = solve_pure.score_matrix(coded, range(height), range(width))
+        fast = solve_numpy.score_matrix(coded, range(height), range(width))
+        for ours, theirs in zip(plain, fast.tolist(), strict=True):
+            assert list(ours) == pytest.approx(theirs, abs=1e-12)
+
+
+@given(problem=lists_in_rows(kinds=("text",)))
+def test_a_list_in_a_row_is_scored_as_a_multiset_of_equal_elements(problem):
+    (_, items), height, width = problem
+    if len(items.columns) > 1 or items.hallucinated:
+        return
+    coded = encode_problem([items], height, width, "mean")
+    texts = items.columns[0]
+    for (i, ours), (j, theirs) in itertools.product(
+        enumerate(coded.items[0].gold), enumerate(coded.items[0].extracted)
+    ):
+        gold = Counter(texts.gold[n] for n in ours if texts.gold[n] is not MISSING)
+        extracted = Counter(texts.extracted[n] for n in theirs if texts.extracted[n] is not MISSING)
+        common = (gold & extracted).total()
+        total = gold.total() + extracted.total() - common
+        assert fit.score_of(coded, i, j) == (common / total if total else 1.0)
+
+
+def test_the_order_inside_a_list_does_not_matter():
+    texts = leaf(["a", "b", "c", "d"], ["d", "c", "b", "a"])
+    items = Items(gold=[2, 2], extracted=[2, 2], columns=[texts])
+    assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
+
+
+def lists_of_lists(rng, height, width):
+    """Rows with a list whose elements have a text and a list of texts."""
+
+    def side(count):
+        rows = [
+            [[rng.choice("abc") for _ in range(rng.randint(0, 3))] for _ in range(rng.randint(0, 3))]
+            for _ in range(count)
+        ]
+        elements = list(itertools.chain(*rows))
+        return (
+            [*map(len, rows)],
+            [rng.choice("xy") for _ in elements],
+            [*map(len, elements)],
+            list(itertools.chain(*elements)),
+        )
+
+    gold, extracted = side(height), side(width)
+    inner = Items(gold=gold[2], extracted=extracted[2], columns=[leaf(gold[3], extracted[3], "fuzzy")])
+    return Items(gold=gold[0], extracted=extracted[0], columns=[leaf(gold[1], extracted[1]), inner])
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.usefixtures("backend")
+def test_lists_inside_lists(objective):
+    rng = random.Random(8)
+    for _ in range(50):
+        height, width = rng.randint(1, 5), rng.randint(1, 5)
+        items = lists_of_lists(rng, height, width)
+        coded = encode_problem([items], height, width, objective)
+        scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
+        found = best_fit([items], height, width, objective=objective)
+        assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
+
+
+def test_only_likely_pairs_of_lists_are_scored(monkeypatch):
+    rng = random.Random(3)
+    asked = []
+    kept = fit._fitted_sums
+    monkeypatch.setattr(fit, "_fitted_sums", lambda *a: asked.append(a) or kept(*a))
+    gold = [[f"name {rng.randint(0, 10**6)}" for _ in range(5)] for _ in range(40)]
+    extracted = [[*names[:4], f"{names[4]}!"] for names in gold]
+    items = Items(
+        gold=[5] * 40,
+        extracted=[5] * 40,
+        columns=[leaf(list(itertools.chain(*gold)), list(itertools.chain(*extracted)), "fuzzy")],
+    )
+    assert best_fit([items], 40, 40, objective="mean").pairs == tuple((i, i) for i in range(40))
+    assert len(asked) < 80
+
+
+def leaf(gold, extracted, name="text", weight=1.0):
+    return Column(gold=gold, extracted=extracted, metric=metric(name), weight=weight)
+
+
+def test_equal_rows_are_torn_apart_where_that_pays():
+    # normalised Levenshtein is no distance: ab is as near to aba, and aba to ba, as ab is far from ba
+    column = leaf(["ab", "aba"], ["aba", "ba"], "fuzzy")
+    assert best_fit([column], 2, 2, objective="mean").pairs == ((0, 0), (1, 1))
+
+
+def test_pairs_of_score_0_are_undone():
+    found = best_fit([leaf(["a", "b"], ["x", "b"])], 2, 2, objective="mean")
+    assert found == (((1, 1),), (0,), (0,))
+
+
+def test_rows_with_nothing_to_score_belong_together():
+    found = best_fit([leaf([MISSING, "a"], ["a", MISSING])], 2, 2, objective="mean")
+    assert found.pairs == ((0, 1), (1, 0))
+    assert best_fit([], 2, 1, objective="f1").pairs == ((0, 0),)
+    assert best_fit([], 2, 1, objective="mean").pairs == ((0, 0),)
+
+
+def test_ties_go_by_position():
+    columns = [leaf(["a", "a", "a"], ["a", "a", "a"]), leaf(["1", "2", "3"], ["7", "8", "9"])]
+    assert best_fit(columns, 3, 3, objective="mean").pairs == ((0, 0), (1, 1), (2, 2))
+
+
+def test_true_is_not_1_when_rows_are_equal():
+    column = Column(gold=[True, 1], extracted=[1, True], metric=metric("exact"))
+    assert best_fit([column], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
+
+
+def test_weights_decide():
+    columns = [leaf(["a", "b"], ["b", "a"], weight=1.0), leaf(["1", "2"], ["1", "2"], weight=3.0)]
+    assert best_fit(columns, 2, 2, objective="mean").pairs == ((0, 0), (1, 1))
+
+
+def test_undeclared_leaves_count():
+    columns = [leaf(["a"], ["a", "a"])]
+    assert best_fit(columns, 1, 2, objective="mean", hallucinated=[1.0, 0.0]).pairs == ((0, 1),)
+
+
+@pytest.mark.parametrize("columns", [0, 2], ids=["no pair", "both"])
+def test_a_column_has_one_way_to_score(columns):
+    with pytest.raises(ValueError, match="either a metric or a pair"):
+        Column(gold=[], extracted=[], metric=metric("text") if columns else None, pair=overlap if columns else None)
+
+
+@pytest.mark.parametrize(("height", "width"), [(0, 2), (2, 0), (0, 0)])
+def test_one_side_empty(height, width):
+    found = best_fit([leaf(["a"] * height, ["a"] * width)], height, width, objective="mean")
+    assert found == ((), tuple(range(height)), tuple(range(width)))
+
+
+def test_nested_values_are_scored_once():
+    asked = []
+
+    def count(gold, extracted):
+        asked.append((tuple(gold), tuple(extracted)))
+        return overlap(gold, extracted)
+
+    column = Column(gold=[[1, 2], [1, 2], [3]], extracted=[[1], [1], [1, 3]], pair=count)
+    best_fit([column], 3, 3, objective="mean")
+    assert sorted(asked) == [((1, 2), (1,)), ((1, 2), (1, 3)), ((3,), (1,)), ((3,), (1, 3))]
+
+
+def long_lists(size, changed, seed=5):
+    """Six-field rows: shuffled, 5 % lost, 5 % invented, some changed in one field."""
+    rng = random.Random(seed)
+
+    def row(n):
+        return [
+            f"id{n}",
+            f"item {rng.randint(0, 999)} of {n}",
+            rng.randint(1, 9),
+            rng.random(),
+            f"{n % 28}",
+            "ab"[n % 2],
+        ]
+
+    gold = [row(n) for n in range(size)]
+    extracted = [list(values) for values in gold[size // 20 :]] + [row(size + n) for n in range(size // 20)]
+    for values in extracted:
+        if rng.random() < changed:
+            at = rng.choice([1, 2, 3])
+            values[at] = values[at] + "x" if at == 1 else values[at] + 1
+    rng.shuffle(extracted)
+    names = ("text", "fuzzy", "integer", "number", "text", "text")
+    return [
+        Column(gold=[g[at] for g in gold], extracted=[e[at] for e in extracted], metric=metric(name))
+        for at, name in enumerate(names)
+    ]
+
+
+@pytest.mark.parametrize("changed", [0.1, 1.0], ids=["a tenth changed", "all changed"])
+def test_lost_and_invented_rows_are_found(changed):
+    columns = long_lists(200, changed)
+    found = best_fit(columns, 200, 200, objective="mean")
+    right = sum(columns[0].gold[i] == columns[0].extracted[j] for i, j in found.pairs)
+    assert right == 190
+
+
+@pytest.mark.usefixtures("backend")
+def test_equal_rows_are_not_compared_with_everything(monkeypatch):
+    cells = []
+    for module in (solve_pure, solve_numpy):
+        kept = module.score_matrix
+        monkeypatch.setattr(
+            module,
+            "score_matrix",
+            lambda problem, rows, columns, kept=kept: (
+                cells.append(len(rows) * len(columns)) or kept(problem, rows, columns)
+            ),
+        )
+    best_fit(long_lists(200, 0.1), 200, 200, objective="mean")
+    assert sum(cells) < 0.5 * 200 * 200
+
+
+def test_memory_is_bounded():
+    numpy = pytest.importorskip("numpy")
+    pytest.importorskip("scipy.optimize")
+    columns = long_lists(1500, 1.0)
+    best_fit(long_lists(300, 1.0), 300, 300, objective="mean")  # imports done
+    tracemalloc.start()
+    best_fit(columns, 1500, 1500, objective="mean")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * numpy.float64().nbytes * 1500 * 1500
+
+
+def test_plain_python_gives_the_same_pairs():
+    pytest.importorskip("scipy.optimize")
+    code = (
+        "import sys; sys.modules.update({'numpy': None, 'scipy': None, 'scipy.optimize': None})\n"
+        "from pytest_extract.core.matching.pairing import best_fit\n"
+        "from tests.core.align.test_fit import long_lists\n"
+        "for changed in (0.1, 1.0): print(best_fit(long_lists(240, changed), 240, 240, objective='mean').pairs)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    here = [str(best_fit(long_lists(240, changed), 240, 240, objective="mean").pairs) for changed in (0.1, 1.0)]
+    assert done.stdout.splitlines() == here
+
+
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_offers_of_metrics_agree_with_their_comparison(name):
+    spec = METRICS[name]
+    if any(param.required for param in spec.params):
+        pytest.skip("needs parameters; its own tests give them")
+    bound = metric(name)
+    values = ["a", "A ", "7", "7.0", 7, 7.0, 7.0000001, True, 1, None, "kitten", "sitting", [1], {"a": 1}, float("nan")]
+    expected = [[bound.compare(one, other) for other in values] for one in values]
+    if bound.against is not None:
+        scan = bound.against(values)
+        assert [list(scan(value)) for value in values] == expected
+    if bound.near is not None:
+        near = {(i, j): score for i, j, score in bound.near(values, values)}
+        assert [[near.get((i, j), 0.0) for j in range(len(values))] for i in range(len(values))] == expected
+    if bound.key is not None:
+        keys = [bound.key(value) for value in values]
+        assert [[float(one == other) for other in keys] for one in keys] == expected
+    if bound.triangle:
+        for a, b, c in itertools.product(range(len(values)), repeat=3):
+            assert (1 - expected[a][b]) + (1 - expected[b][c]) >= (1 - expected[a][c]) - 1e-12

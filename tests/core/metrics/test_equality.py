@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+
+from pytest_extract.core.metrics import equality
+from tests.strategies import any_json, json_values, nested
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "same", "python_equal"),
+    [
+        (1, 1.0, True, True),
+        (1, True, False, True),
+        ([1], [True], False, True),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1.0}, True, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False, False),
+        (None, False, False, False),
+        ("1", 1, False, False),
+        (float("nan"), float("nan"), True, True),
+        ([[]], [{}], False, False),
+        (nested(5000, 1), nested(5000, 1), True, True),
+        (nested(5000, 1), nested(5000, 2), False, False),
+        (2**53 + 1, float(2**53), False, False),
+    ],
+)
+def test_equality(gold, extracted, same, python_equal):
+    assert equality.same(gold, extracted) is same
+    assert equality.python_equal(gold, extracted) is python_equal
+    assert (equality.same_key(gold) == equality.same_key(extracted)) is same
+
+
+@given(one=any_json, other=any_json)
+def test_keys_are_equal_exactly_where_values_are(one, other):
+    assert (equality.same_key(one) == equality.same_key(other)) is equality.same(one, other)
+    typed = type(one) is type(other) and equality.python_equal(one, other)
+    assert (equality.typed_key(one) == equality.typed_key(other)) is typed
+
+
+@given(value=json_values)
+def test_texts_are_those_of_python_where_python_has_one(value):
+    assert equality.json_text(value) == json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert equality.python_text(value) == str(value)
+
+
+@pytest.mark.parametrize("core", [1, "x", {"b": [1.5, None], "a": True}])
+def test_texts_go_on_where_python_stops(core):
+    assert equality.python_text(nested(5000, core)) == "[" * 5000 + repr(core) + "]" * 5000
+    text = json.dumps(core, sort_keys=True, separators=(",", ":"))
+    assert equality.json_text(nested(5000, core)) == "[" * 5000 + text + "]" * 5000
+    assert equality.json_text([10**5000, core]).endswith(f",{text}]")
+
+
+@pytest.mark.parametrize(
+    ("text", "folded", "caseless"),
+    [
+        ("  Acme \n GmbH\u00a0", "Acme GmbH", "acme gmbh"),
+        ("e\u0301", "\u00e9", "\u00e9"),
+        ("Straße", "Straße", "strasse"),
+        ("", "", ""),
+    ],
+)
+def test_folding(text, folded, caseless):
+    assert equality.fold(text) == folded
+    assert equality.fold_case(text) == caseless
+
+
+def test_a_long_value_is_cut():
+    assert equality.short("x" * 100, 10) == '"xxxxxxxxx...'

@@ -1,0 +1,110 @@
+"""Judges of several processes that keep their answers in one folder: what they all want to know is asked once.
+
+Two desks know nothing of each other but through the folder, as those of two processes.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.judge.questions import equal
+
+from pytest_extract.core.results import Verdict
+from pytest_extract.extraction.judge import build_judge
+
+
+class Named:
+    """A judge that can be asked in several processes: it has a name of its own."""
+
+    identity = "mine"
+
+    def __init__(self, answer=1.0):
+        self.answer = answer
+        self.asked = []
+
+    def __call__(self, questions):
+        self.asked.extend(question.gold for question in questions)
+        return [self.answer for _ in questions]
+
+
+class Slow(Named):
+    """Is not done before another desk waits for it."""
+
+    def __init__(self, waited, answer=1.0):
+        super().__init__(answer)
+        self.waited = waited
+        self.entered = threading.Event()
+
+    def __call__(self, questions):
+        self.entered.set()
+        self.waited.wait()
+        answers = super().__call__(questions)
+        if self.answer == "raises":
+            raise KeyboardInterrupt
+        return answers
+
+
+def both(folder, slow, other, **how):
+    """Ask one desk about a and b, and another about b and c while the first is at it."""
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(build_judge(user=slow, folder=folder, **how), [equal("a", "x"), equal("b", "x")])
+        slow.entered.wait()
+        second = build_judge(user=other, folder=folder, **how)([equal("b", "x"), equal("c", "x")])
+    return first, second
+
+
+@pytest.mark.parametrize("refresh", [False, True], ids=["new", "asked anew"])
+def test_two_desks_that_meet_the_same_new_question_ask_it_once(tmp_path, waited, refresh):
+    slow, other = Slow(waited, 0.25), Named(0.75)
+    first, second = both(tmp_path, slow, other, refresh=refresh)
+    assert first.result() == [Verdict(0.25, "")] * 2
+    assert second == [Verdict(0.25, ""), Verdict(0.75, "")]
+    assert slow.asked == ["a", "b"]
+    assert other.asked == ["c"]
+
+
+def test_who_waited_for_a_judge_that_did_not_decide_asks_its_own(tmp_path, waited):
+    slow, other = Slow(waited, None), Named()
+    first, second = both(tmp_path, slow, other)
+    assert first.result() == [None, None]
+    assert second == [Verdict(1.0, "")] * 2
+    assert other.asked == ["c", "b"]
+
+
+def test_who_waited_for_a_judge_that_was_interrupted_asks_its_own(tmp_path, waited):
+    slow, other = Slow(waited, "raises"), Named()
+    first, second = both(tmp_path, slow, other)
+    assert isinstance(first.exception(), KeyboardInterrupt)
+    assert second == [Verdict(1.0, "")] * 2
+
+
+def test_two_judges_do_not_wait_for_each_other(tmp_path):
+    other = Named()
+    other.identity = "another"
+
+    class Asking(Named):
+        def __call__(self, questions):
+            self.inner = build_judge(user=other, folder=tmp_path)(questions)
+            return super().__call__(questions)
+
+    asking = Asking(0.5)
+    assert build_judge(user=asking, folder=tmp_path)([equal("a", "x")]) == [Verdict(0.5, "")]
+    assert asking.inner == [Verdict(1.0, "")]
+
+
+def test_who_asks_anew_asks_what_another_has_not_asked_anew(tmp_path):
+    build_judge(user=Named(0.0), folder=tmp_path)([equal("a", "x"), equal("b", "x")])
+    first, second = Named(0.25), Named(0.75)
+    desks = [build_judge(user=each, folder=tmp_path, refresh=True) for each in (first, second)]
+    assert desks[0]([equal("a", "x")]) == [Verdict(0.25, "")]
+    assert desks[1]([equal("a", "x"), equal("b", "x")]) == [Verdict(0.25, ""), Verdict(0.75, "")]
+    assert second.asked == ["b"]
+
+
+def test_a_later_run_asks_anew_what_an_earlier_one_has(tmp_path):
+    for answer in (0.25, 0.75):
+        judge = build_judge(user=Named(answer), folder=tmp_path, refresh=True)
+        assert judge([equal("a", "x")]) == [Verdict(answer, "")]
+        del judge

@@ -1,0 +1,243 @@
+"""One completion over real HTTP: what is retried, what is final, and what is kept of an answer."""
+
+from __future__ import annotations
+
+import builtins
+import email.utils
+import time
+from dataclasses import replace
+
+import pytest
+
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.results import FailureKind
+from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.llm.client import LlmError, Retry, complete, load_litellm, price
+from pytest_extract.extraction.llm.errors import retry_after, summary
+from tests.llm_server import (
+    MODEL,
+    LlmServer,
+    Reply,
+    answer,
+    context_length,
+    dripping,
+    failed,
+    llm_server,
+    malformed,
+    rate_limited,
+    server_error,
+    slow,
+)
+
+__all__ = ["llm_server"]
+PATIENT = Retry(attempts=3, timeout_s=60.0, first_wait_s=1.0, longest_wait_s=20.0)
+NEVER = 3600.0
+
+
+def ask(waits=None, *, retry=PATIENT, model=MODEL, **options):
+    messages = [{"role": "user", "content": "hi"}]
+    return complete(model, messages, retry=retry, sleep=(waits if waits is not None else []).append, **options)
+
+
+def test_an_answer_with_what_the_provider_says_about_it(llm_server):
+    llm_server.say(answer("hello", tokens=(100, 20)))
+    got = ask()
+    assert (got.text, got.finish_reason, got.refusal) == ("hello", "stop", None)
+    assert got.usage == Usage(prompt_tokens=100, completion_tokens=20, total_tokens=120)
+    assert got.cost_usd is None, "litellm has no price for the test model, and no price is not 0"
+    assert 0 < got.latency_s < 60
+
+
+def test_a_priced_model_costs(llm_server):
+    llm_server.say(answer("hello", tokens=(1000, 100)))
+    got = ask(model="openai/gpt-4o-mini")
+    assert got.cost_usd == pytest.approx(price("openai/gpt-4o-mini", 1000, 100))
+    assert got.cost_usd == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
+    assert price("openai/test-model", 1, 1) is None
+
+
+RETRIED = {
+    "rate limit": (rate_limited(), None),
+    "rate limit that says how long": (rate_limited(7), [7.0]),
+    "500": (server_error(500), None),
+    "503": (server_error(503), None),
+    "malformed": (malformed(), None),
+    "no choices": (Reply(body=[1]), None),
+    "empty choices": (Reply(body={**answer("x").body, "choices": []}), None),
+}
+
+
+@pytest.mark.parametrize(("first", "expected"), RETRIED.values(), ids=RETRIED)
+def test_a_passing_fault_is_tried_again(llm_server, first, expected):
+    llm_server.say(first, answer("ok"))
+    waits = []
+    assert ask(waits).text == "ok"
+    assert len(llm_server.requests) == 2
+    if expected is None:
+        assert len(waits) == 1
+        assert 0.5 <= waits[0] <= 1.0
+    else:
+        assert waits == expected
+
+
+def test_a_time_out_is_tried_again(llm_server):
+    llm_server.say(slow(NEVER, answer("late")))
+    llm_server.otherwise = answer("ok")
+    waits = []
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert waits, "the first answer never comes"
+
+
+def test_an_answer_that_drips_is_given_up_in_time_and_tried_again(llm_server):
+    """Each byte comes soon enough for a limit of each read; the whole would take minutes."""
+    llm_server.say(dripping(0.5, answer("late")))
+    llm_server.otherwise = answer("ok")
+    begin = time.monotonic()
+    waits = []
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert waits, "the first answer takes minutes"
+    assert time.monotonic() - begin < 30
+
+
+def test_an_answer_that_always_drips_says_how_long_it_may_take(llm_server):
+    llm_server.otherwise = dripping(0.5, answer("late"))
+    begin = time.monotonic()
+    expected = r"after 2 attempts: AttemptTimeout: no complete answer within 1\.5 s, .*--extract-timeout"
+    with pytest.raises(LlmError, match=expected):
+        ask(retry=replace(PATIENT, attempts=2, timeout_s=1.5))
+    assert time.monotonic() - begin < 20
+    assert len(llm_server.requests) == 2
+
+
+def test_empty_choices_are_explained(llm_server):
+    llm_server.otherwise = Reply(body={**answer("x").body, "choices": []})
+    with pytest.raises(LlmError, match=r"after 3 attempts: MalformedAnswer: .* `choices` is empty"):
+        ask()
+    assert len(llm_server.requests) == 3
+
+
+def test_a_lost_connection_says_what_broke_it(monkeypatch):
+    with LlmServer() as gone:
+        env = gone.env
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(LlmError, match=r"after 3 attempts: .*Connection error\. \(ConnectionRefusedError: "):
+        ask()
+
+
+def test_waits_grow_and_end(llm_server):
+    llm_server.otherwise = server_error()
+    waits = []
+    with pytest.raises(LlmError, match=r"after 3 attempts: .*InternalServerError"):
+        ask(waits)
+    assert len(llm_server.requests) == 3
+    assert 0.5 <= waits[0] <= 1.0 <= waits[1] <= 2.0
+
+
+FINAL = {
+    "context length": (context_length(), FailureKind.CONTEXT_LENGTH),
+    "page limit": (failed(400, "A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
+    "content policy": (
+        failed(400, "rejected by our content policy", code="content_policy_violation"),
+        FailureKind.REFUSAL,
+    ),
+    "wrong key": (failed(401, "Incorrect API key"), None),
+    "unknown model": (failed(404, "The model does not exist"), None),
+    "no money": (failed(429, "You exceeded your current quota", code="insufficient_quota"), None),
+    "asked to wait for an hour": (rate_limited(3600), None),
+}
+
+
+@pytest.mark.parametrize(("reply", "kind"), FINAL.values(), ids=FINAL)
+def test_a_lasting_fault_is_told_at_once(llm_server, reply, kind):
+    llm_server.otherwise = reply
+    with pytest.raises(LlmError) as caught:
+        ask()
+    assert caught.value.kind is kind
+    assert len(llm_server.requests) == 1
+
+
+def test_no_secret_in_the_error(llm_server):
+    llm_server.otherwise = failed(401, "Incorrect API key provided: sk-planted0123456789abcdef")
+    with pytest.raises(LlmError) as caught:
+        ask(extra_headers={"X-Api-Key": "planted-header"})
+    assert "planted" not in str(caught.value)
+    assert "[redacted: API key]" in str(caught.value)
+
+
+def test_options_reach_the_request_and_an_unsupported_preference_is_left_out(llm_server):
+    ask(max_tokens=5, preferred={"temperature": 0.0})
+    ask(model="openai/o3", preferred={"temperature": 0.0})
+    assert llm_server.bodies[0]["max_tokens"] == 5
+    assert llm_server.bodies[0]["temperature"] == 0.0
+    assert "temperature" not in llm_server.bodies[1]
+
+
+def test_an_unsupported_option_is_an_error(llm_server):
+    with pytest.raises(LlmError, match="temperature"):
+        ask(model="openai/o3", temperature=0.0)
+    assert llm_server.requests == []
+
+
+def test_it_works_inside_a_running_loop(llm_server):
+    import asyncio
+
+    async def inside():
+        return ask()
+
+    assert asyncio.run(inside()).text == "{}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after": email.utils.formatdate(1000)}, 40.0),
+        ({"retry-after": email.utils.formatdate(900)}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-1"}, None),
+    ],
+)
+def test_retry_after_in_every_form(headers, seconds):
+    class Response:
+        pass
+
+    error = ValueError()
+    error.response = Response()
+    error.response.headers = headers
+    assert retry_after(error, now=960.0) == seconds
+
+
+def test_without_litellm_it_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest, **more):
+        if name == "litellm":
+            raise ModuleNotFoundError("No module named 'litellm'")
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ConfigError, match=r"pip install 'pytest-extract\[llm\]'"):
+        load_litellm()
+
+
+def test_a_call_without_an_attempt_is_refused():
+    with pytest.raises(ConfigError, match="at least one attempt, not 0"):
+        ask(retry=Retry(attempts=0))
+
+
+def test_only_the_preference_that_the_error_names_is_left_out(llm_server):
+    ask(model="openai/o3", preferred={"temperature": 0.0, "top_p": 0.5, "seed": 7}, max_completion_tokens=3)
+    (body,) = llm_server.bodies
+    assert body["max_completion_tokens"] == 3
+    assert "temperature" not in body
+    assert body["seed"] == 7
+
+
+def test_a_long_message_is_shortened():
+    told = summary(ValueError("x" * 2000))
+    assert told.startswith("ValueError: xxx")
+    assert told.endswith("... (2,000 characters)")
+    assert len(told) < 600

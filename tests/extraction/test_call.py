@@ -1,0 +1,339 @@
+"""Calling a user's extractor: which arguments it gets, sync and async, and what is made of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+import threading
+from decimal import Decimal
+
+import pydantic
+import pytest
+
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.results import DECLINED, Failure, FailureKind
+from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.base import Extraction, ExtractionFailure, as_extraction
+from pytest_extract.extraction.call import ARGUMENTS, call_extractor, failure_of
+from pytest_extract.extraction.loop import BackgroundLoop
+
+GIVEN = {name: name.upper() for name in ARGUMENTS}
+
+
+def call(fn, **more):
+    return call_extractor(fn, **GIVEN, **more)
+
+
+class Client:
+    def method(self, document):
+        return document
+
+    async def later(self, schema):
+        return schema
+
+    def __call__(self, case, *, model):
+        return [case, model]
+
+
+def positional_only(schema, document, /, case=3):
+    return [schema, document, case]
+
+
+SIGNATURES = {
+    "none": (lambda: "x", "x"),
+    "two": (lambda document, schema: [document, schema], ["DOCUMENT", "SCHEMA"]),
+    "any order": (lambda prompt, document: [prompt, document], ["PROMPT", "DOCUMENT"]),
+    "keyword only": (lambda *, question: question, "QUESTION"),
+    "defaults of its own": (lambda document, retries=3: [document, retries], ["DOCUMENT", 3]),
+    "default of a known name is not used": (lambda model="m": model, "MODEL"),
+    "all": (lambda **rest: sorted(rest), sorted(ARGUMENTS)),
+    "some and all": (lambda case, **rest: [case, len(rest)], ["CASE", 5]),
+    "star": (lambda document, *rest: [document, rest], ["DOCUMENT", []]),
+    "positional only": (positional_only, ["SCHEMA", "DOCUMENT", "CASE"]),
+    "method": (Client().method, "DOCUMENT"),
+    "callable object": (Client(), ["CASE", "MODEL"]),
+    "partial": (functools.partial(lambda document, flag: [document, flag], flag=1), ["DOCUMENT", 1]),
+    "async method": (Client().later, "SCHEMA"),
+    "lambda that returns a coroutine": (lambda schema: Client().later(schema), "SCHEMA"),
+}
+
+
+@pytest.mark.parametrize(("fn", "expected"), SIGNATURES.values(), ids=SIGNATURES)
+def test_an_extractor_gets_what_it_names(fn, expected):
+    assert call(fn).output == expected
+
+
+def generator(document):
+    yield document
+
+
+REFUSED = {
+    "not callable": ("model", "cannot be called; return a function"),
+    "misspelt": (lambda docment: 1, "did you mean 'document'?"),
+    "unknown": (lambda retries: 1, "it may name: document, schema"),
+    "unknown keyword": (lambda *, zzz: 1, "asks for 'zzz'"),
+    "no signature": (dict, "has no signature"),
+    "generator": (generator, "it has `yield` in it"),
+    "coroutine instead of a function": (None, "cannot be called"),
+}
+
+
+@pytest.mark.parametrize(("fn", "message"), REFUSED.values(), ids=REFUSED)
+def test_an_unusable_extractor_is_told_what_is_wrong(fn, message):
+    with pytest.raises(ConfigError, match=message.replace("(", r"\(")):
+        call(fn)
+
+
+def test_the_extractors_own_exception_comes_through():
+    def fails(document):
+        raise KeyError(document)
+
+    async def fails_later(document):
+        raise KeyError(document)
+
+    for fn in (fails, fails_later):
+        with pytest.raises(KeyError, match="DOCUMENT"):
+            call(fn)
+
+
+async def slow_echo(document):
+    await asyncio.sleep(0.01)
+    return document
+
+
+def test_async_works_inside_a_running_loop():
+    async def inside():
+        return call(slow_echo).output
+
+    assert asyncio.run(inside()) == "DOCUMENT"
+
+
+def test_a_shared_loop_serves_all_calls_and_several_threads():
+    loops = []
+
+    async def which(document):
+        loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return document
+
+    with BackgroundLoop() as loop:
+        threads = [threading.Thread(target=call, args=(which,), kwargs={"loop": loop}) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        call(which, loop=loop)
+    assert len(loops) == 5
+    assert len(set(loops)) == 1
+    assert loops[0].is_closed()
+
+
+def test_a_closed_loop_cancels_what_still_runs_and_starts_anew():
+    states = []
+
+    async def left_behind():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            states.append("cancelled")
+            raise
+
+    async def starts(document):
+        states.append(asyncio.create_task(left_behind()))
+        await asyncio.sleep(0)
+        return document
+
+    loop = BackgroundLoop()
+    call(starts, loop=loop)
+    loop.close()
+    loop.close()
+    assert states[1:] == ["cancelled"]
+    assert call(slow_echo, loop=loop).output == "DOCUMENT"
+    loop.close()
+
+
+class Line(pydantic.BaseModel):
+    net_price: float = pydantic.Field(alias="netPrice")
+
+
+def test_pydantic_models_become_json_under_their_aliases():
+    line = Line(netPrice=1.5)
+    assert as_extraction(line).output == {"netPrice": 1.5}
+    assert as_extraction([line, {"a": 1}]).output == [{"netPrice": 1.5}, {"a": 1}]
+    assert as_extraction(Extraction(line, cost_usd=0.1)) == Extraction({"netPrice": 1.5}, cost_usd=0.1)
+
+
+def test_plain_output_is_not_touched():
+    output = {"a": [1]}
+    assert as_extraction(output).output is output
+
+
+def test_a_reported_latency_stays_and_a_missing_one_is_measured():
+    assert call(lambda: Extraction("x", latency_s=12.5)).latency_s == 12.5
+    measured = call(lambda: "x").latency_s
+    assert measured is not None
+    assert measured >= 0
+
+
+class ClientUsage:
+    prompt_tokens = 3
+    completion_tokens = 4
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        (None, None),
+        ({"prompt_tokens": 3}, Usage(prompt_tokens=3)),
+        (Usage(total_tokens=1), Usage(total_tokens=1)),
+        (ClientUsage(), Usage(prompt_tokens=3, completion_tokens=4)),
+    ],
+    ids=["none", "mapping", "ours", "object"],
+)
+def test_usage_in_every_form(usage, expected):
+    assert as_extraction(Extraction("x", usage=usage)).usage == expected
+
+
+@pytest.mark.parametrize(("value", "amount"), [(0.5, 0.5), (2, 2.0), (Decimal("0.002"), 0.002), (None, None)])
+def test_what_a_call_took_is_a_number(value, amount):
+    made = as_extraction(Extraction("x", cost_usd=value, latency_s=value))
+    assert (made.cost_usd, made.latency_s) == (amount, amount)
+
+
+@pytest.mark.parametrize("name", ["cost_usd", "latency_s"])
+@pytest.mark.parametrize("value", ["0.5", -1, math.nan, math.inf, True, [1]])
+def test_a_cost_or_time_that_is_none_is_refused(name, value):
+    with pytest.raises(ConfigError, match=rf"Extraction\({name}=...\) takes a number, 0 or more"):
+        as_extraction(Extraction("x", **{name: value}))
+
+
+@pytest.mark.parametrize("count", ["5", -1, 1.5, True])
+def test_tokens_are_whole_numbers(count):
+    with pytest.raises(ConfigError, match="prompt_tokens must be a whole number"):
+        as_extraction(Extraction("x", usage={"prompt_tokens": count}))
+
+
+@pytest.mark.parametrize(("usage", "message"), [({"promt_tokens": 1}, "prompt_tokens"), (7, "not int")])
+def test_usage_that_is_none_is_refused(usage, message):
+    with pytest.raises(ConfigError, match=message):
+        as_extraction(Extraction("x", usage=usage))
+
+
+class ContextWindowExceededError(Exception):
+    """As litellm names it."""
+
+
+class StatusError(Exception):
+    status_code = 400
+
+
+BROKE = FailureKind.EXTRACTOR_ERROR
+SCHEMA_REJECTIONS = (
+    "Invalid schema for response_format 'extraction': In context=(), 'additionalProperties' is required to be supplied",
+    "litellm.BadRequestError: OpenAIException - Invalid schema for response_format 'x': schema must have 5000 properties",
+    "The specified schema produces a constraint that has too many states for serving.",
+    "A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth.",
+    "Invalid JSON payload received. Unknown name \"const\" at 'generation_config.response_schema.properties[0]'",
+    "output_format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
+    "Schema is too complex for compilation. Simplify your tool schemas or reduce the number of strict tools.",
+    "The compiled grammar is too large, which would cause performance issues.",
+    "The provided JSON schema contains features not supported by xgrammar.",
+    "Failed to convert the grammar from JSON schema to EBNF",
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ContextWindowExceededError("x"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("prompt is too long: 210000 tokens > 200000 maximum"), FailureKind.CONTEXT_LENGTH),
+        (StatusError("A maximum of 100 PDF pages may be provided."), FailureKind.PAGE_LIMIT),
+        (StatusError("The document has 1200 pages, which exceeds what is supported"), FailureKind.PAGE_LIMIT),
+        (StatusError("Output blocked by content filtering policy"), FailureKind.REFUSAL),
+        *((StatusError(text), FailureKind.SCHEMA_REJECTED) for text in SCHEMA_REJECTIONS),
+        (StatusError("invalid model"), FailureKind.EXTRACTOR_ERROR),
+        (StatusError("Unsupported parameter: 'response_format' is not supported with this model"), BROKE),
+        (StatusError("tools[0].function.parameters: a list is wanted"), BROKE),
+        (ValueError("Invalid schema for response_format"), BROKE),
+        (ValueError("my page limit of the context window"), FailureKind.EXTRACTOR_ERROR),
+    ],
+)
+def test_what_an_exception_means(error, kind):
+    assert failure_of(error).kind is kind
+
+
+@pytest.mark.parametrize("kind", sorted(DECLINED))
+@pytest.mark.parametrize("later", [False, True], ids=["sync", "async"])
+def test_an_extractor_says_that_its_model_declined(kind, later):
+    def extract(document):
+        raise ExtractionFailure(str(kind), "1,200 pages", usage={"prompt_tokens": 3}, cost_usd=0.25)
+
+    async def extract_later(document):
+        extract(document)
+
+    found = call_extractor(extract_later if later else extract, document="a")
+    assert found.failure == Failure(kind=kind, message="1,200 pages")
+    assert (found.output, found.cost_usd, found.usage) == (None, 0.25, Usage(prompt_tokens=3))
+    assert found.latency_s is not None
+
+
+def test_a_declined_call_costs_nothing_unless_the_extractor_says_so():
+    def extract(document):
+        raise ExtractionFailure("page_limit", "too long")
+
+    assert call_extractor(extract, document="a").cost_usd == 0.0
+
+
+@pytest.mark.parametrize("kind", ["page_limits", "extractor_error", "no_json"])
+def test_a_kind_that_is_none_of_a_provider_s_is_refused(kind):
+    with pytest.raises(ConfigError, match=f"no kind '{kind}'.*page_limit"):
+        ExtractionFailure(kind, "x")
+
+
+ASYNC_SUITE = """
+import pytest
+from pytest_extract.extraction.call import call_extractor
+
+async def extract(document):
+    return document
+
+@pytest.mark.asyncio
+async def test_inside_pytest_asyncio():
+    assert call_extractor(extract, document="a").output == "a"
+
+@pytest.fixture
+async def client():
+    yield "c"
+
+@pytest.mark.asyncio
+async def test_beside_an_async_fixture(client):
+    assert call_extractor(extract, document=client).output == "c"
+
+def test_sync():
+    assert call_extractor(extract, document="b").output == "b"
+"""
+
+
+def test_it_gets_along_with_pytest_asyncio(pytester):
+    pytest.importorskip("pytest_asyncio")
+    pytester.makepyfile(ASYNC_SUITE)
+    pytester.makeini(
+        "[pytest]\nasyncio_mode = auto\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])
+def test_an_output_that_is_no_json_is_a_mistake_of_the_extractor(output):
+    with pytest.raises(ConfigError, match=r"^the extractor returned no JSON: at rows\[0\].price, .*, of type "):
+        call(lambda: output)
+
+
+@pytest.mark.parametrize("output", [{"a": math.nan}, {"a": 10**5000}], ids=["nan", "digits"])
+def test_what_a_model_can_write_stays_to_fail_as_its_output(output):
+    assert call(lambda: output).output is output
+
+
+def test_other_dresses_of_json_are_taken_for_what_they_are():
+    assert call(lambda: {"total": Decimal("12.10"), "rows": ({"n": 1},)}).output == {"total": 12.1, "rows": [{"n": 1}]}

@@ -1,0 +1,199 @@
+"""The built-in extractor over real HTTP."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_extract.core.results import FailureKind
+from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.call import call_extractor
+from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
+from pytest_extract.extraction.llm.client import Retry
+from pytest_extract.extraction.prompt import is_strict, messages, schema_for_model
+from tests.llm_server import (
+    MODEL,
+    answer,
+    context_length,
+    empty,
+    filtered,
+    llm_server,
+    rate_limited,
+    refused,
+    server_error,
+    truncated,
+)
+
+__all__ = ["llm_server"]
+SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
+
+
+def document(media_type="text/plain", content=b"Total: 7", name="a.txt"):
+    url = f"data:{media_type};base64,{base64.b64encode(content).decode()}"
+    return SimpleNamespace(
+        media_type=media_type, bytes=content, text=content.decode("latin-1"), data_url=url, path=Path("docs") / name
+    )
+
+
+def extract(doc=None, schema=SCHEMA, *, prompt=None, question=None, **options):
+    extractor = LitellmExtractor(model=MODEL, retry=Retry(attempts=3, timeout_s=20), sleep=lambda _: None, **options)
+    return call_extractor(
+        extractor, document=doc or document(), schema=schema, question=question, prompt=prompt, model=MODEL, case=None
+    )
+
+
+def test_prompt_mode_sends_instructions_schema_question_and_text(llm_server):
+    llm_server.say(answer('{"total": 7}'))
+    got = extract(question="What was billed?")
+    assert got.output == '{"total": 7}'
+    assert (got.finish_reason, got.recorded, got.failure) == ("stop", False, None)
+    assert got.usage.total_tokens == 18
+    (body,) = llm_server.bodies
+    (message,) = body["messages"]
+    for part in ("JSON Schema", '"total"', "Question: What was billed?", "Document:\nTotal: 7"):
+        assert part in message["content"]
+    assert body["temperature"] == 0.0
+    assert "response_format" not in body
+
+
+def test_the_cases_prompt_stands_in_place_of_ours(llm_server):
+    extract(prompt="Read it aloud.")
+    assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read it aloud.\n\nJSON Schema")
+
+
+def test_structured_mode_hands_the_schema_over(llm_server):
+    extract(mode="structured")
+    extract(mode="structured", schema={**SCHEMA, "required": ["total"], "additionalProperties": False})
+    formats = [body["response_format"] for body in llm_server.bodies]
+    assert [item["type"] for item in formats] == ["json_schema"] * 2
+    assert formats[0]["json_schema"]["schema"] == SCHEMA
+    assert [item["json_schema"]["strict"] for item in formats] == [False, True]
+
+
+PARTS = {
+    "pdf": (
+        document("application/pdf", b"%PDF", "a.pdf"),
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERg=="}},
+    ),
+    "image": (
+        document("image/png", b"PNG"),
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,UE5H"}},
+    ),
+    "audio": (
+        document("audio/x-wav", b"RIFF"),
+        {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}},
+    ),
+}
+
+
+@pytest.mark.parametrize(("doc", "part"), PARTS.values(), ids=PARTS)
+def test_a_document_goes_as_the_providers_own_part(llm_server, doc, part):
+    extract(doc)
+    text, sent = llm_server.bodies[0]["messages"][0]["content"]
+    assert sent == part
+    assert "Document:" not in text["text"]
+
+
+def test_svg_goes_as_text(llm_server):
+    extract(document("image/svg+xml", b"<svg/>"))
+    assert llm_server.bodies[0]["messages"][0]["content"].endswith("Document:\n<svg/>")
+
+
+FAILURES = {
+    "empty": (empty(), FailureKind.EMPTY_RESPONSE, "finish reason: stop"),
+    "refused": (refused("Not this one."), FailureKind.REFUSAL, "Not this one."),
+    "filtered": (filtered(), FailureKind.REFUSAL, "content filter"),
+    "context length": (context_length(), FailureKind.CONTEXT_LENGTH, "8192 tokens"),
+}
+
+
+@pytest.mark.parametrize(("reply", "kind", "message"), FAILURES.values(), ids=FAILURES)
+def test_what_the_model_declines_is_a_failure_of_the_output(llm_server, reply, kind, message):
+    llm_server.say(reply)
+    failure = extract().failure
+    assert failure.kind is kind
+    assert message in failure.message
+    assert len(llm_server.requests) == 1
+
+
+def test_a_cut_off_answer_keeps_its_finish_reason(llm_server):
+    llm_server.say(truncated('{"total": '))
+    got = extract()
+    assert (got.output, got.finish_reason, got.failure) == ('{"total": ', "length", None)
+
+
+def test_limits_and_outages_are_sat_out(llm_server):
+    llm_server.say(rate_limited(1), server_error(), answer('{"total": 7}'))
+    assert extract().output == '{"total": 7}'
+
+
+def test_an_outage_is_an_error_and_no_output(llm_server):
+    llm_server.otherwise = server_error()
+    with pytest.raises(ExtractorError, match="after 3 attempts"):
+        extract()
+
+
+def test_an_unknown_mode_is_refused():
+    with pytest.raises(ConfigError, match="did you mean 'structured'"):
+        LitellmExtractor(model=MODEL, mode="structred")
+
+
+def test_parameters_name_what_changes_answers_and_no_secret():
+    extractor = LitellmExtractor(model=MODEL, options={"api_key": "k", "max_tokens": 9, "temperature": 0.5})
+    assert extractor.extract_params == {
+        "extractor": "litellm",
+        "mode": "prompt",
+        "instructions": 1,
+        "temperature": 0.5,
+        "max_tokens": 9,
+    }
+
+
+def test_the_model_sees_no_scoring_annotations():
+    schema = {
+        "evaluation_config": "skip",
+        "x-eval-align": {"mode": "key"},
+        "properties": {
+            "evaluation_config": {"type": "string", "x-eval-compare": {"oneof": ["secret"]}, "enum": ["x-eval-a"]},
+            "rows": {"type": "array", "items": [{"evaluation_config": "number_exact", "type": "number"}]},
+        },
+        "$defs": {"x-eval-skip": {"type": "null"}},
+    }
+    assert schema_for_model(schema) == {
+        "properties": {
+            "evaluation_config": {"type": "string", "enum": ["x-eval-a"]},
+            "rows": {"type": "array", "items": [{"type": "number"}]},
+        },
+        "$defs": {"x-eval-skip": {"type": "null"}},
+    }
+
+
+CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict"),
+    [
+        (CLOSED, True),
+        ({"type": "array", "items": CLOSED}, True),
+        ({"anyOf": [CLOSED, {"type": ["object", "null"]}]}, False),
+        ({**CLOSED, "required": []}, False),
+        ({**CLOSED, "additionalProperties": True}, False),
+        ({"type": "object"}, False),
+    ],
+)
+def test_strict_only_where_the_schema_is(schema, strict):
+    assert is_strict(schema) is strict
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"), [("\u59d3\u540d", '"\u59d3\u540d"'), ("odd\ud800", '"odd\\ud800"')], ids=["script", "half a pair"]
+)
+def test_a_schema_is_shown_in_its_own_script(key, shown):
+    schema = {"type": "object", "properties": {key: {"type": "string"}}}
+    (message,) = messages(document(), schema, question=None, prompt=None)
+    assert shown in message["content"]
+    message["content"].encode()  # can be sent

@@ -1,0 +1,84 @@
+"""Slots: never more at once than there are, in turns, and pytest's own thread first."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from pytest_extract.plugin.limits import SharedSlots, Slots, slots_of
+
+
+def until(condition):
+    for _ in range(60_000):  # a minute: nothing but a failure of the test waits so long
+        if condition():
+            return
+        time.sleep(0.001)
+    raise AssertionError("it never came about")
+
+
+@pytest.mark.parametrize("processes", ["one", "several"])
+def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
+    slots = slots_of(None if processes == "one" else tmp_path / "slots", 1)
+    queue = slots._turn if isinstance(slots, SharedSlots) else slots
+    order = []
+
+    def work(name):
+        with slots:
+            order.append(name)
+
+    def hold():
+        with slots:
+            taken.set()
+            until(lambda: len(queue._waiting) == len(threads) + 1)  # with this one
+
+    taken = threading.Event()
+    holder = threading.Thread(target=hold)
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    if processes == "several":  # one more, to look for a free slot while the others wait for their turn to look
+        looking = threading.Thread(target=work, args=("looking",))
+    holder.start()
+    taken.wait()
+    if processes == "several":
+        looking.start()
+        until(lambda: queue._free == 0)
+    for thread in threads:
+        thread.start()
+    until(lambda: len(queue._waiting) == len(threads))
+    work("main")
+    for thread in (*threads, holder, *([looking] if processes == "several" else [])):
+        thread.join()
+    assert next(name for name in order if name != "looking") == "main"
+    assert {0, 1, 2} <= {*order}
+
+
+def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
+    slots = Slots(1)
+    with slots:
+        monkeypatch.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt), slots:
+            pass
+        monkeypatch.undo()
+    with slots:
+        assert not slots._waiting
+
+
+def test_a_slot_that_was_given_while_the_wait_was_interrupted_is_handed_on(monkeypatch):
+    slots = Slots(1)
+
+    def given_and_interrupted(_self, _timeout=None):
+        slots.__exit__()  # the holder lets go just now
+        raise KeyboardInterrupt
+
+    slots.__enter__()
+    monkeypatch.setattr(threading.Event, "wait", given_and_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        slots.__enter__()
+    monkeypatch.undo()
+    with slots:
+        assert not slots._waiting
+
+
+def interrupted(_self, _timeout=None):
+    raise KeyboardInterrupt

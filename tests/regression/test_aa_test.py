@@ -1,0 +1,84 @@
+"""A/A: how often the gate cries wolf, and which fields are unsteady."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.gating.make import INVENTED, broken, result, suite
+from tests.gating.simulate import steady
+from tests.gating.simulate import suite as simulated
+
+from pytest_extract.regression.aa_test import self_test
+from pytest_extract.regression.flakiness import repeat_snapshots, suite_pass_hat_k, unsteady_fields
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import snapshot
+
+RULES = Rules(resamples=100)
+
+
+def test_steady_runs_cry_no_wolf_and_have_no_unsteady_field():
+    runs = [snapshot(suite(5, {"n": True, "m": False}))] * 3
+    found = self_test(runs, RULES)
+    assert (found.runs, found.comparisons, found.worse, found.rate) == (3, 6, 0, 0.0)
+    assert found.fields == 10
+    assert found.unsteady == ()
+
+
+def test_unsteady_fields_are_named_the_worst_first():
+    runs = [
+        snapshot([result("a", {"n": one, "m": True, "k": False, "items[0].p": two})])
+        for one, two in ((True, True), (False, True), (True, True), (False, False))
+    ]
+    first, second = self_test(runs, RULES).unsteady
+    assert (first.path, first.runs, first.passes, first.values) == ("n", 4, 2, 2)
+    assert first.again == pytest.approx(1 / 6)
+    assert (second.path, second.pattern, second.passes) == ("items[0].p", "items[].p", 3)
+
+
+def test_a_field_invented_now_and_then_is_unsteady():
+    runs = [snapshot([result("a", {"n": True})]), snapshot([result("a", {"n": True, "x": INVENTED})])]
+    assert [field.path for field in self_test(runs, RULES).unsteady] == ["x"]
+
+
+def test_an_outage_is_no_unsteadiness():
+    runs = [snapshot([result("a", {"n": False})]), snapshot([broken("a")]), snapshot([result("a", {"n": False})])]
+    assert self_test(runs, RULES).unsteady == ()
+
+
+def test_a_hard_rule_that_noise_breaks_is_seen_to_cry_wolf():
+    source = random.Random(5)
+    runs = simulated(source, cases=20, fields=5, chances=(steady(0.8),) * 4)
+    assert self_test(runs, RULES).rate <= 0.5
+    strict = self_test(runs, Rules(resamples=100, max_broken=0))
+    assert strict.rate == 1.0
+    assert all(reason.startswith("rule: ") for reason in strict.reasons)
+
+
+def test_one_run_is_not_enough():
+    with pytest.raises(ValueError, match="at least two"):
+        self_test([{}], RULES)
+
+
+def test_repeats_are_taken_apart_into_runs():
+    results = [result("a", {"n": True}, {"n": False}), result("b", {"n": True})]
+    first, second = repeat_snapshots(results)
+    assert [(state.case_id, str(state.outcome)) for state in first.values()] == [("a", "passed"), ("b", "passed")]
+    assert [(state.case_id, str(state.outcome), state.runs) for state in second.values()] == [("a", "failed", 1)]
+    assert repeat_snapshots([]) == []
+
+
+def test_pass_hat_k_of_a_suite():
+    results = [
+        result("a", {"n": True}, {"n": True}, {"n": True}),
+        result("b", {"n": True}, {"n": False}, {"n": True}),
+        broken("c"),
+    ]
+    assert suite_pass_hat_k(results) == pytest.approx({1: (1 + 2 / 3) / 2, 2: (1 + 1 / 3) / 2, 3: 0.5})
+    assert suite_pass_hat_k([*results, result("d", {"n": False})]).keys() == {1}
+    assert suite_pass_hat_k([broken("c")]) == {}
+
+
+def test_repeats_inside_one_run_show_unsteady_fields_too():
+    (field,) = unsteady_fields([snapshot([result("a", {"n": True, "m": False}, {"n": False, "m": False})])])
+    assert (field.path, field.runs, field.passes) == ("n", 2, 1)

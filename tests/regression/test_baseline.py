@@ -1,0 +1,204 @@
+"""The baseline file: small, sorted, the same for the same results, and only written when it may be."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.gating.make import FILE, INVENTED, attempt, broken, not_run, result, suite
+
+from pytest_extract.core.case_result import Arm
+from pytest_extract.errors import StoreError
+from pytest_extract.regression.baseline import (
+    dump_baseline,
+    is_baseline,
+    load_baseline,
+    pattern_rates,
+    stored,
+    updated,
+)
+from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
+from pytest_extract.regression.snapshot import snapshot
+from tests.strategies import json_values
+
+FIELDS = {"n": True, "items[0].p": False, "items[1].p": True}
+
+
+def baseline_of(*results):
+    return updated(None, snapshot(results))
+
+
+def test_it_comes_back_as_it_was_written():
+    baseline = baseline_of(
+        result("a", FIELDS, FIELDS | {"n": False, "extra": INVENTED}),
+        result(
+            "b", attempt({"n": ("ü\ud800", ["x", {"y": None}])}, failed_gate="schema"), arm=Arm(model="m", prompt="p")
+        ),
+    )
+    again = load_baseline(dump_baseline(baseline))
+    assert again == baseline
+    assert dump_baseline(again) == dump_baseline(baseline)
+
+
+def test_it_is_sorted_and_does_not_depend_on_the_order_of_the_results():
+    results = [result(name, FIELDS) for name in "cab"]
+    text = dump_baseline(baseline_of(*results))
+    assert text == dump_baseline(baseline_of(*reversed(results)))
+    names = [line.strip().partition('"')[2].partition('"')[0] for line in text.splitlines() if FILE in line]
+    assert names == [f"{FILE}::{name}" for name in "abc"]
+
+
+def test_one_changed_field_changes_few_lines():
+    before = dump_baseline(baseline_of(*(result(name, FIELDS) for name in "abc"))).splitlines()
+    after = dump_baseline(baseline_of(*(result(n, FIELDS | {"n": n != "b"}) for n in "abc"))).splitlines()
+    changed = set(after) - set(before)
+    assert any('"n": {"gold": "right", "pattern": "n", "runs": "0", "value": "wrong"}' in line for line in changed)
+    assert len(changed) <= 5
+
+
+def test_it_stays_small():
+    many = {f"items[{number}].p": True for number in range(1000)}
+    assert len(dump_baseline(baseline_of(result("a", many)))) < 1500
+
+
+def test_a_long_value_is_cut_and_says_so():
+    text = dump_baseline(baseline_of(result("a", {"n": ("g", "x" * 5000)})))
+    assert "5002 characters" in text
+    assert len(text) < 2000
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.tuples(json_values, json_values), min_size=1), st.integers(1, 3))
+def test_what_is_stored_reads_the_same(fields, runs):
+    for state in snapshot([result("x", *[fields] * runs)]).values():
+        assert stored(stored(state)) == stored(state)
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, '"' * 5000, "\x01" * 5000, "\\" * 401, ["ü"] * 900, {"a" * 500: 1}])
+def test_a_long_value_is_cut_once(value):
+    baseline = baseline_of(result("a", {"n": ("g", value)}))
+    assert load_baseline(dump_baseline(baseline)) == baseline
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a baseline"),
+        ('{"format": 1}', "not a baseline"),
+        ('{"kind": "pytest-extract baseline", "version": 99}', "version 99"),
+        ('{"kind": "pytest-extract baseline", "version": 1}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 1, "best": {}, "cases": {"a": {"": {}}}}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 1, "best": {"": {"n": "x"}}, "cases": {}}', "damaged"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_with_what_to_do(tmp_path, text, what):
+    path = tmp_path / "baseline.json"
+    path.write_text(text)
+    with pytest.raises(StoreError, match=what) as raised:
+        read_baseline(path)
+    assert str(path) in str(raised.value)
+
+
+def test_runs_that_are_no_bits_are_damage():
+    record = json.loads(dump_baseline(baseline_of(result("a", FIELDS))))
+    record["cases"][f"{FILE}::a"][""]["failing"]["items[0].p"]["runs"] = "2"
+    with pytest.raises(StoreError, match="damaged"):
+        load_baseline(json.dumps(record))
+
+
+def test_a_missing_file_says_how_to_write_one(tmp_path):
+    with pytest.raises(StoreError, match="--extract-update-baseline"):
+        read_baseline(tmp_path / "none.json")
+
+
+def test_is_baseline():
+    assert is_baseline(dump_baseline(baseline_of()))
+    assert not is_baseline('{"format": 1}\n{"format": 1}')
+    assert not is_baseline("null")
+
+
+def test_only_selected_cases_are_replaced(tmp_path):
+    path = tmp_path / "deep" / "baseline.json"
+    update_baseline(path, [result("a", FIELDS), result("b", FIELDS)], completed=True, ci=False)
+    baseline = update_baseline(path, [result("b", {"n": False})], completed=True, ci=False)
+    assert read_baseline(path) == baseline
+    assert {key.case: len(state.failing) for key, state in baseline.cases.items()} == {
+        f"{FILE}::a": 1,
+        f"{FILE}::b": 1,
+    }
+    assert set(baseline.cases[next(key for key in baseline.cases if key.case.endswith("b"))].failing) == {"n"}
+    assert [found.name for found in path.parent.iterdir()] == ["baseline.json"]
+
+
+def test_cases_that_are_gone_can_be_dropped(tmp_path):
+    path = tmp_path / "baseline.json"
+    update_baseline(path, suite(3, FIELDS), completed=True, ci=False)
+    kept = update_baseline(path, [result("c0", FIELDS)], completed=True, ci=False, gone=[f"{FILE}::c1"])
+    assert sorted(key.case for key in kept.cases) == [f"{FILE}::c0", f"{FILE}::c2"]
+
+
+def test_a_broken_case_keeps_its_old_entry(tmp_path):
+    path = tmp_path / "baseline.json"
+    old = update_baseline(path, suite(2, FIELDS), completed=True, ci=False)
+    assert update_baseline(path, [broken("c0"), result("c1", FIELDS)], completed=True, ci=False) == old
+
+
+def test_best_rates_only_rise():
+    first = baseline_of(*suite(4, {"n": True}))
+    worse = updated(first, snapshot(suite(4, {"n": False})))
+    assert worse.best == {"": {"n": 1.0}}
+    assert updated(baseline_of(*suite(4, {"n": False})), snapshot(suite(4, {"n": True}))).best == {"": {"n": 1.0}}
+
+
+def test_rates_of_patterns():
+    states = snapshot(
+        [result("a", {"i[0].p": True, "i[1].p": False}, {"i[0].p": True, "i[1].p": True}), result("b", {"x": INVENTED})]
+    )
+    assert pattern_rates(states.values()) == {"i[].p": 0.75, "x": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("results", "settings", "why"),
+    [
+        ([result("a", FIELDS)], {}, None),
+        ([result("a", FIELDS)], {"completed": False}, "did not complete"),
+        ([result("a", FIELDS)], {"completed": False, "force": True}, "did not complete"),
+        ([result("a", FIELDS), not_run("b")], {}, "1 of 2 cases were not run"),
+        ([result("a", FIELDS), not_run("b")], {"force": True}, "not run"),
+        ([], {}, "no case was run"),
+        ([broken("a")], {}, "every case broke"),
+        ([result("a", FIELDS)], {"ci": True}, "in CI"),
+        ([result("a", FIELDS)], {"ci": True, "force": True}, None),
+    ],
+)
+def test_when_it_is_refused(tmp_path, results, settings, why):
+    settings = {"completed": True, "ci": False, "force": False} | settings
+    found = refusal(results, **settings)
+    assert (found is None) == (why is None)
+    path = tmp_path / "baseline.json"
+    if why:
+        assert why in found
+        with pytest.raises(StoreError, match="not written"):
+            update_baseline(path, results, **settings)
+    else:
+        update_baseline(path, results, **settings)
+    assert path.exists() == (why is None)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, False),
+        ({"CI": "true"}, True),
+        ({"CI": "1"}, True),
+        ({"CI": "false"}, False),
+        ({"CI": ""}, False),
+        ({"GITHUB_ACTIONS": "true"}, True),
+        ({"JENKINS_URL": "https://ci"}, True),
+    ],
+)
+def test_in_ci(environment, expected):
+    assert in_ci(environment) is expected

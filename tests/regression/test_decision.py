@@ -1,0 +1,321 @@
+"""Worse, not worse, cannot tell: each rule, each reason, each exit status."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.gating.make import attempt, broken, not_run, prompt_changed, result, suite
+
+from pytest_extract.core.case_result import Arm
+from pytest_extract.errors import ConfigError
+from pytest_extract.regression.baseline import updated
+from pytest_extract.regression.decision import Answer, exit_status
+from pytest_extract.regression.gate import judge, judge_base, judge_run
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import snapshot
+
+GOOD = {"n": True, "m": True, "k": True, "items[0].p": True}
+BAD = GOOD | {"m": False}
+
+
+def verdict(before, after, **rules):
+    return judge(snapshot(before), snapshot(prompt_changed(after)), Rules(**rules)).verdict
+
+
+def test_a_field_that_breaks_everywhere_is_worse_and_named():
+    found = verdict(suite(12, GOOD), suite(12, BAD))
+    assert found.answer is Answer.WORSE
+    assert any(reason.startswith("m: 12 broken, 0 fixed") for reason in found.reasons)
+
+
+def test_one_fixed_and_another_broken_is_worse():
+    found = verdict(suite(12, GOOD | {"n": False}), suite(12, BAD))
+    assert found.answer is Answer.WORSE
+    assert any(reason.startswith("m:") for reason in found.reasons)
+    assert not any(reason.startswith(("n:", "all fields")) for reason in found.reasons)
+
+
+def test_one_flip_among_many_cases_is_no_regression():
+    after = [*suite(59, GOOD), result("c59", BAD)]
+    assert verdict(suite(60, GOOD), after).answer is Answer.NOT_WORSE
+
+
+@pytest.mark.parametrize("after", [GOOD, BAD, dict.fromkeys(GOOD, False)], ids=["same", "one broken", "all broken"])
+def test_three_cases_cannot_tell_and_say_what_would(after):
+    found = verdict(suite(3, GOOD), suite(3, after))
+    assert found.answer is Answer.CANNOT_TELL
+    assert found.effects[0].needs is not None
+    assert found.effects[0].needs.cases > 0
+    assert found.effects[0].needs.cases_cost_usd == pytest.approx(0.02 * found.effects[0].needs.cases)
+
+
+def test_equal_results_of_many_cases_are_not_worse():
+    found = verdict(suite(60, GOOD), suite(60, GOOD))
+    assert found.answer is Answer.NOT_WORSE
+    assert "exclude" in found.reasons[0]
+
+
+def test_a_run_held_against_itself_is_not_worse_however_small():
+    run = snapshot(suite(3, BAD))
+    assert judge(run, run, Rules(), same_run=True).verdict.answer is Answer.NOT_WORSE
+
+
+def test_a_few_calls_of_the_same_set_up_cannot_tell_what_a_provider_changed():
+    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
+    found = judge(snapshot(run), snapshot(run), Rules()).verdict
+    assert found.answer is Answer.CANNOT_TELL
+    assert found.effects[0].cases == 3
+
+
+def test_cases_that_the_change_does_not_touch_say_nothing_about_it():
+    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
+    touched = prompt_changed(run[:1]) + run[1:]
+    found = judge(snapshot(run), snapshot(touched), Rules()).verdict
+    assert found.answer is Answer.CANNOT_TELL
+    assert found.effects[0].cases == 1
+
+
+def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():
+    replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(3)]
+    found = judge(snapshot(suite(3, GOOD)), snapshot(replayed), Rules()).verdict
+    assert found.answer is Answer.NOT_WORSE
+    assert any("replayed" in note for note in found.notes)
+    other_prompt = judge(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed)), Rules()).verdict
+    assert other_prompt.answer is Answer.CANNOT_TELL
+
+
+def test_cases_that_a_change_does_not_touch_do_not_vouch_for_those_that_it_does():
+    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(100, GOOD)]
+    touched = prompt_changed(run[:3]) + run[3:]
+    assert judge(snapshot(run), snapshot(touched), Rules()).verdict.answer is Answer.CANNOT_TELL
+
+
+def test_an_outage_of_every_case_compared_nothing_and_is_never_green():
+    found = verdict(suite(20, GOOD), [broken(f"c{number}") for number in range(20)])
+    assert (found.answer, found.compared_nothing) == (Answer.CANNOT_TELL, True)
+    assert {exit_status(found, how) for how in (None, "pass", "warn")} == {3}
+    assert exit_status(found, "fail") == 1
+
+
+def test_no_results_at_all_compared_nothing():
+    assert verdict([], []).compared_nothing
+    assert verdict(suite(3, GOOD), []).compared_nothing
+    assert verdict([], suite(3, GOOD)).compared_nothing
+
+
+@pytest.mark.parametrize(("lost", "answer"), [(5, Answer.NOT_WORSE), (20, Answer.CANNOT_TELL)])
+def test_an_outage_of_some_cases_is_no_regression_but_of_many_leaves_doubt(lost, answer):
+    after = suite(100, GOOD)[lost:] + [broken(f"c{number}") for number in range(lost)]
+    found = verdict(suite(100, GOOD), after)
+    assert found.answer is answer
+
+
+@pytest.mark.parametrize(
+    ("gone", "rules", "answer"),
+    [
+        (0, {}, Answer.NOT_WORSE),
+        (50, {}, Answer.NOT_WORSE),
+        (51, {}, Answer.CANNOT_TELL),
+        (51, {"max_gone": 0.6}, Answer.NOT_WORSE),
+        (51, {"max_gone": 1.0}, Answer.NOT_WORSE),
+        (1, {"max_gone": 0.0}, Answer.CANNOT_TELL),
+        (51, {"statistics": False}, Answer.NOT_WORSE),
+    ],
+)
+def test_cases_that_are_gone_are_noted_and_when_most_are_the_rest_does_not_stand_for_them(gone, rules, answer):
+    found = verdict(suite(100, GOOD), suite(100, GOOD)[gone:], **rules)
+    assert found.answer is answer
+    assert [note.partition(" are ")[0] for note in found.notes] == [f"{gone} of 100 earlier cases"] * bool(gone)
+    if answer is Answer.CANNOT_TELL:
+        assert f"{gone} of 100 earlier cases are not in this run" in found.reasons[0]
+
+
+def test_a_replay_of_a_few_of_the_cases_is_no_proof_for_all():
+    replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(10)]
+    assert judge(snapshot(replayed), snapshot(replayed[:4]), Rules()).verdict.answer is Answer.CANNOT_TELL
+
+
+def test_gone_cases_make_a_worse_run_no_better():
+    assert verdict(suite(100, GOOD), suite(100, BAD)[60:]).answer is Answer.WORSE
+
+
+def test_new_cases_do_not_make_up_for_those_that_are_gone():
+    after = suite(100, GOOD)[60:] + [result(f"new{number}", GOOD) for number in range(60)]
+    assert verdict(suite(100, GOOD), after).answer is Answer.CANNOT_TELL
+
+
+def test_an_arm_that_was_not_run_at_all_is_noted():
+    arms = [Arm(model="one"), Arm(model="two")]
+    before = [each for arm in arms for each in suite(60, GOOD, arm=arm)]
+    found = verdict(before, before[:60])
+    assert found.answer is Answer.NOT_WORSE
+    assert any("60 of 60 earlier cases are not in this run" in note for note in found.notes)
+
+
+def test_a_spent_budget_is_no_regression():
+    after = suite(100, GOOD)[30:] + [not_run(f"c{number}") for number in range(30)]
+    found = verdict(suite(100, GOOD), after)
+    assert found.answer is Answer.CANNOT_TELL
+    assert "30 of 100 cases" in found.reasons[0]
+
+
+def test_a_failed_gate_is_worse_though_every_field_is_right():
+    gated = [result(f"c{number}", attempt(GOOD, failed_gate="schema")) for number in range(12)]
+    found = verdict(suite(12, GOOD), gated)
+    assert found.answer is Answer.WORSE
+    assert any(reason.startswith("(schema gate): 12 broken") for reason in found.reasons)
+
+
+def test_fields_of_one_case_are_one_piece_of_evidence():
+    """Twenty fields that break in one answer are one event; McNemar alone would call it proven."""
+    wide = {f"f{number}": True for number in range(20)}
+    after = [result("c0", dict.fromkeys(wide, False)), *suite(30, wide)[1:]]
+    found = verdict(suite(30, wide), after)
+    overall = next(test for test in found.tests if test.pattern is None)
+    assert (overall.p, overall.mcnemar < 0.0001) == (0.5, True)
+    assert found.answer is not Answer.WORSE
+
+
+@pytest.mark.parametrize(
+    ("rules", "broken_fields", "answer"),
+    [
+        ({"max_broken": 0}, 0, Answer.NOT_WORSE),
+        ({"max_broken": 0}, 1, Answer.WORSE),
+        ({"max_broken": 2}, 2, Answer.NOT_WORSE),
+        ({"max_broken": 2}, 3, Answer.WORSE),
+        ({"max_drop": 0.01}, 4, Answer.NOT_WORSE),
+        ({"max_drop": 0.01}, 5, Answer.WORSE),
+        ({"max_pattern_drop": 0.04}, 4, Answer.NOT_WORSE),
+        ({"max_pattern_drop": 0.04}, 5, Answer.WORSE),
+        ({"max_drop": 0.0}, 0, Answer.NOT_WORSE),
+    ],
+)
+@pytest.mark.parametrize("statistics", [True, False])
+def test_hard_rules(rules, broken_fields, answer, statistics):
+    after = suite(100, BAD)[:broken_fields] + suite(100, GOOD)[broken_fields:]
+    assert verdict(suite(100, GOOD), after, statistics=statistics, **rules).answer is answer
+
+
+def test_rules_alone_decide_without_statistics():
+    found = verdict(suite(3, GOOD), suite(3, GOOD), statistics=False, max_broken=0)
+    assert (found.answer, found.tests) == (Answer.NOT_WORSE, ())
+
+
+def test_a_named_measure_can_be_judged():
+    found = verdict(suite(12, GOOD), suite(12, BAD), measure="f1")
+    assert found.effects[0].measure == "f1"
+    assert (found.effects[0].before, found.effects[0].after) == (1.0, 0.75)
+
+
+def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
+    with pytest.raises(ConfigError, match="did you mean 'pass_rate'"):
+        verdict(suite(12, GOOD), suite(12, GOOD), measure="pas_rate")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", 0.0),
+        ("alpha", 1.0),
+        ("margin", -0.1),
+        ("margin", float("nan")),
+        ("overall_share", 1.0),
+        ("reserve", 1.0),
+        ("reserve", -0.1),
+        ("unseen_loss", 1.5),
+        ("max_lost", -1),
+        ("max_gone", 1.5),
+        ("max_drop", float("nan")),
+        ("ratchet_slack", 2),
+        ("max_broken", -1),
+        ("resamples", 5),
+    ],
+)
+def test_settings_out_of_range_are_refused(name, value):
+    with pytest.raises(ConfigError, match=name):
+        Rules(**{name: value})
+
+
+def test_several_arms_are_judged_each_by_itself():
+    """One of two models got worse: pooled, the steady one would water it down."""
+    steady, weak = Arm(model="steady"), Arm(model="weak")
+    before = suite(12, GOOD, arm=steady) + suite(12, GOOD, arm=weak)
+    after = suite(12, GOOD, arm=steady) + suite(12, BAD, arm=weak)
+    found = verdict(before, after)
+    assert found.answer is Answer.WORSE
+    assert all(reason.startswith("[weak]") for reason in found.reasons)
+
+
+def of_arms(results, *labels):
+    return [result for result in results if result.arm.label in labels]
+
+
+def test_two_arms_of_one_run_are_judged():
+    run = suite(12, GOOD, arm=Arm(revision="main")) + suite(12, BAD, arm=Arm(revision="now"))
+    assert judge_base(of_arms(run, "main", "now"), "main", Rules()).verdict.answer is Answer.WORSE
+    assert judge_base(of_arms(run, "now", "main"), "now", Rules()).verdict.answer is not Answer.WORSE
+
+
+def test_several_arms_against_a_base_share_one_error_budget():
+    names = ("base", "one", "two", "three")
+    run = [case for name in names for case in suite(12, GOOD, arm=Arm(model=name))]
+    weak = suite(12, GOOD | {"m": False}, arm=Arm(model="weak"))[:6] + suite(12, GOOD, arm=Arm(model="weak"))[6:]
+    alone = judge_base(of_arms([*run, *weak], "base", "weak"), "base", Rules()).verdict
+    together = judge_base([*run, *weak], "base", Rules())
+    assert [arm.after for arm in together.comparison.arms] == ["one", "three", "two", "weak"]
+    assert alone.tests[0].adjusted == together.verdict.tests[0].adjusted  # arms without a change cost nothing
+    assert together.verdict.answer is Answer.WORSE
+    assert {test.arm for test in together.verdict.tests if test.adjusted <= 0.05} == {"base -> weak"}
+
+
+def test_a_new_arm_has_nothing_to_be_held_against_and_says_so():
+    before = suite(60, GOOD, arm=Arm(model="a"))
+    after = suite(60, GOOD, arm=Arm(model="a")) + suite(60, BAD, arm=Arm(model="b"))
+    found = verdict(before, after)
+    assert found.answer is Answer.NOT_WORSE
+    assert any("[b]" in note for note in found.notes)
+
+
+def test_what_is_not_comparable_is_told_with_the_way_out():
+    before = suite(60, GOOD)
+    after = [replace(one, digests={**one.digests, "gold": "e" * 64}) for one in suite(60, GOOD | {"m": ("x", "y")})]
+    found = verdict(before, after)
+    assert found.answer is Answer.NOT_WORSE
+    assert any("gold changed" in note and "--extract-from" in note for note in found.notes)
+
+
+def test_the_ratchet_holds_what_was_once_reached():
+    baseline = updated(None, snapshot(suite(10, GOOD)))
+    lower = updated(baseline, snapshot(suite(10, BAD)))
+    again = suite(10, BAD)
+    assert judge_run(again, lower, Rules(statistics=False)).verdict.answer is Answer.NOT_WORSE
+    found = judge_run(again, lower, Rules(statistics=False, ratchet_slack=0.0)).verdict
+    assert found.answer is Answer.WORSE
+    assert found.reasons == ("ratchet: m is at 0.0 %, its best accepted rate is 100.0 %",)
+    assert judge_run(again, lower, Rules(statistics=False, ratchet_slack=1.0)).verdict.answer is Answer.NOT_WORSE
+
+
+def test_the_ratchet_does_not_judge_a_selection():
+    baseline = updated(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
+    found = judge_run([result("c9", BAD)], baseline, Rules(statistics=False, ratchet_slack=0.0)).verdict
+    assert found.answer is Answer.NOT_WORSE
+    assert any("not checked" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("answer", "inconclusive", "status"),
+    [
+        (Answer.NOT_WORSE, None, 0),
+        (Answer.NOT_WORSE, "fail", 0),
+        (Answer.WORSE, None, 1),
+        (Answer.WORSE, "pass", 1),
+        (Answer.CANNOT_TELL, None, 3),
+        (Answer.CANNOT_TELL, "pass", 0),
+        (Answer.CANNOT_TELL, "warn", 0),
+        (Answer.CANNOT_TELL, "fail", 1),
+    ],
+)
+def test_exit_status(answer, inconclusive, status):
+    found = replace(verdict(suite(3, GOOD), suite(3, GOOD)), answer=answer)
+    assert exit_status(found, inconclusive) == status

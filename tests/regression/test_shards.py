@@ -1,0 +1,57 @@
+"""Shards joined into one run; what overlaps is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.gating.make import broken, not_run, result
+
+from pytest_extract.core.case_result import Arm
+from pytest_extract.regression.shards import merge
+
+GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
+
+
+def test_results_keep_the_order_of_the_shards():
+    merged = merge([("1", [result("b", {"n": True})]), ("2", [GOOD])])
+    assert [one.case_id for one in merged.results] == ["b", "a"]
+    assert (merged.told, merged.conflicts) == ((), ())
+
+
+def test_arms_of_a_case_are_results_of_their_own():
+    merged = merge([("1", [GOOD]), ("2", [result("a", {"n": True}, arm=Arm(model="m"))])])
+    assert len(merged.results) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (GOOD, not_run("a"), GOOD),
+        (not_run("a"), GOOD, GOOD),
+        (broken("a"), BAD, BAD),
+        (BAD, broken("a"), BAD),
+        (not_run("a"), broken("a"), broken("a")),
+    ],
+    ids=["run, not run", "not run, run", "broken, failed", "failed, broken", "not run, broken"],
+)
+def test_the_one_that_got_further_is_kept_and_told(first, second, kept):
+    merged = merge([("one", [first]), ("two", [second])])
+    assert merged.results == (kept,)
+    assert "one and two" in merged.told[0]
+    assert merged.conflicts == ()
+
+
+def test_the_same_result_twice_is_kept_once_however_long_it_took():
+    merged = merge([("one", [GOOD]), ("two", [replace(GOOD, duration_s=9.0)])])
+    assert merged.results == (GOOD,)
+    assert "the same" in merged.told[0]
+    assert merged.conflicts == ()
+
+
+@pytest.mark.parametrize(("first", "second"), [(GOOD, BAD), (BAD, GOOD)])
+def test_two_results_that_differ_are_a_conflict(first, second):
+    merged = merge([("one", [first]), ("two", [second])])
+    assert merged.results == (second,)
+    assert len(merged.conflicts) == 1
+    assert merged.told == ()

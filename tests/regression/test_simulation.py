@@ -1,0 +1,155 @@
+"""Error control, by simulation with fixed seeds: suites whose truth is known.
+
+Under no change the gate may say "worse" in at most alpha = 5 % of suites. What is said of "not worse" rests on a bootstrap,
+which is approximate: there the luck of the simulation is allowed for (three standard errors).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+
+import pytest
+from tests.gating.simulate import steady, suite
+
+from pytest_extract.regression.compare import compare
+from pytest_extract.regression.decision import Answer, decide
+from pytest_extract.regression.multiple_testing import run_tests
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshot import CaseKey
+
+RULES = Rules(resamples=100)
+
+
+def answers(seed, suites, **shape):
+    source = random.Random(seed)
+    counts = Counter()
+    for _ in range(suites):
+        before, after = suite(source, **shape)
+        counts[decide(compare(before, after), RULES).answer] += 1
+    return counts
+
+
+def wolves(seed, suites, **shape):
+    """How many suites are called worse; without the bounds of the drop, which cannot make them so."""
+    source = random.Random(seed)
+    count = 0
+    for _ in range(suites):
+        before, after = suite(source, **shape)
+        count += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES))
+    return count
+
+
+def allowance(suites):
+    return suites * RULES.alpha + 3 * math.sqrt(suites * RULES.alpha * (1 - RULES.alpha))
+
+
+NO_CHANGE = {
+    "whole answers fail": (1000, {"cases": 40, "fields": 12, "chances": (steady(0.97),) * 2, "whole": (0.15, 0.15)}),
+    "hard and easy cases": (1000, {"cases": 30, "fields": 8, "chances": (steady(0.7),) * 2, "spread": 0.3}),
+    "few errors": (200, {"cases": 50, "fields": 20, "chances": (steady(0.95),) * 2}),
+    "coin toss": (200, {"cases": 25, "fields": 6, "chances": (steady(0.5),) * 2}),
+    "one field": (200, {"cases": 60, "fields": 1, "chances": (steady(0.5),) * 2}),
+    "fields that stand and fall together": (
+        500,
+        {"cases": 30, "fields": 8, "chances": (steady(0.9),) * 2, "tied": 0.3},
+    ),
+    "repeats": (200, {"cases": 20, "fields": 6, "chances": (steady(0.8),) * 2, "runs": 3}),
+}
+
+
+@pytest.mark.parametrize(("suites", "shape"), NO_CHANGE.values(), ids=NO_CHANGE)
+def test_without_a_change_it_cries_wolf_no_more_often_than_it_says(suites, shape):
+    assert wolves(1, suites, **shape) <= RULES.alpha * suites
+
+
+def test_the_whole_gate_cries_wolf_as_rarely_as_its_tests():
+    assert answers(8, 100, cases=20, fields=6, chances=(steady(0.9),) * 2)[Answer.WORSE] <= RULES.alpha * 100
+
+
+def test_with_unequal_repeats_it_cries_wolf_no_more_often_either():
+    source = random.Random(2)
+    worse = 0
+    for _ in range(200):
+        (before,) = suite(source, cases=20, fields=6, chances=(steady(0.9),))
+        (after,) = suite(source, cases=20, fields=6, chances=(steady(0.9),), runs=3)
+        worse += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES))
+    assert worse <= RULES.alpha * 200
+
+
+DROP = {
+    "everywhere": {"chances": (steady(0.95), steady(0.85))},
+    "on noisy fields": {"chances": (steady(0.7), steady(0.6)), "spread": 0.2},
+    "in two fields of twenty": {
+        "chances": (steady(1.0), lambda _source, index: 0.0 if index < 2 else 1.0),
+    },
+    "with answers that fail as a whole": {"chances": (steady(0.95), steady(0.85)), "whole": (0.02, 0.02)},
+    "in fields that stand and fall together": {"chances": (steady(0.95), steady(0.85)), "tied": 0.3},
+}
+
+
+@pytest.mark.parametrize("shape", DROP.values(), ids=DROP)
+def test_a_drop_of_ten_points_on_50_cases_of_20_fields_is_found(shape):
+    assert wolves(3, 100, cases=50, fields=20, **shape) >= 90
+
+
+@pytest.mark.parametrize(
+    "chances",
+    [(steady(1.0), steady(1.0)), (steady(0.9), steady(0.9)), (steady(0.9), steady(0.8)), (steady(1.0), steady(0.0))],
+    ids=["equal", "noise", "ten points", "everything"],
+)
+def test_three_cases_cannot_tell(chances):
+    assert answers(4, 60, cases=3, fields=20, chances=chances) == {Answer.CANNOT_TELL: 60}
+
+
+def test_without_a_change_fifty_steady_cases_mostly_say_so():
+    assert answers(5, 60, cases=50, fields=20, chances=(steady(0.98),) * 2)[Answer.NOT_WORSE] >= 45
+
+
+@pytest.mark.parametrize("cases", [10, 40])
+def test_a_drop_of_the_margin_is_rarely_called_not_worse(cases):
+    found = answers(6, 150, cases=cases, fields=20, chances=(steady(0.95), steady(0.90)))
+    assert found[Answer.NOT_WORSE] <= allowance(150)
+
+
+def test_a_drop_of_the_margin_by_lost_answers_needs_the_strictest_setting():
+    """Whole answers that fail are the hardest to exclude; `unseen_loss=1` is the setting that assumes them."""
+    source = random.Random(7)
+    strict = Rules(resamples=100, unseen_loss=1.0)
+    calm = 0
+    for _ in range(300):
+        before, after = suite(source, cases=30, fields=5, chances=(steady(1.0),) * 2, whole=(0.0, 0.05))
+        calm += decide(compare(before, after), strict).answer is Answer.NOT_WORSE
+    assert calm <= allowance(300)
+
+
+def more_like_them(states, keys):
+    drawn = {f"drawn::{number}": key for number, key in enumerate(keys)}
+    return states | {CaseKey(name, ""): states[key] for name, key in drawn.items()}
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"cases": 20, "chances": (steady(0.98),) * 2},
+        {"cases": 12, "chances": (steady(0.9), steady(0.8))},
+    ],
+    ids=["no change", "ten points"],
+)
+def test_following_the_advice_on_more_cases_mostly_decides(shape):
+    """The advice takes what was seen for the truth; so the further cases are drawn from those that were seen."""
+    source = random.Random(9)
+    asked = undecided = 0
+    for _ in range(40):
+        before, after = suite(source, fields=5, **shape)
+        verdict = decide(compare(before, after), RULES)
+        more = verdict.effects[0].needs and verdict.effects[0].needs.cases
+        if verdict.answer is not Answer.CANNOT_TELL or more is None or more > 200:
+            continue
+        keys = source.choices(sorted(before), k=more)
+        larger = compare(more_like_them(before, keys), more_like_them(after, keys))
+        asked += 1
+        undecided += decide(larger, RULES).answer is Answer.CANNOT_TELL
+    assert asked >= 20
+    assert undecided <= 0.3 * asked

@@ -1,0 +1,66 @@
+"""The suite gate: means of the run against their bounds."""
+
+from __future__ import annotations
+
+import pytest
+from tests.gating.make import broken, not_run, result
+
+from pytest_extract.core.case_result import Arm
+from pytest_extract.errors import ConfigError
+from pytest_extract.regression.suite import check_suite
+
+
+def half_right(arm=None):
+    return [
+        result("a", {"n": True, "m": True}, arm=arm),
+        result("b", {"n": True, "m": False}, {"n": False, "m": False}, arm=arm),
+    ]
+
+
+@pytest.mark.parametrize(("bound", "passed"), [(0.625, True), (0.6251, False), (0.0, True), (1.0, False)])
+def test_the_mean_over_cases_of_the_mean_over_repeats(bound, passed):
+    found = check_suite(half_right(), {"pass_rate": bound})
+    assert found.rows[0].value == 0.625
+    assert found.passed is passed
+    assert found.rows[0].passed is passed
+
+
+def test_every_missed_bound_is_a_reason():
+    found = check_suite(half_right(), {"pass_rate": 0.9, "f1": 0.5})
+    assert found.reasons == ("pass_rate 0.6250 < 0.9 over 2 cases",)
+
+
+def test_rounding_does_not_miss_a_bound():
+    results = [result(str(number), {"n": True}) for number in range(10)]
+    for one in results:
+        one.attempts[0].score.measures["pass_rate"] = 0.1
+    assert check_suite(results, {"pass_rate": 0.1}).passed
+
+
+def test_outages_take_no_part_and_are_counted():
+    found = check_suite([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6})
+    assert (found.passed, found.lost, found.rows[0].cases) == (True, 2, 2)
+
+
+@pytest.mark.parametrize("results", [[], [broken("a")], [not_run("a")]], ids=["nothing", "broken", "not run"])
+def test_a_suite_that_measured_nothing_is_not_green(results):
+    found = check_suite(results, {"pass_rate": 0.0})
+    assert not found.passed
+    assert "nothing was measured" in found.reasons[0]
+
+
+def test_without_bounds_a_scored_run_is_green():
+    assert check_suite(half_right(), {}).passed
+
+
+def test_each_arm_has_to_pass():
+    results = [*half_right(Arm(model="a")), result("a", {"n": True}, arm=Arm(model="b"))]
+    found = check_suite(results, {"pass_rate": 0.9})
+    assert found.reasons == ("[a] pass_rate 0.6250 < 0.9 over 2 cases",)
+    silent = check_suite([*half_right(Arm(model="a")), broken("a", arm=Arm(model="b"))], {"pass_rate": 0.1})
+    assert silent.reasons == ("[b] no case was scored, so nothing was measured",)
+
+
+def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
+    with pytest.raises(ConfigError, match="did you mean 'pass_rate'"):
+        check_suite(half_right(), {"passrate": 0.5})

@@ -19,7 +19,7 @@ from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import failure_of
-from pytest_extract.thresholds import Bounds, breaches_of, case_breaches, known_patterns
+from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -41,7 +41,7 @@ class NotRun(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RunPlan:
     """How a case is run: `of` repeats of which `needed` must pass; `to_the_end` also when the verdict is settled."""
 
     of: int = 1
@@ -54,16 +54,16 @@ class Plan:
         return self.of if self.to_the_end else min(self.needed, self.of - self.needed + 1)
 
 
-def plan_of(case: Case, repeat: int | None = None) -> Plan:
+def plan_of(case: Case, repeat: int | None = None) -> RunPlan:
     """Take the case's own `repeat`, or `repeat` from the command line.
 
     The case's own stops once decided. The command line's measures: all repeats run, and the same share (rounded up) has
     to pass as the case asks for.
     """
     if repeat is None:
-        return Plan(of=case.repeat.of, needed=case.repeat.passes)
+        return RunPlan(of=case.repeat.of, needed=case.repeat.passes)
     needed = -(-repeat * case.repeat.passes // case.repeat.of)
-    return Plan(of=repeat, needed=needed, to_the_end=True)
+    return RunPlan(of=repeat, needed=needed, to_the_end=True)
 
 
 def run_case(
@@ -74,7 +74,7 @@ def run_case(
     file: str,
     arm: Arm | None = None,
     judge: Judge | None = None,
-    plan: Plan | None = None,
+    plan: RunPlan | None = None,
     today: date | None = None,
     on_error: Callable[[Exception], None] | None = None,
 ) -> CaseResult:
@@ -123,12 +123,12 @@ def digests_of(case: Case) -> dict[str, str]:
     return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
 
 
-def _decided(attempts: Sequence[Attempt], plan: Plan) -> bool:
+def _decided(attempts: Sequence[Attempt], plan: RunPlan) -> bool:
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
     return decided(passed, len(attempts) - passed, plan.needed, plan.of)
 
 
-def _outcome(attempts: Sequence[Attempt], plan: Plan) -> Outcome:
+def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
     """Broken repeats decide nothing: a case is broken when, had they passed, it could have passed."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
     broken = sum(attempt.outcome is Outcome.BROKEN for attempt in attempts)
@@ -154,7 +154,7 @@ class _Repeats:
     on_error: Callable[[Exception], None] | None
     today: date
 
-    def run(self, plan: Plan) -> tuple[tuple[Attempt, ...], str | None]:
+    def run(self, plan: RunPlan) -> tuple[tuple[Attempt, ...], str | None]:
         """Return the repeats that were run, and why no more could be, None where the plan was carried out."""
         attempts: list[Attempt] = []
         for index in range(plan.of):
@@ -218,7 +218,7 @@ class _Repeats:
         )
 
     def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
-        return breaches_of(Bounds.of(self.case, self.today), score, cost_usd=cost_usd, latency_s=latency_s)
+        return breaches_of(Requirements.of(self.case, self.today), score, cost_usd=cost_usd, latency_s=latency_s)
 
 
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:

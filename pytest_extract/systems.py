@@ -37,7 +37,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class SystemColumn:
     """One system's view: its own measures, its leaves by path, and what must be known to read them.
 
     `raw_text`: the numbers that its published program gives to the raw text of the answer, where it reads that.
@@ -51,10 +51,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bridge:
+class SystemComparison:
     """All columns, and the leaves on whose score they do not agree, by path (`None`: not looked at there)."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[SystemColumn, ...]
     differing: Mapping[str, tuple[Cell | None, ...]] = field(default_factory=dict)
 
 
@@ -71,7 +71,7 @@ def compare_systems(
     gates: Mapping[str, Json] | None = None,
     failure: Failure | None = None,
     text: str | None = None,
-) -> Bridge:
+) -> SystemComparison:
     """Score one output as each of `systems` would.
 
     Raises ConfigError for a name that is none of `SYSTEMS`, SchemaError for a mistake in the schema.
@@ -101,23 +101,23 @@ def compare_systems(
         for name in systems
     )
     there = extracted is not MISSING
-    return Bridge(columns=columns, differing=dict(_differing(columns)) if there else {})
+    return SystemComparison(columns=columns, differing=dict(_differing(columns)) if there else {})
 
 
 def _engine_column(
     name: str, schema: Json, document: Score, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
-) -> Column:
+) -> SystemColumn:
     try:
         own, notes = _as_read_by(name, schema)
         scorer = compiled(own, semantics=name)
     except SchemaError as error:
-        return Column(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
+        return SystemColumn(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
     score = scored(scorer)
     if not score.gates.structural:
         notes.append(_hardened(name, score))
     elif not document.gates.structural:
         notes.append(f"{_first_failed(document).why}; nothing is taken off for that here")
-    return Column(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
+    return SystemColumn(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
 
 
 def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
@@ -153,14 +153,14 @@ def _first_failed(score: Score) -> GateResult:
 
 def _document_column(
     name: str, score: Score, gold: Json, extracted: Json | Missing, text: str | None, schema: Json
-) -> Column:
+) -> SystemColumn:
     leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
     notes: tuple[str, ...] = ()
     if not score.gates.structural:
         gate = _first_failed(score)
         notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
     raw = None if name != "deepjsoneval" or text is None else deepjson_text(text, gold, schema)
-    return Column(system=name, measures=_own(name, score), leaves=leaves, notes=notes, raw_text=raw)
+    return SystemColumn(system=name, measures=_own(name, score), leaves=leaves, notes=notes, raw_text=raw)
 
 
 def _own(name: str, score: Score) -> dict[str, float]:
@@ -234,7 +234,7 @@ def _at(items: list[Json], index: int) -> Json | Missing:
     return items[index] if index < len(items) else MISSING
 
 
-def _differing(columns: Sequence[Column]) -> Iterator[tuple[str, tuple[Cell | None, ...]]]:
+def _differing(columns: Sequence[SystemColumn]) -> Iterator[tuple[str, tuple[Cell | None, ...]]]:
     paths = dict.fromkeys(path for column in columns for path in column.leaves)
     for path in paths:
         cells = tuple(column.leaves.get(path) for column in columns)

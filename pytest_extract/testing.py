@@ -10,7 +10,7 @@ from pytest_extract.core.case_result import Breach
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
-from pytest_extract.report.diff import Look, score_lines
+from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import text_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.base import as_extraction
-        from pytest_extract.thresholds import Bounds, breaches_of
+        from pytest_extract.thresholds import Requirements, breaches_of
 
         extraction = as_extraction(output)
         score = self._score(extraction.output, extraction.finish_reason)
@@ -155,7 +155,7 @@ class Gold:
         if undecided:
             breach = Breach(what="judge", message=f"{undecided[0].path} is not decided: {undecided[0].reason}")
             return score, (breach,)
-        bounds = Bounds(thresholds=self._thresholds, absent=self._absent)
+        bounds = Requirements(thresholds=self._thresholds, absent=self._absent)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, output: object, finish_reason: str | None) -> Score:
@@ -174,7 +174,7 @@ class Gold:
 
 def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
-    lines = score_lines(score.record(), Look(verbosity=verbosity, width=110), output=output)
+    lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
 
 

@@ -21,7 +21,7 @@ FAILING = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Requirements:
     """What a score is held against; `known` are the places of known failures."""
 
     thresholds: Thresholds
@@ -29,13 +29,13 @@ class Bounds:
     known: Sequence[str] = ()
 
     @classmethod
-    def of(cls, case: Case, today: date) -> Bounds:
+    def of(cls, case: Case, today: date) -> Requirements:
         """Take the bounds of a case; a known failure that has expired excuses nothing."""
         return cls(thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today))
 
 
 def breaches_of(
-    bounds: Bounds, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
+    bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Breach, ...]:
     """Return every bound that one output misses: measures, fields, `absent`, cost and time."""
     return (

@@ -24,10 +24,11 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors",),
     ("core",),
-    ("documents", "extend", "schema_tools", "atomic", "digest", "regular_file", "redact", "llm", "sharing"),
-    ("cases", "extractors", "judge"),
-    ("importers", "recordings", "results_file", "gating"),
-    ("api", "bridge", "run", "verdict"),
+    ("atomic", "digest", "documents", "extend", "redact", "regular_file", "schema_tools", "sharing"),
+    ("cases",),
+    ("extraction",),
+    ("importers", "regression", "results"),
+    ("api", "run_case", "systems", "thresholds"),
     ("report", "testing"),
     ("cli",),
     ("plugin",),
@@ -40,29 +41,31 @@ CORE_RINGS = (
     ("results", "case_result", "complexity", "pattern", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "semantics", "schema"),
-    ("plan",),
-    ("align",),
-    ("score",),
-    ("post", "judges", "uncompared"),
+    ("compile",),
+    ("matching",),
+    ("engine",),
+    ("judges", "uncompared"),
     ("parse",),
     ("validate",),
     ("measures", "gates"),
+    ("score",),
     ("stats", "aggregate"),
     ("scorer", "signature"),
 )
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "extending", "compare", "arms", "budget", "forecast", "golds", "show", "slots", "unkept"),
+    ("hookspecs", "extensions", "assertions", "arms", "budget", "forecast", "update_gold", "terminal", "limits"),
+    ("write_errors", "result_store"),
     ("options",),
-    ("files", "run_results", "judging"),
-    ("gather",),
+    ("report_files", "judging"),
+    ("run_results",),
     ("regression",),
     ("items",),
-    ("past", "revisions", "upcoming"),
-    ("calls",),
+    ("replay", "revisions", "upcoming"),
+    ("extraction",),
     ("session",),
-    ("ahead", "carry"),
+    ("prefetch", "transport"),
     ("start", "finish"),
 )
 """The modules of `plugin`; the package itself, the table of its hooks, uses them all."""
@@ -71,24 +74,21 @@ PACKAGES = {"": RINGS, "core": CORE_RINGS, "plugin": PLUGIN_RINGS}
 """Packages whose members have an order; "" is the distribution's own."""
 
 UPWARD_IMPORTS = {
-    ("core.plan.bind", "core.post"),
-    ("core.score.document", "core.post"),
-    ("core.score.result", "core.measures.document"),
-    ("core.score.result", "core.measures.fields"),
+    ("core.compile.bind", "core.engine.post_process"),
     ("plugin.items", "plugin.session"),
     ("plugin.options", "plugin.regression"),
-    ("plugin.session", "plugin.ahead"),
+    ("plugin.session", "plugin.prefetch"),
 }
 """To be removed: imports of a module from a ring after its own."""
 
 CIRCLES = (
-    {"core.plan.array", "core.plan.build"},
-    {"plugin.gather", "plugin.options", "plugin.regression"},
+    {"core.compile.array", "core.compile.build"},
+    {"plugin.run_results", "plugin.options", "plugin.regression"},
     {
-        "plugin.ahead",
-        "plugin.calls",
+        "plugin.prefetch",
+        "plugin.extraction",
         "plugin.items",
-        "plugin.past",
+        "plugin.replay",
         "plugin.revisions",
         "plugin.session",
         "plugin.upcoming",

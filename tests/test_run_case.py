@@ -12,10 +12,10 @@ import pytest
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.results import Answer, Failure, FailureKind, Question, Verdict
+from pytest_extract.core.results import Answer, Failure, FailureKind, JudgeAnswer, Question
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.results import dump_result, load_result
-from pytest_extract.run_case import NotRun, Plan, plan_of, run_case
+from pytest_extract.run_case import NotRun, RunPlan, plan_of, run_case
 
 SCHEMA = {
     "type": "object",
@@ -237,7 +237,7 @@ def test_a_judge_decides(new_case: NewCase) -> None:
 
     def judge(questions: Sequence[Question]) -> list[Answer]:
         asked.extend(questions)
-        return [Verdict(1.0, "same")] * len(questions)
+        return [JudgeAnswer(1.0, "same")] * len(questions)
 
     assert run(new_case(schema=JUDGED, gold={"a": "car"}), {"a": "automobile"}, judge=judge).outcome is Outcome.PASSED
     assert [str(question.path) for question in asked] == ["a"]
@@ -259,14 +259,14 @@ def test_a_judge_that_decides_nothing_breaks_the_case_with_its_reason(new_case: 
 @pytest.mark.parametrize(
     ("repeat", "option", "plan"),
     [
-        pytest.param(1, None, Plan(of=1, needed=1), id="one"),
-        pytest.param({"of": 3, "pass": 2}, None, Plan(of=3, needed=2), id="own"),
-        pytest.param(3, 5, Plan(of=5, needed=5, to_the_end=True), id="all-stays-all"),
-        pytest.param({"of": 3, "pass": 2}, 5, Plan(of=5, needed=4, to_the_end=True), id="share-rounded-up"),
-        pytest.param({"of": 3, "pass": 2}, 1, Plan(of=1, needed=1, to_the_end=True), id="fewer"),
+        pytest.param(1, None, RunPlan(of=1, needed=1), id="one"),
+        pytest.param({"of": 3, "pass": 2}, None, RunPlan(of=3, needed=2), id="own"),
+        pytest.param(3, 5, RunPlan(of=5, needed=5, to_the_end=True), id="all-stays-all"),
+        pytest.param({"of": 3, "pass": 2}, 5, RunPlan(of=5, needed=4, to_the_end=True), id="share-rounded-up"),
+        pytest.param({"of": 3, "pass": 2}, 1, RunPlan(of=1, needed=1, to_the_end=True), id="fewer"),
     ],
 )
-def test_plan(new_case: NewCase, repeat: object, option: int | None, plan: Plan) -> None:
+def test_plan(new_case: NewCase, repeat: object, option: int | None, plan: RunPlan) -> None:
     assert plan_of(new_case(repeat=repeat), option) == plan
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pytest_extract.core.results import Alignment, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer
 
 
 def text_of(value):
@@ -46,7 +46,7 @@ def extract_bench_judge(rules):
             usable = rules["array"] == "canonical_multiset"
             return canonical_multiset(question.gold, question.extracted) if usable else None
         rule = STRINGS.get(rules["string"])
-        return None if rule is None else Verdict(rule(question.gold, question.extracted))
+        return None if rule is None else JudgeAnswer(rule(question.gold, question.extracted))
 
     return lambda questions: [answer(question) for question in questions]
 
@@ -54,7 +54,7 @@ def extract_bench_judge(rules):
 def xeval_judge(questions):
     """Folded equality of two texts; whatever is no text stays undecided."""
     return [
-        Verdict(folded_equality(question.gold, question.extracted))
+        JudgeAnswer(folded_equality(question.gold, question.extracted))
         if isinstance(question.gold, str) and isinstance(question.extracted, str)
         else None
         for question in questions

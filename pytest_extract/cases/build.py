@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
 from pytest_extract.cases.checks import CHECKS, LIMITS
-from pytest_extract.cases.defaults import Settings
+from pytest_extract.cases.defaults import CaseSettings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.cases.sources import Mistake, Source, is_file, mistake_in, no_file
+from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.values import Json
@@ -49,7 +49,7 @@ ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`
 @dataclass(frozen=True, slots=True)
 class _Gold:
     value: Json
-    source: Source
+    source: SourceFile
     steps: Steps
 
 
@@ -66,7 +66,7 @@ class _Parts(NamedTuple):
 class CaseBuilder:
     """Builds one case; every mistake goes to `mistakes`, and then there is no case."""
 
-    def __init__(self, settings: Settings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
+    def __init__(self, settings: CaseSettings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
         self._settings = settings
         self._values = settings.values
         self._cache = cache

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pytest_extract.cases.embedded_schema import Dangling, bundle, dangling
+from pytest_extract.cases.embedded_schema import Dangling, dangling, embedded_schema
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, without_score
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.cases.sources import Mistake, Source, read_source, read_text
+from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
@@ -30,13 +30,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SchemaPlace:
-    """A schema, and where it stands: the source and the steps inside it, the digest of its content.
+    """A schema with its location (the source and the steps inside it) and the digest of its content.
 
-    `moved`: what was brought along from elsewhere in the source (`bundle`): its name in `$defs` -> its steps there.
+    `moved`: definitions from elsewhere in the source (`embedded_schema`): name in `$defs` -> steps in the source.
     """
 
     value: Json
-    source: Source
+    source: SourceFile
     steps: Steps
     sha256: str
     moved: Mapping[str, Steps] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class SchemaCache:
             kept = self._places[key] = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
         return kept
 
-    def source(self, place: str) -> Source:
+    def source(self, place: str) -> SourceFile:
         """Return a JSON or YAML file; raises CaseFileError when it cannot be read."""
         return self.keep("source", place, read_source)
 
@@ -94,7 +94,7 @@ class SchemaCache:
     def keep(self, kind: str, place: str, read: Callable[[Path], T]) -> T:
         """Return what `read` makes of a file, called once while the file stays the same; raises its CaseFileError."""
         try:
-            status = os.stat(place)  # noqa: PTH116 - see `Source.folder`
+            status = os.stat(place)  # noqa: PTH116 - see `SourceFile.folder`
         except (OSError, ValueError):
             stamp = (0, -1)
         else:
@@ -112,7 +112,7 @@ class SchemaCache:
             raise kept[1]
         return kept[1]  # type: ignore[return-value]  # the kind in the key says what `read` made
 
-    def schema_in(self, source: Source, pointer: str) -> SchemaPlace | None:
+    def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
         """Return the schema that a JSON pointer names in a source; None when nothing stands there."""
         kept = self._schemas.get((id(source), pointer))
         if kept is not None and kept.source is source:
@@ -120,16 +120,16 @@ class SchemaCache:
         steps = pointer_steps(source.value, pointer)
         if steps is None:
             return None
-        whole = bundle(source.value, pointer, _reached(source.value, steps))
+        whole = embedded_schema(source.value, pointer, _reached(source.value, steps))
         place = SchemaPlace(*self._with_digest(whole.value, source, steps), whole.moved)
         self._schemas[id(source), pointer] = place
         return place
 
-    def inline_schema(self, value: Json, source: Source, steps: Steps) -> SchemaPlace:
+    def inline_schema(self, value: Json, source: SourceFile, steps: Steps) -> SchemaPlace:
         """Return a schema that stands in a case file itself."""
         return SchemaPlace(*self._with_digest(value, source, steps))
 
-    def _with_digest(self, value: Json, source: Source, steps: Steps) -> tuple[Json, Source, Steps, str]:
+    def _with_digest(self, value: Json, source: SourceFile, steps: Steps) -> tuple[Json, SourceFile, Steps, str]:
         kept = self._digests.get(id(value))
         if kept is None or kept[0] is not value:
             text = canonical_json(value).encode("utf-8", "surrogatepass")
@@ -220,7 +220,7 @@ def _read_prompt(path: Path) -> Prompt:
     return Prompt(path=path, text=text, sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-def spoils(source: Source, steps: Steps) -> tuple[Mistake, ...]:
+def spoils(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
     """Return the source's own mistakes at or around a place, so that nothing spoilt is used."""
     return tuple(
         Mistake(source, problem.steps, problem.message, place=problem.place)

@@ -8,20 +8,20 @@ from typing import Any
 
 from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.cases.sources import Mistake, Source
+from pytest_extract.cases.sources import Mistake, SourceFile
 from pytest_extract.core.values import Json, path_text
 from pytest_extract.errors import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class CheckedKeys:
     """A checked mapping of case keys.
 
     `clean` holds the usable values by key, `spoilt` the keys that hold a mistake; `broken` says that the mapping itself
     cannot be trusted (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
     """
 
-    source: Source
+    source: SourceFile
     steps: Steps
     raw: Mapping[str, Json]
     clean: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Layer:
     broken: bool
 
 
-def check_layer(source: Source, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> Layer:
+def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
     """Check every key of a mapping that stands at `steps` of a source; mistakes are added to the list."""
 
     def tell(at: Steps, message: str, *, on_key: bool = False) -> None:
@@ -53,7 +53,7 @@ def check_layer(source: Source, steps: Steps, raw: Mapping[str, Json], mistakes:
             spoilt.add(str(problem.steps[len(steps)]))
         elif steps[: len(problem.steps)] == problem.steps:
             broken = True
-    return Layer(source, steps, raw, clean, frozenset(spoilt), broken)
+    return CheckedKeys(source, steps, raw, clean, frozenset(spoilt), broken)
 
 
 def _unknown(key: str, steps: Steps) -> str:
@@ -63,15 +63,15 @@ def _unknown(key: str, steps: Steps) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CaseSettings:
     """What a case says, its own words laid over its defaults."""
 
-    own: Layer
-    defaults: Layer | None
+    own: CheckedKeys
+    defaults: CheckedKeys | None
     values: Mapping[str, Any]
     spoilt: frozenset[str]
 
-    def layer_of(self, key: str, *below: str | int) -> Layer:
+    def layer_of(self, key: str, *below: str | int) -> CheckedKeys:
         """Return the layer that says what stands at a key, or at a place below it."""
         if self.defaults is None:
             return self.own
@@ -84,13 +84,13 @@ class Settings:
         return self.own
 
 
-def lay_over(own: Layer, defaults: Layer | None) -> Settings:
+def lay_over(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
     """Lay a case's keys over its defaults: mappings of MERGED key by key, all else as a whole.
 
     A case with a document of either form drops the default's other form.
     """
     if defaults is None:
-        return Settings(own, None, own.clean, own.spoilt)
+        return CaseSettings(own, None, own.clean, own.spoilt)
     values = {**defaults.clean, **own.clean}
     for key in MERGED & own.clean.keys() & defaults.clean.keys():
         values[key] = _merged(defaults.clean[key], own.clean[key])
@@ -101,7 +101,7 @@ def lay_over(own: Layer, defaults: Layer | None) -> Settings:
     elif "text" in own.raw and "document" not in own.raw:
         values.pop("document", None)
         inherited.discard("document")
-    return Settings(own, defaults, values, own.spoilt | inherited)
+    return CaseSettings(own, defaults, values, own.spoilt | inherited)
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

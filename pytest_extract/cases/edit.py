@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.source_map import Span, spans_of
+from pytest_extract.cases.source_map import TextRange, ranges_of
 from pytest_extract.cases.source_position import Steps, TextError
-from pytest_extract.cases.sources import Source, parse_source
+from pytest_extract.cases.sources import SourceFile, parse_source
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 
@@ -27,17 +27,17 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
 class _Edit(NamedTuple):
-    span: Span
+    span: TextRange
     text: str
 
 
-def with_value(source: Source, steps: Steps, value: Json) -> str:
+def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
     """Return the source's text with `value` in the place of what stands at `steps`.
 
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
     old = reached(source.value, steps)
-    spans = spans_of(source)
+    spans = ranges_of(source)
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
@@ -60,7 +60,7 @@ def reached(value: Json, steps: Steps) -> Json:
     return value
 
 
-def _is_right(source: Source, text: str, steps: Steps, value: Json) -> bool:
+def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
     """Whether a text reads back as the source with another value in one place."""
     try:
         read = parse_source(source.path, text, source.language, source.first_line)
@@ -84,8 +84,8 @@ def _emptied(whole: Json, steps: Steps) -> Json:
 class _Editor:
     """Finds the smallest parts of a text that have to be written anew; `by_line`: also lines of a YAML block."""
 
-    source: Source
-    spans: Mapping[Steps, Span]
+    source: SourceFile
+    spans: Mapping[Steps, TextRange]
     by_line: bool
 
     def text(self, steps: Steps, old: Json, new: Json) -> str:
@@ -142,13 +142,13 @@ class _Editor:
         for key in _keys(old):
             if key not in common:
                 start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
-                yield _Edit(Span(start - 1, end, 0, start) if start else Span(0, end + 1, 0, 0), "")
+                yield _Edit(TextRange(start - 1, end, 0, start) if start else TextRange(0, end + 1, 0, 0), "")
         column = self.spans[steps].column
         is_mapping = isinstance(new, dict)
         added: Any = {key: part for key, part in new.items() if key not in old} if is_mapping else new[len(old) :]
         if added:
             end = self._line_end((*steps, common[-1]))
-            yield _Edit(Span(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
+            yield _Edit(TextRange(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
 
 
 def _keys(value: Any) -> Sequence[Any]:
@@ -167,7 +167,7 @@ def _ordered_like(old: Json, new: Json) -> Json:
     return new
 
 
-def _rendered(source: Source, span: Span, new: Json, old: Json) -> str:
+def _rendered(source: SourceFile, span: TextRange, new: Json, old: Json) -> str:
     text = source.text[span.start : span.end]
     gap = " " if not text and span.start and not source.text[span.start - 1].isspace() else ""
     if source.language == "json":
@@ -179,7 +179,7 @@ def _rendered(source: Source, span: Span, new: Json, old: Json) -> str:
     return gap + _scalar(new, text)
 
 
-def _as_json(source: Source, span: Span, new: Json) -> str:
+def _as_json(source: SourceFile, span: TextRange, new: Json) -> str:
     whole = source.text
     plain = whole.isascii() and "\\u" in whole
     indent = _INDENT.search(whole)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.schema.source import Source, escape
+from pytest_extract.core.schema.source import SchemaSource, escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 from pytest_extract.schema_tools.subschemas import map_children
@@ -16,48 +16,48 @@ _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 _SHARED: Final = ("$defs", "definitions")
 
 
-class Bundle(NamedTuple):
+class EmbeddedSchema(NamedTuple):
     """A schema that stands by itself; `moved`: name in its `$defs` -> where that stands in the file."""
 
     value: Json
     moved: Mapping[str, Steps]
 
 
-def bundle(root: Json, pointer: str, inside: Json) -> Bundle:
+def embedded_schema(root: Json, pointer: str, inside: Json) -> EmbeddedSchema:
     """Make the schema `inside` a file, at a pointer, stand by itself.
 
     Its references mean places of the file. A reference that leads nowhere in the file is left as it is: it may mean a
     place of the schema itself. A schema with an `$id` is a document of its own.
     """
     if not pointer or not isinstance(inside, dict) or "$id" in inside:
-        return Bundle(inside, {})
+        return EmbeddedSchema(inside, {})
     try:
         return _Bundler(root, pointer, inside).bundled()
     except RecursionError:  # told where the schema is compiled
-        return Bundle(inside, {})
+        return EmbeddedSchema(inside, {})
 
 
 class _Bundler:
     def __init__(self, root: Json, pointer: str, inside: dict[str, Json]) -> None:
         self._root = root
-        self._source = Source(root)
+        self._source = SchemaSource(root)
         self._pointer = pointer
         self._inside = inside
         own = inside.get("$defs")
         self._taken = set(own) if isinstance(own, dict) else set()
         self._names: dict[str, str] = {}
 
-    def bundled(self) -> Bundle:
+    def bundled(self) -> EmbeddedSchema:
         value = self._rewritten(self._inside, self._pointer)
         done: dict[str, Json] = {}
         while waiting := [target for target in self._names if self._names[target] not in done]:
             for target in waiting:
                 done[self._names[target]] = self._rewritten(self._source.at(target), target)
         if not done:
-            return Bundle(self._inside, {})
+            return EmbeddedSchema(self._inside, {})
         moved = {name: pointer_steps(self._root, target) or () for target, name in self._names.items()}
         own = value.get("$defs")
-        return Bundle({**value, "$defs": {**(own if isinstance(own, dict) else {}), **done}}, moved)
+        return EmbeddedSchema({**value, "$defs": {**(own if isinstance(own, dict) else {}), **done}}, moved)
 
     def _rewritten(self, schema: Json, pointer: str) -> Json:
         if not isinstance(schema, dict):
@@ -103,7 +103,7 @@ def dangling(schema: Json) -> list[Dangling]:
     None for a schema that holds documents of their own (with an `$id`): what a reference means inside those is
     jsonschema's to say.
     """
-    source = Source(schema)
+    source = SchemaSource(schema)
     found: list[Dangling] = []
     documents: list[str] = []
 

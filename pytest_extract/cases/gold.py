@@ -9,8 +9,8 @@ from pathlib import Path
 from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.source_position import Steps, Target
-from pytest_extract.cases.sources import YAML_SUFFIXES, Source, parse_source, read_text
+from pytest_extract.cases.source_position import Steps, TextTarget
+from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
@@ -43,21 +43,21 @@ def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[St
         source = _source(path, steps, first_line)[0]
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
-    found = source.places(Target(place, on_key=True) for place in places)
-    return [found[Target(place, on_key=True)].line for place in places]
+    found = source.places(TextTarget(place, on_key=True) for place in places)
+    return [found[TextTarget(place, on_key=True)].line for place in places]
 
 
-def gold_source(case: Case) -> Source:
+def gold_source(case: Case) -> SourceFile:
     """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
     return _read(case)[0]
 
 
-def _read(case: Case) -> tuple[Source, list[str]]:
+def _read(case: Case) -> tuple[SourceFile, list[str]]:
     """Return the source of the gold and the file's text, cut into lines where one of them is the source."""
     return _source(case.gold_path, case.gold_steps, case.gold_line)
 
 
-def _source(path: Path, steps: Steps, first_line: int) -> tuple[Source, list[str]]:
+def _source(path: Path, steps: Steps, first_line: int) -> tuple[SourceFile, list[str]]:
     is_yaml = path.suffix.lower() in YAML_SUFFIXES
     text = read_text(path, MOST_BULK_BYTES)
     lines, number = [text], 0

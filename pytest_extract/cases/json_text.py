@@ -12,7 +12,16 @@ from collections.abc import Collection, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from pytest_extract.cases.source_position import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.cases.source_position import (
+    MAX_DEPTH,
+    ParsedFile,
+    SourcePosition,
+    Steps,
+    TextError,
+    TextProblem,
+    TextTarget,
+    json_number,
+)
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json, Step
 from pytest_extract.errors import nearest
@@ -27,7 +36,7 @@ class _Suspect(Exception):
     """The text is JSON but for something that the second pass will name."""
 
 
-def read_json(text: str, first_line: int = 1) -> Parsed:
+def read_json(text: str, first_line: int = 1) -> ParsedFile:
     """Read one JSON document that begins at line `first_line` of its file; TextError where there is no reading on."""
     _bound_depth(text, first_line)
     try:
@@ -36,7 +45,7 @@ def read_json(text: str, first_line: int = 1) -> Parsed:
         raise _unreadable(text, error, first_line) from None
     except (_Suspect, ValueError):  # ValueError: an integer with more digits than Python converts
         return _read_suspect(text, first_line)
-    return _read_suspect(text, first_line) if _HUGE.search(text) else Parsed(value)
+    return _read_suspect(text, first_line) if _HUGE.search(text) else ParsedFile(value)
 
 
 def _unreadable(text: str, error: json.JSONDecodeError, first_line: int) -> TextError:
@@ -46,15 +55,15 @@ def _unreadable(text: str, error: json.JSONDecodeError, first_line: int) -> Text
         error = json.JSONDecodeError("a comma before the end", text, len(before) - 1)
     elif error.msg.startswith("Illegal trailing comma"):
         error = json.JSONDecodeError("a comma before the end", text, error.pos)
-    return TextError(f"not JSON: {error.msg}", Place(error.lineno + first_line - 1, error.colno))
+    return TextError(f"not JSON: {error.msg}", SourcePosition(error.lineno + first_line - 1, error.colno))
 
 
-def _read_suspect(text: str, first_line: int) -> Parsed:
+def _read_suspect(text: str, first_line: int) -> ParsedFile:
     try:
         value = json.loads(text, parse_int=_in_range, parse_float=_in_range, parse_constant=lambda _: None)
     except json.JSONDecodeError as error:
         raise _unreadable(text, error, first_line) from None
-    return Parsed(value, tuple(_problems(text, first_line)))
+    return ParsedFile(value, tuple(_problems(text, first_line)))
 
 
 def _bound_depth(text: str, first_line: int) -> None:
@@ -73,7 +82,7 @@ def _bound_depth(text: str, first_line: int) -> None:
             raise TextError(f"nested deeper than {MAX_DEPTH} levels", place)
 
 
-def find_in_json(text: str, targets: Collection[Target], first_line: int = 1) -> dict[Target, Place]:
+def find_in_json(text: str, targets: Collection[TextTarget], first_line: int = 1) -> dict[TextTarget, SourcePosition]:
     """Return the places of those targets that are there; of a duplicate key the last."""
     wanted = set(targets)
     lines = _Lines(text, first_line)
@@ -93,29 +102,29 @@ def _refuse(_: str) -> Json:
 
 def _in_range(text: str) -> Json:
     try:
-        return number(text)
+        return json_number(text)
     except ValueError:
         return None
 
 
-def _problems(text: str, first_line: int) -> Iterator[Problem]:
-    seen: set[Target] = set()
+def _problems(text: str, first_line: int) -> Iterator[TextProblem]:
+    seen: set[TextTarget] = set()
     lines = _Lines(text, first_line)
     for target, offset, part in _walk(text):
         if target.on_key and target in seen:
-            yield Problem(target.steps[:-1], f"duplicate key {target.steps[-1]!r}", lines.place(offset))
+            yield TextProblem(target.steps[:-1], f"duplicate key {target.steps[-1]!r}", lines.place(offset))
         elif part in ("NaN", "Infinity", "-Infinity"):
-            yield Problem(target.steps, f"{part} is no JSON number", lines.place(offset))
+            yield TextProblem(target.steps, f"{part} is no JSON number", lines.place(offset))
         elif part[0] in "-0123456789" and not target.on_key:
             try:
-                number(part)
+                json_number(part)
             except ValueError:
-                yield Problem(target.steps, "the number is out of range", lines.place(offset))
+                yield TextProblem(target.steps, "the number is out of range", lines.place(offset))
         seen.add(target)
 
 
 class _Token(NamedTuple):
-    target: Target
+    target: TextTarget
     offset: int
     text: str
 
@@ -137,9 +146,9 @@ def _walk(text: str) -> Iterator[_Token]:
             steps.pop()
         elif expect_key:
             steps[-1] = json.loads(part)
-            yield _Token(Target(tuple(steps), on_key=True), match.start(), part)
+            yield _Token(TextTarget(tuple(steps), on_key=True), match.start(), part)
         else:
-            yield _Token(Target(tuple(steps)), match.start(), part)
+            yield _Token(TextTarget(tuple(steps)), match.start(), part)
             if part in "{[":
                 steps.append("" if part == "{" else 0)
                 expect_key = part == "{"
@@ -173,13 +182,13 @@ class _Lines:
         self._line = first_line
         self._start = 0
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> SourcePosition:
         newline = self._text.find("\n", self._start, offset)
         while newline >= 0:
             self._line += 1
             self._start = newline + 1
             newline = self._text.find("\n", self._start, offset)
-        return Place(self._line, offset - self._start + 1)
+        return SourcePosition(self._line, offset - self._start + 1)
 
 
 def pointer_steps(value: Json, pointer: str) -> Steps | None:

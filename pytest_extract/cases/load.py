@@ -9,12 +9,12 @@ from pathlib import Path
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.checks import CHECKS, FILE_KEYS
-from pytest_extract.cases.defaults import Layer, check_layer, lay_over
+from pytest_extract.cases.defaults import CheckedKeys, check_layer, lay_over
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import (
     Mistake,
-    Source,
+    SourceFile,
     errors_of,
     is_file,
     mistake_in,
@@ -68,7 +68,7 @@ class _Loader:
         self._cache = cache
         self._ids: dict[str, int] = {}
 
-    def load(self, source: Source) -> Iterator[Case]:
+    def load(self, source: SourceFile) -> Iterator[Case]:
         """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
         root = source.value
         for problem in source.parsed.problems:
@@ -95,7 +95,7 @@ class _Loader:
             own = {key: value for key, value in root.items() if key not in FILE_KEYS}
             yield from self._case(source, (), own, defaults, case_name(self._path), 1)
 
-    def _refuse_strays(self, source: Source, root: dict[str, Json]) -> None:
+    def _refuse_strays(self, source: SourceFile, root: dict[str, Json]) -> None:
         for key in root:
             if key in FILE_KEYS:
                 continue
@@ -105,7 +105,7 @@ class _Loader:
                 message = f"unknown key {key!r}{nearest(key, FILE_KEYS)}"
             self.mistakes.append(Mistake(source, (key,), message, on_key=True))
 
-    def _defaults(self, source: Source, root: dict[str, Json]) -> Layer | None:
+    def _defaults(self, source: SourceFile, root: dict[str, Json]) -> CheckedKeys | None:
         value = root.get("defaults")
         if value is None:
             return None
@@ -127,7 +127,7 @@ class _Loader:
             return _broken(source, steps)
         return check_layer(source, steps, value, self.mistakes)
 
-    def _cases(self, source: Source, cases: Json, defaults: Layer | None) -> Iterator[Case]:
+    def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
         if not isinstance(cases, list) or not cases:
             self.mistakes.append(Mistake(source, ("cases",), "`cases` must be a list with at least one case"))
             return
@@ -141,7 +141,7 @@ class _Loader:
                 message = f"a case is a mapping with document, schema and gold, not {json_type(raw)}"
                 self.mistakes.append(Mistake(source, ("cases", index), message))
 
-    def _dataset(self, source: Source, value: Json, defaults: Layer | None) -> Iterator[Case]:
+    def _dataset(self, source: SourceFile, value: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
             message = f"`dataset` must be the path of a JSONL file, not {json_type(value)}"
             self.mistakes.append(Mistake(source, ("dataset",), message))
@@ -157,7 +157,7 @@ class _Loader:
             missing = Mistake(source, ("dataset",), no_file("dataset", path))
             self.mistakes.append(mistake_in(error) if is_file(path) else missing)
 
-    def _record(self, path: Path, line: str, number: int, defaults: Layer | None) -> Iterator[Case]:
+    def _record(self, path: Path, line: str, number: int, defaults: CheckedKeys | None) -> Iterator[Case]:
         try:
             source = parse_source(path, line, "json", number)
         except CaseFileError as error:
@@ -172,7 +172,7 @@ class _Loader:
             self.mistakes.append(Mistake(source, (), message))
 
     def _case(
-        self, source: Source, steps: Steps, raw: dict[str, Json], defaults: Layer | None, name: str, line: int
+        self, source: SourceFile, steps: Steps, raw: dict[str, Json], defaults: CheckedKeys | None, name: str, line: int
     ) -> Iterator[Case]:
         begin = len(self.mistakes)
         own = check_layer(source, steps, raw, self.mistakes)
@@ -188,9 +188,9 @@ class _Loader:
             yield case
 
 
-def _read_yaml(path: Path) -> Source:
+def _read_yaml(path: Path) -> SourceFile:
     return parse_source(path, read_text(path), "yaml")
 
 
-def _broken(source: Source, steps: Steps) -> Layer:
-    return Layer(source, steps, {}, clean={}, spoilt=frozenset(), broken=True)
+def _broken(source: SourceFile, steps: Steps) -> CheckedKeys:
+    return CheckedKeys(source, steps, {}, clean={}, spoilt=frozenset(), broken=True)

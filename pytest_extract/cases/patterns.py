@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
 from pytest_extract.core.values import Json, iter_leaves
 from pytest_extract.errors import nearest
@@ -76,7 +76,7 @@ def _scored_at(pattern: str, program: Program) -> bool:
     return any(map(_scored, _plans(program.root, parse_field(pattern) or ())))
 
 
-def _scored(plan: Plan) -> bool:
+def _scored(plan: Node) -> bool:
     match plan:
         case Leaf():
             return not plan.skipped
@@ -88,11 +88,11 @@ def _scored(plan: Plan) -> bool:
             return False
 
 
-def _plans(plan: Plan, steps: tuple[FieldStep, ...]) -> Iterator[Plan]:
+def _plans(plan: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
     """Yield every plan that a field's path leads to, choices opened."""
-    while isinstance(plan, Lazy):
+    while isinstance(plan, RecursiveRef):
         plan = plan.plan()
-    if isinstance(plan, Choice):
+    if isinstance(plan, Union):
         for _, branch in plan.branches:
             yield from _plans(branch, steps)
     elif not steps:
@@ -102,7 +102,7 @@ def _plans(plan: Plan, steps: tuple[FieldStep, ...]) -> Iterator[Plan]:
             yield from _plans(below, steps[1:])
 
 
-def _below(plan: Plan, step: FieldStep) -> Iterator[Plan]:
+def _below(plan: Node, step: FieldStep) -> Iterator[Node]:
     match plan:
         case Object() if isinstance(step, AnyKey):
             yield from (child for _, child in plan.patterns)

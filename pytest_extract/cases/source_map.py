@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from pytest_extract.cases.json_text import value_spans
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.cases.sources import Source
+from pytest_extract.cases.sources import SourceFile
 from pytest_extract.cases.yaml_text import events_of, pyyaml
 from pytest_extract.core.values import Step
 
 
-class Span(NamedTuple):
+class TextRange(NamedTuple):
     """Offsets of a value in its text, the end exclusive, and the column (from 0) where it begins.
 
     `entry`: where what holds the value begins, the key of a YAML mapping; the value itself elsewhere.
@@ -23,13 +23,13 @@ class Span(NamedTuple):
     entry: int
 
 
-def spans_of(source: Source) -> dict[Steps, Span]:
+def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
     """Return the span of every value of a source; what stands behind a YAML alias has none."""
     if source.language == "yaml":
         return _yaml_spans(source.text)
     text = source.text
     return {
-        steps: Span(start, end, start - (text.rfind("\n", 0, start) + 1), start)
+        steps: TextRange(start, end, start - (text.rfind("\n", 0, start) + 1), start)
         for steps, start, end in value_spans(text)
     }
 
@@ -52,9 +52,9 @@ class _Frame:
         self.step = self.step + 1 if isinstance(self.step, int) else None
 
 
-def _yaml_spans(text: str) -> dict[Steps, Span]:
+def _yaml_spans(text: str) -> dict[Steps, TextRange]:
     events = pyyaml().events
-    spans: dict[Steps, Span] = {}
+    spans: dict[Steps, TextRange] = {}
     frames: list[_Frame] = []
     event: Any
     for event in events_of(text):
@@ -63,7 +63,7 @@ def _yaml_spans(text: str) -> dict[Steps, Span]:
             frame = frames.pop()
             # a block collection's own end mark stands behind the comments and blank lines that follow it
             end = event.end_mark.index if frame.flow else frame.end
-            spans[frame.steps] = Span(frame.begin.index, end, frame.begin.column, frame.entry)
+            spans[frame.steps] = TextRange(frame.begin.index, end, frame.begin.column, frame.entry)
         elif kind in (events.MappingStartEvent, events.SequenceStartEvent):
             is_mapping = kind is events.MappingStartEvent
             entry = _entry(frames, event.start_mark.index)
@@ -79,7 +79,7 @@ def _yaml_spans(text: str) -> dict[Steps, Span]:
         else:
             start, end = event.start_mark.index, event.end_mark.index
             end = start + len(text[start:end].rstrip())
-            spans[_next_steps(frames)] = Span(start, end, event.start_mark.column, _entry(frames, start))
+            spans[_next_steps(frames)] = TextRange(start, end, event.start_mark.column, _entry(frames, start))
         if frames:
             frames[-1].value_ends(end)
     return spans

@@ -17,50 +17,50 @@ Steps: TypeAlias = tuple[Step, ...]
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
-class Place(NamedTuple):
+class SourcePosition(NamedTuple):
     """Line and column in a text, from 1."""
 
     line: int
     column: int
 
 
-class Target(NamedTuple):
+class TextTarget(NamedTuple):
     """What to look for in a text: the value at `steps`, or the key that leads to it."""
 
     steps: Steps
     on_key: bool = False
 
 
-class Problem(NamedTuple):
+class TextProblem(NamedTuple):
     """A mistake in a text that leaves the rest of it readable; `steps` is the place in the value that it spoils."""
 
     steps: Steps
     message: str
-    place: Place
+    place: SourcePosition
 
 
 class TextError(Exception):
     """A text that cannot be read at all: what is wrong, and where (None: the text as a whole)."""
 
-    def __init__(self, message: str, place: Place | None = None) -> None:
+    def __init__(self, message: str, place: SourcePosition | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.place = place
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedFile:
     """A text's value, and its mistakes; a spoilt value is None in `value`.
 
     `rows`: first line of each item of a list that is a value of the root mapping, by its key (`cases:` needs it).
     """
 
     value: Json
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[TextProblem, ...] = ()
     rows: dict[str, list[int]] = field(default_factory=dict)
 
 
-def number(text: str) -> Json:
+def json_number(text: str) -> Json:
     """Return the number that JSON reads in `text`, or None when it is none; ValueError when it is out of range."""
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         return int(text)  # most numbers of a case file

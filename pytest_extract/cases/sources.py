@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pytest_extract.cases.json_text import find_in_json, read_json
-from pytest_extract.cases.source_position import Parsed, Place, Steps, Target, TextError
+from pytest_extract.cases.source_position import ParsedFile, SourcePosition, Steps, TextError, TextTarget
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
@@ -23,13 +23,13 @@ YAML_SUFFIXES = frozenset((".yaml", ".yml"))
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A text that was read; `first_line` is other than 1 for a line of a JSONL file."""
 
     path: Path
     text: str
     language: Literal["json", "yaml"]
-    parsed: Parsed
+    parsed: ParsedFile
     first_line: int = 1
 
     @property
@@ -42,7 +42,7 @@ class Source:
         """Where the paths that the text names resolve from."""
         return os.path.dirname(self.path)  # noqa: PTH120 - a path a case, and pathlib takes five times as long
 
-    def places(self, targets: Iterable[Target]) -> dict[Target, Place]:
+    def places(self, targets: Iterable[TextTarget]) -> dict[TextTarget, SourcePosition]:
         """Return the place of each target, or of the nearest thing around it that is there."""
         asked = set(targets)
         ladder = {target: tuple(_around(target)) for target in asked}
@@ -51,35 +51,35 @@ class Source:
             found = find_in_yaml(self.text, wanted)
         else:
             found = find_in_json(self.text, wanted, self.first_line)
-        start = Place(self.first_line, 1)
+        start = SourcePosition(self.first_line, 1)
         return {target: next((found[step] for step in ladder[target] if step in found), start) for target in asked}
 
 
-def _around(target: Target) -> Iterable[Target]:
+def _around(target: TextTarget) -> Iterable[TextTarget]:
     """Yield the target and then what is around it, from the inside out; of a missing value its parent's key."""
     yield target
     if target.on_key:
-        yield Target(target.steps)
+        yield TextTarget(target.steps)
     for end in range(len(target.steps) - 1, -1, -1):
-        yield Target(target.steps[:end], on_key=True)
-        yield Target(target.steps[:end])
+        yield TextTarget(target.steps[:end], on_key=True)
+        yield TextTarget(target.steps[:end])
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """What is wrong with a place of a source; the line and column are looked up last, for all mistakes at once."""
 
-    source: Source
+    source: SourceFile
     steps: Steps
     message: str
     on_key: bool = False
-    place: Place | None = None
+    place: SourcePosition | None = None
 
 
 def mistake_in(error: CaseFileError) -> Mistake:
     """Carry over a mistake that a file's reader placed itself."""
-    source = Source(error.path, "", "json", Parsed(None))
-    return Mistake(source, (), error.message, place=Place(error.line or 1, error.column or 1))
+    source = SourceFile(error.path, "", "json", ParsedFile(None))
+    return Mistake(source, (), error.message, place=SourcePosition(error.line or 1, error.column or 1))
 
 
 def is_file(path: str | Path) -> bool:
@@ -109,9 +109,9 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
     errors: dict[tuple[bool, str, int, int, str], CaseFileError] = {}
     for group in by_source.values():
         source = group[0].source
-        places = source.places(Target(item.steps, item.on_key) for item in group if item.place is None)
+        places = source.places(TextTarget(item.steps, item.on_key) for item in group if item.place is None)
         for item in group:
-            line, column = item.place or places[Target(item.steps, item.on_key)]
+            line, column = item.place or places[TextTarget(item.steps, item.on_key)]
             message = item.message.encode("utf-8", "backslashreplace").decode()  # lone surrogates cannot be printed
             error = CaseFileError(message, path=source.path, line=line, column=column)
             errors[source.path != first, str(source.path), line, column, message] = error
@@ -162,16 +162,16 @@ def _decoded(path: Path, data: bytes, first_line: int = 1) -> str:
     return text.replace("\r\n", "\n")
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> SourceFile:
     """Read a file by its suffix, `.yaml`/`.yml` as YAML and all else as JSON; raises CaseFileError."""
     return parse_source(path, read_text(path), "yaml" if path.suffix.lower() in YAML_SUFFIXES else "json")
 
 
-def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> Source:
+def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> SourceFile:
     """Read a text that stands in `path`; raises CaseFileError where there is no reading on."""
     try:
         parsed = read_yaml(text) if language == "yaml" else read_json(text, first_line)
     except TextError as error:
         line, column = error.place or (first_line, None)
         raise CaseFileError(error.message, path=path, line=line, column=column) from None
-    return Source(path, text, language, parsed, first_line)
+    return SourceFile(path, text, language, parsed, first_line)

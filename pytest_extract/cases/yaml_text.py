@@ -15,7 +15,16 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from pytest_extract.cases.source_position import MAX_DEPTH, Parsed, Place, Problem, Steps, Target, TextError, number
+from pytest_extract.cases.source_position import (
+    MAX_DEPTH,
+    ParsedFile,
+    SourcePosition,
+    Steps,
+    TextError,
+    TextProblem,
+    TextTarget,
+    json_number,
+)
 from pytest_extract.core.values import Json, Step
 
 MAX_ALIASED: Final = 100_000
@@ -30,11 +39,11 @@ _TEXT_TAGS: Final = frozenset((None, "!", f"{_TAG}str"))
 _CONTAINER_TAGS: Final = frozenset((None, "!", f"{_TAG}map", f"{_TAG}seq"))
 
 
-def read_yaml(text: str) -> Parsed:
+def read_yaml(text: str) -> ParsedFile:
     """Read one YAML document; an empty text is null. Raises TextError where there is no reading on."""
     builder = _Builder()
     builder.run(text)
-    return Parsed(builder.root, tuple(builder.problems), builder.rows)
+    return ParsedFile(builder.root, tuple(builder.problems), builder.rows)
 
 
 def pyyaml() -> Any:
@@ -86,17 +95,17 @@ def _text_error(error: Any, text: str) -> TextError:
         place = _place_of(text, found) if found >= 0 else None
         return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
     words = (str(part) for part in (error.problem, error.context) if part)
-    return TextError(f"not YAML: {' '.join(words)}", Place(mark.line + 1, mark.column + 1))
+    return TextError(f"not YAML: {' '.join(words)}", SourcePosition(mark.line + 1, mark.column + 1))
 
 
-def _place_of(text: str, offset: int) -> Place:
+def _place_of(text: str, offset: int) -> SourcePosition:
     before = text[:offset]
-    return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
+    return SourcePosition(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
 
 
-def _place(event: Any) -> Place:
+def _place(event: Any) -> SourcePosition:
     mark = event.start_mark
-    return Place(mark.line + 1, mark.column + 1)
+    return SourcePosition(mark.line + 1, mark.column + 1)
 
 
 def _ignore(_: Any) -> None:
@@ -108,7 +117,7 @@ class _Builder:
 
     def __init__(self) -> None:
         self.root: Json = None
-        self.problems: list[Problem] = []
+        self.problems: list[TextProblem] = []
         self.rows: dict[str, list[int]] = {}
         self._parents: list[tuple[Any, str | None]] = []
         self._here: Any = None  # the container being filled
@@ -195,7 +204,7 @@ class _Builder:
 
     def _number(self, event: Any) -> Json:
         try:
-            value = number(event.value)
+            value = json_number(event.value)
         except ValueError:
             self._tell(f"the number {_shortened(event.value)} is out of range; quote it if it is a text", event)
             return None
@@ -286,7 +295,7 @@ class _Builder:
         return value
 
     def _tell(self, message: str, event: Any) -> None:
-        self.problems.append(Problem(self._steps(), message, _place(event)))
+        self.problems.append(TextProblem(self._steps(), message, _place(event)))
 
     def _steps(self) -> Steps:
         """Path of the container being filled, and of the key or index that comes next."""
@@ -305,10 +314,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}… ({len(text)} characters)"
 
 
-def find_in_yaml(text: str, targets: Collection[Target]) -> dict[Target, Place]:
+def find_in_yaml(text: str, targets: Collection[TextTarget]) -> dict[TextTarget, SourcePosition]:
     """Return the places of those targets that are there; reads the text a second time, only to report mistakes."""
     wanted = set(targets)
-    found: dict[Target, Place] = {}
+    found: dict[TextTarget, SourcePosition] = {}
     frames: list[tuple[bool, Step | None]] = []  # is it a mapping, and the key or index whose value comes next
     events = pyyaml().events
     for event in events_of(text):
@@ -320,9 +329,9 @@ def find_in_yaml(text: str, targets: Collection[Target]) -> dict[Target, Place]:
             if frames and frames[-1][1] is None:
                 name = getattr(event, "value", getattr(event, "anchor", ""))
                 frames[-1] = (True, name)
-                _note(found, wanted, Target((*steps, name), on_key=True), event)
+                _note(found, wanted, TextTarget((*steps, name), on_key=True), event)
                 continue
-            _note(found, wanted, Target(steps), event)
+            _note(found, wanted, TextTarget(steps), event)
             if isinstance(event, events.CollectionStartEvent):
                 is_mapping = isinstance(event, events.MappingStartEvent)
                 frames.append((is_mapping, None if is_mapping else 0))
@@ -331,7 +340,7 @@ def find_in_yaml(text: str, targets: Collection[Target]) -> dict[Target, Place]:
     return found
 
 
-def _note(found: dict[Target, Place], wanted: set[Target], target: Target, event: Any) -> None:
+def _note(found: dict[TextTarget, SourcePosition], wanted: set[TextTarget], target: TextTarget, event: Any) -> None:
     if target in wanted and target not in found:
         found[target] = _place(event)
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.decision import EXIT_USAGE, exit_status
-from pytest_extract.regression.gate import Judged, judge
+from pytest_extract.regression.gate import GateDecision, evaluate_gate
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import Snapshot
 from pytest_extract.results import ResultsFile
@@ -68,14 +68,14 @@ def run(args: argparse.Namespace) -> int:
     return exit_status(judged.verdict, args.inconclusive)
 
 
-def _judged(args: argparse.Namespace) -> tuple[Judged, list[str]]:
+def _judged(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     rules = rules_from(args)
     before, after = read_side(args.before), read_side(args.after)
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     if rules.ratchet_slack is not None and before.baseline is None:
         raise ConfigError(f"{args.before}: --ratchet-slack needs a baseline as A")
-    judged = judge(
+    judged = evaluate_gate(
         pick_arm(before.snapshot, args.before_arm),
         pick_arm(after.snapshot, args.after_arm),
         rules,
@@ -127,11 +127,11 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
     return {key: state for key, state in states.items() if key.arm == arm}
 
 
-def _text(judged: Judged, args: argparse.Namespace) -> str:
+def _text(judged: GateDecision, args: argparse.Namespace) -> str:
     if args.json:
-        from pytest_extract.regression.comparison_json import verdict_record
+        from pytest_extract.regression.comparison_json import decision_record
 
-        return json.dumps(verdict_record(judged.comparison, judged.verdict), indent=1)
+        return json.dumps(decision_record(judged.comparison, judged.verdict), indent=1)
     from pytest_extract.report.gate import gate_lines
     from pytest_extract.report.lines import text_of
 

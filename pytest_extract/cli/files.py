@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_extract.cases.build import wrapped_schema
-from pytest_extract.cases.embedded_schema import bundle
+from pytest_extract.cases.embedded_schema import embedded_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.sources import Source, parse_source, read_source, read_text
+from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
@@ -37,7 +37,7 @@ def read_schema(given: str) -> Json:
     if inner is not None:
         told = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
         raise CaseFileError(told, path=Path(name))
-    return bundle(root, pointer, value).value
+    return embedded_schema(root, pointer, value).value
 
 
 def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple[str, Json]]:
@@ -74,7 +74,7 @@ def write_json(value: Json, output: Path | None) -> None:
         raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
 
 
-def _value(source: Source) -> Json:
+def _value(source: SourceFile) -> Json:
     for problem in source.parsed.problems:
         place = problem.place
         raise CaseFileError(problem.message, path=source.path, line=place.line, column=place.column)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.errors import ConfigError
-from pytest_extract.importers.files import Imported, Target
+from pytest_extract.importers.files import Imported, ImportFolder
 
 DATASETS = ("extract-bench", "deepjsoneval", "sob")
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> Imported:
-    target = Target(folder=args.target, force=args.force)
+    target = ImportFolder(folder=args.target, force=args.force)
     if args.dataset == "extract-bench":
         from pytest_extract.importers.extract_bench import import_extract_bench
 

@@ -13,7 +13,7 @@ from pytest_extract.extraction.judge.overrides import load_overrides
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.judge.audit import Agreement, Comparison
+    from pytest_extract.extraction.judge.audit import Agreement, JudgedPair
 
 _DESCRIPTION = (
     "Compare the kept answers of judges with the verdicts that people gave (which win over every judge in a run): "
@@ -83,7 +83,7 @@ def _lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
         yield f"{unmet} of the people's verdicts are about pairs that no judge was asked about"
 
 
-def _difference(comparison: Comparison) -> str:
+def _difference(comparison: JudgedPair) -> str:
     answer, override = comparison.answer, comparison.override
     person = override.by or "a person"
     return (

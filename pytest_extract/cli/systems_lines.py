@@ -11,7 +11,7 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
-from pytest_extract.systems import ENGINES, Bridge, Cell
+from pytest_extract.systems import ENGINES, Cell, SystemComparison
 
 _PATH_WIDTH: Final = 44
 _VALUE_WIDTH: Final = 50
@@ -44,7 +44,7 @@ def without_a_model(judge: str) -> str:
     return f"semantic fields were decided without a model: --judge {judge}"
 
 
-def bridge_lines(bridge: Bridge, judge: str, most: int | None) -> list[str]:
+def bridge_lines(bridge: SystemComparison, judge: str, most: int | None) -> list[str]:
     """Return everything for people; at most `most` rows of leaves (None: all)."""
     lines = []
     for column in bridge.columns:
@@ -68,7 +68,7 @@ def bridge_lines(bridge: Bridge, judge: str, most: int | None) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def bridge_as_json(bridge: Bridge) -> Json:
+def bridge_as_json(bridge: SystemComparison) -> Json:
     """Return everything as plain JSON."""
     systems = [column.system for column in bridge.columns]
     return {

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
-from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
@@ -119,13 +119,13 @@ def check_gates(
     *,
     modality: str = "text",
     config: GateConfig | None = None,
-    sides: Sides | None = None,
+    sides: DocumentPair | None = None,
 ) -> Gates:
     """Check one output. `failure` is why it could not be parsed; `sides` shares work with the document measures."""
-    return gates_of(sides or Sides(gold, extracted, validator), failure, modality, config or GateConfig())
+    return gates_of(sides or DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig())
 
 
-def gates_of(sides: Sides, failure: Failure | None, modality: str, config: GateConfig) -> Gates:
+def gates_of(sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> Gates:
     """Check one comparison; each later gate fails where an earlier one left it nothing to look at."""
     parse = _parse_gate(sides, failure)
     root = _root_gate(sides, failure, config) if parse.passed else _blocked("root")
@@ -134,7 +134,7 @@ def gates_of(sides: Sides, failure: Failure | None, modality: str, config: GateC
     return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
 
 
-def _parse_gate(sides: Sides, failure: Failure | None) -> GateResult:
+def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
     if sides.deep:
         return GateResult(name="parse", passed=False, factor=0.0, why="the JSON is nested too deeply to be scored")
     if sides.extracted is MISSING:
@@ -143,7 +143,7 @@ def _parse_gate(sides: Sides, failure: Failure | None) -> GateResult:
     return GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
 
 
-def _root_gate(sides: Sides, failure: Failure | None, config: GateConfig) -> GateResult:
+def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:
     """Let a bare value pass only where the gold is one too."""
     if not config.root:
         return GateResult(name="root", passed=True, factor=1.0, why=_UNGATED)
@@ -156,7 +156,7 @@ def _root_gate(sides: Sides, failure: Failure | None, config: GateConfig) -> Gat
     return GateResult(name="root", passed=False, factor=0.0, why=why)
 
 
-def _schema_gate(sides: Sides, config: GateConfig) -> GateResult:
+def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
     if not config.schema:
         why = "switched off (gates: {schema: false})" if config.root else _UNGATED
         return GateResult(name="schema", passed=True, factor=1.0, why=why)
@@ -170,7 +170,7 @@ def _schema_gate(sides: Sides, config: GateConfig) -> GateResult:
     return GateResult(name="schema", passed=False, factor=0.0, why=why)
 
 
-def _coverage_gate(sides: Sides, gate: CoverageGate) -> GateResult:
+def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
     coverage = sides.coverage
     factor = gate.factor(coverage)
     if gate.mode == "off":
@@ -193,7 +193,7 @@ def _below(coverage: float, floor: float) -> str:
     return repr(coverage)
 
 
-def _difference(sides: Sides) -> str:
+def _difference(sides: DocumentPair) -> str:
     parts = []
     lacking, extra = sides.lacking(), sides.unexpected()
     if extra:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
-from pytest_extract.core.results import Alignment, Answer, Judge, Question, Verdict
+from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
 
 NO_JUDGE: Final = (
     "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"
@@ -79,6 +79,10 @@ def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
 def _usable(question: Question, answer: object) -> bool:
     if question.kind == "align":
         return isinstance(answer, Alignment)
-    if not isinstance(answer, Verdict) or isinstance(answer.score, bool) or not isinstance(answer.score, int | float):
+    if (
+        not isinstance(answer, JudgeAnswer)
+        or isinstance(answer.score, bool)
+        or not isinstance(answer.score, int | float)
+    ):
         return False
     return not math.isnan(answer.score) and 0.0 <= answer.score <= 1.0

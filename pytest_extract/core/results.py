@@ -239,11 +239,15 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeAnswer:
     """Answer to an "equal" question: score in [0, 1] and the judge's reason."""
 
     score: float
     reason: str = ""
+
+
+Verdict: TypeAlias = JudgeAnswer
+"""The public name of `JudgeAnswer`: judges of users return it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +260,6 @@ class Alignment:
     reason: str = ""
 
 
-Answer: TypeAlias = Verdict | Alignment | None
+Answer: TypeAlias = JudgeAnswer | Alignment | None
 Judge: TypeAlias = Callable[[Sequence[Question]], Sequence[Answer]]
 """Answers in the order and number of the questions; `None` where it could not decide (`judge_error`)."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.program import compile_plan
-from pytest_extract.core.engine.context import Known, NoAnswer, Rules
+from pytest_extract.core.compile.program import compile_nodes
+from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
 from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
@@ -160,7 +160,7 @@ class Scorer:
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
-        scored = self._walk(gold, MISSING, {}, Rules(), NO_JUDGE)
+        scored = self._walk(gold, MISSING, {}, CaseRules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
         config = self._gates(gates, modality)
@@ -176,7 +176,7 @@ class Scorer:
             return GateConfig(root=self._gated, schema=self._gated)
         return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
 
-    def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: Rules, unanswered: str) -> Scored:
+    def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: CaseRules, unanswered: str) -> Scored:
         return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)
 
 
@@ -207,7 +207,7 @@ def compile_schema(
         arguments.one_of("nulls", nulls, _NULLS)
     overrides = arguments.mapping("overrides", overrides)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
-    program = compile_plan(
+    program = compile_nodes(
         schema,
         semantics=semantics,
         nulls=nulls,
@@ -226,17 +226,17 @@ def _not_bare(notes: Sequence[str]) -> Failure:
     return Failure(kind=FailureKind.NOT_BARE, message=message)
 
 
-def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> Rules:
+def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> CaseRules:
     accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
     if not accept and not absent:
-        return Rules()
+        return CaseRules()
     for place, rule in absent.items():
         if rule not in _ABSENT_RULES:
             raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
     for place, values in accept.items():
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
             raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
-    return Rules(
+    return CaseRules(
         {usual(place): tuple(values) for place, values in accept.items()},
         {usual(place): rule for place, rule in absent.items()},
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Program, Skip
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.complexity import count_values
 from pytest_extract.core.engine.context import DEEPEST, Path
 from pytest_extract.core.engine.walk import branch_of
@@ -64,7 +64,7 @@ class GoldCheck:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._properties: dict[int, dict[str, Plan]] = {}
+        self._properties: dict[int, dict[str, Node]] = {}
         self.compares_all = _compares_all(program.root)
 
     def uncompared(self, gold: Json) -> Uncompared | None:
@@ -80,17 +80,17 @@ class GoldCheck:
         return Uncompared(total=walk.total, skipped=walk.skipped, places=walk.places, first=FieldPath(walk.first))
 
 
-def _compares_all(root: Plan) -> bool:
+def _compares_all(root: Node) -> bool:
     stack = [root]
     while stack:
         plan = stack.pop()
-        if isinstance(plan, Skip | Lazy) or (isinstance(plan, Object) and plan.extra != "compare"):
+        if isinstance(plan, Skip | RecursiveRef) or (isinstance(plan, Object) and plan.extra != "compare"):
             return False
         stack.extend(_children(plan))
     return True
 
 
-def _children(plan: Plan) -> Iterator[Plan]:
+def _children(plan: Node) -> Iterator[Node]:
     if isinstance(plan, Object):
         yield from (entry.plan for entry in plan.entries)
         yield from (below for _, below in plan.patterns)
@@ -98,7 +98,7 @@ def _children(plan: Plan) -> Iterator[Plan]:
             yield plan.other
     elif isinstance(plan, Array):
         yield from (*plan.prefix, plan.items)
-    elif isinstance(plan, Choice):
+    elif isinstance(plan, Union):
         yield from (branch for _, branch in plan.branches)
 
 
@@ -110,8 +110,8 @@ class _Walk:
 
     __slots__ = ("_fits", "_properties", "first", "places", "skipped", "stack", "total")
 
-    def __init__(self, fits: Callable[[SchemaNode, Json], bool], properties: dict[int, dict[str, Plan]]) -> None:
-        self.stack: list[tuple[Plan, Json, Path]] = []
+    def __init__(self, fits: Callable[[SchemaNode, Json], bool], properties: dict[int, dict[str, Node]]) -> None:
+        self.stack: list[tuple[Node, Json, Path]] = []
         self.total = 0
         self.skipped = 0
         self.places: dict[str, int] = {}
@@ -119,14 +119,14 @@ class _Walk:
         self._fits = fits
         self._properties = properties
 
-    def visit(self, plan: Plan, value: Json, path: Path) -> None:
+    def visit(self, plan: Node, value: Json, path: Path) -> None:
         """Count a place that is compared as one or not at all, or note what stands below it to be visited."""
         if type(value) not in (dict, list):
             self.total += 1
             self.skipped += isinstance(plan, Skip)
-        elif isinstance(plan, Lazy):
+        elif isinstance(plan, RecursiveRef):
             self.stack.append((plan.plan(), value, path))
-        elif isinstance(plan, Choice):
+        elif isinstance(plan, Union):
             self.stack.append((branch_of(self._fits, plan, value), value, path))
         elif isinstance(plan, Skip):
             count = count_values(value).leaves
@@ -142,7 +142,7 @@ class _Walk:
             self.total += count_values(value).leaves
 
     def _object(self, plan: Object, value: dict[str, Json], path: Path) -> None:
-        below: list[tuple[Plan, Json, Path]] = []
+        below: list[tuple[Node, Json, Path]] = []
         plans = self._properties.get(id(plan))
         if plans is None:
             plans = self._properties[id(plan)] = {entry.name: entry.plan for entry in plan.entries}

@@ -10,8 +10,8 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
 from pytest_extract.importers.files import (
     Imported,
+    ImportFolder,
     Record,
-    Target,
     gold_check,
     gold_problem,
     json_lines,
@@ -23,7 +23,7 @@ NAME: Final = "deepjsoneval"
 _NEEDED: Final = ("schema", "text", "json")
 
 
-def import_deepjsoneval(source: Path, target: Target) -> Imported:
+def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
     """Write one dataset, a case a row; raises CaseFileError with the line of a row that cannot be used."""
     records = [_record(source, number, row) for number, row in json_lines(source)]
     return write_datasets(

@@ -14,7 +14,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.importers.files import (
     Imported,
-    Target,
+    ImportFolder,
     gold_check,
     gold_problem,
     one_line,
@@ -26,7 +26,7 @@ GOLDS: Final = "pdf+gold"
 SUFFIX: Final = ".gold.json"
 
 
-def import_extract_bench(source: Path, target: Target, *, copy: bool = False) -> Imported:
+def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = False) -> Imported:
     """Write one case file a schema, `FOLDER/FOLDER.extract.yaml`, with a case a document.
 
     Files are named where they stand, relative to the case file, or with `copy` copied beside it. Raises ConfigError

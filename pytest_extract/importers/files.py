@@ -46,7 +46,7 @@ class Record:
 
 
 @dataclass(slots=True, kw_only=True)
-class Target:
+class ImportFolder:
     """The folder that an import writes to. Nothing is written over unless `force` says so."""
 
     folder: Path
@@ -118,7 +118,7 @@ def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
         yield number, source.value
 
 
-def write_datasets(target: Target, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
+def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
     """Write `NAME.extract.yaml` with its dataset; golds that break their schema go to a file whose gate is off."""
     if not records:
         raise ConfigError("there is no record to import")
@@ -135,7 +135,7 @@ def write_datasets(target: Target, name: str, records: Sequence[Record], *, head
     return Imported(files=tuple(target.written), cases=len(records), broken=broken, uncompared=len(notes), notes=notes)
 
 
-def _line(target: Target, name: str, record: Record) -> dict[str, Json]:
+def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
     """Return the keys of a case; a gold that is a text itself goes to a file, as a text here names one."""
     keys = dict(record.keys)
     if record.uncompared is not None and record.uncompared.is_most:

@@ -12,8 +12,8 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
 from pytest_extract.importers.files import (
     Imported,
+    ImportFolder,
     Record,
-    Target,
     gold_check,
     gold_problem,
     json_lines,
@@ -29,7 +29,7 @@ RESPONSES: Final = (
 )
 
 
-def import_sob(source: Path, target: Target, *, modality: str = "text") -> Imported:
+def import_sob(source: Path, target: ImportFolder, *, modality: str = "text") -> Imported:
     """Write one dataset, a case a record.
 
     A record's document is the first of `input.text`, `context`, `document`, `transcript` and `passage` that is a text;

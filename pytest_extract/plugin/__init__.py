@@ -50,25 +50,25 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFil
 @pytest.fixture(scope="session")
 def extract_model(request: pytest.FixtureRequest) -> str | None:
     """Give the --extract-model value of this item, or None."""
-    from pytest_extract.plugin.session import run_of
+    from pytest_extract.plugin.session import session_of
 
-    return run_of(request.config).arms[0].model
+    return session_of(request.config).arms[0].model
 
 
 @pytest.fixture(scope="session")
 def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
     """Give the --extract-prompt file of this item, or None."""
-    from pytest_extract.plugin.session import run_of
+    from pytest_extract.plugin.session import session_of
 
-    return run_of(request.config).prompt_path(run_of(request.config).arms[0])
+    return session_of(request.config).prompt_path(session_of(request.config).arms[0])
 
 
 @pytest.fixture
 def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
     """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""
-    from pytest_extract.plugin.session import run_of
+    from pytest_extract.plugin.session import session_of
 
-    return run_of(request.config).project.extensions_for(request.path)
+    return session_of(request.config).project.extensions_for(request.path)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -127,9 +127,9 @@ class SessionHooks:
     def pytest_configure_node(self, node: Any) -> None:  # noqa: D102
         self.run_uid = node.workerinput["testrunuid"]
         if self.config.stash[self.key].budget is not None:
-            from pytest_extract.plugin.start import share_purse
+            from pytest_extract.plugin.start import share_budget
 
-            share_purse(self.config, node)
+            share_budget(self.config, node)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102

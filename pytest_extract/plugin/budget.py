@@ -11,7 +11,7 @@ from pytest_extract.run_case import NotRun
 _UNKNOWN = "unknown"
 
 
-class Purse:
+class Budget:
     """What a run has spent so far, a line for each payment in the order in which they were made."""
 
     def __init__(self, path: Path, limit: float) -> None:
@@ -55,7 +55,7 @@ class Purse:
             os.close(file)
 
 
-def new_purse_file() -> Path:
+def new_budget_file() -> Path:
     """Make the file of a run's purse; whoever makes it removes it."""
     file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
     os.close(file)

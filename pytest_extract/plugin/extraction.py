@@ -18,27 +18,27 @@ from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.key import shown_path
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.plugin.arms import EXTRACTOR, visible
-from pytest_extract.plugin.budget import Purse
+from pytest_extract.plugin.budget import Budget
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.write_errors import Unkept
+from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.summary import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
     from pytest_extract.core.case_result import CaseResult
     from pytest_extract.extraction.recordings.key import RecordingKey
     from pytest_extract.plugin.items import ExtractItem
-    from pytest_extract.plugin.replay import PastRun
-    from pytest_extract.regression.selection import Choice
+    from pytest_extract.plugin.replay import ResultsReplay
+    from pytest_extract.regression.selection import Selection
 
 _USUAL_FOLDER = "extract-recordings"
 
 
-class Calls:
+class ExtractionService:
     """The one place where outputs come from. `extraction` is what a scheduler that calls ahead stands in for."""
 
     def __init__(
-        self, settings: Settings, root: Path, purse: Purse | None, slots: AbstractContextManager[object]
+        self, settings: Settings, root: Path, purse: Budget | None, slots: AbstractContextManager[object]
     ) -> None:
         self._settings = settings
         self._root = root
@@ -49,9 +49,9 @@ class Calls:
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
         self._made_by: dict[str, set[str | None]] = {}
-        self.unkept = Unkept()
+        self.unkept = WriteErrors()
         self.past = _past(settings.from_results)
-        self.choices: dict[str, Choice] = {}
+        self.choices: dict[str, Selection] = {}
 
     @property
     def may_replay(self) -> bool:
@@ -242,12 +242,12 @@ def _renewal(settings: Settings, root: Path) -> list[str]:
     return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
 
 
-def _past(path: Path | None) -> PastRun | None:
+def _past(path: Path | None) -> ResultsReplay | None:
     if path is None:
         return None
-    from pytest_extract.plugin.replay import PastRun
+    from pytest_extract.plugin.replay import ResultsReplay
 
-    return PastRun(path)
+    return ResultsReplay(path)
 
 
 def _digest(extractor: object, root: Path) -> str:

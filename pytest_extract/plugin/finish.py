@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.plugin.limits import remove_slots
-from pytest_extract.plugin.run_results import Gathered, gathered_of
-from pytest_extract.plugin.session import purse_of, started_run
+from pytest_extract.plugin.limits import remove_limit
+from pytest_extract.plugin.run_results import RunResults, run_results_of
+from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
 from pytest_extract.plugin.update_gold import gold_lines
-from pytest_extract.plugin.write_errors import hidden_lines, refused_lines, unkept_lines
-from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.plugin.write_errors import hidden_lines, refused_lines, write_error_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.render_errors import unshown
+from pytest_extract.report.render_errors import render_error
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
-    from pytest_extract.regression.gate import Judged
+    from pytest_extract.regression.gate import GateDecision
 
 _END = pytest.StashKey["_End"]()
 _REPORTS = pytest.StashKey[list[Line]]()
@@ -35,13 +35,13 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
 
     `run_uid` is what xdist calls the run, None without it; `mistakes` is told of each case file that has some.
     """
-    gathered = gathered_of(session.config)
+    gathered = run_results_of(session.config)
     gathered.close()
-    run = started_run(session.config)
+    run = started_session(session.config)
     if run is not None:
         run.close()
     if run_uid is not None:
-        remove_slots(run_uid)
+        remove_limit(run_uid)
     if hasattr(session.config, "workerinput"):
         return
     session.config.stash[_END] = end = _conclude(session, gathered)
@@ -66,12 +66,12 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
 class _End:
     """What the run comes to: its comparison; `beside`: the run against itself, and what became of the baseline."""
 
-    judged: Judged | None = None
+    judged: GateDecision | None = None
     beside: tuple[Line, ...] = ()
     green: bool = True
 
 
-def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
+def _conclude(session: pytest.Session, gathered: RunResults) -> _End:
     settings = gathered.settings
     compared = settings.gate == "regression" or settings.baseline is not None
     compared = compared or len(gathered.totals.arms) > 1
@@ -91,7 +91,7 @@ def _conclude(session: pytest.Session, gathered: Gathered) -> _End:
     return _End(judged=judged, beside=beside, green=green)
 
 
-def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence[str]) -> list[Line]:
+def _write_reports(config: pytest.Config, gathered: RunResults, mistakes: Sequence[str]) -> list[Line]:
     settings = gathered.settings
     if not (settings.html or settings.markdown or settings.csv) or not (gathered.results or mistakes):
         return []
@@ -109,7 +109,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
         mistakes=mistakes,
         expected=frozenset(gathered.expected),
         lines=[
-            *unkept_lines(gathered.unkept),
+            *write_error_lines(gathered.unkept),
             *refused_lines(gathered.refused),
             *hidden_lines(gathered.hidden),
             *gold_lines(gathered.golds, config.rootpath),
@@ -123,7 +123,7 @@ def _write_reports(config: pytest.Config, gathered: Gathered, mistakes: Sequence
     return lines
 
 
-def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
+def suite_gate(gathered: RunResults) -> list[tuple[bool, str]]:
     """Hold each arm's means against `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
     settings = gathered.settings
     if settings.gate != "suite" or gathered.forecasts:
@@ -138,7 +138,7 @@ def suite_gate(gathered: Gathered) -> list[tuple[bool, str]]:
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the summary of all cases of the run."""
-    gathered = gathered_of(config)
+    gathered = run_results_of(config)
     writer = reporter._tw  # noqa: SLF001  # the reporter's own write() styles whole lines only
     if gathered.forecasts:
         reporter.section("extraction forecast")
@@ -156,9 +156,9 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if _REPORTS in config.stash:
         reports: list[Line] = config.stash[_REPORTS]
         write_lines(writer, reports)
-    write_lines(writer, unkept_lines(gathered.unkept))
+    write_lines(writer, write_error_lines(gathered.unkept))
     write_lines(writer, [*refused_lines(gathered.refused), *hidden_lines(gathered.hidden)])
-    purse = purse_of(config, gathered.settings.budget)
+    purse = budget_of(config, gathered.settings.budget)
     if purse is not None and (overrun := purse.overrun()) is not None:
         write_lines(writer, [line(Span(overrun, "warn"))])
     if gathered.torn is not None:
@@ -170,10 +170,10 @@ def _shown(what: str, make: Callable[[], list[Line]]) -> list[Line]:
     try:
         return make()
     except Exception as error:  # noqa: BLE001
-        return [line(Span(unshown(what, error), "bad"))]
+        return [line(Span(render_error(what, error), "bad"))]
 
 
-def _summary_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:
+def _summary_lines(config: pytest.Config, gathered: RunResults, width: int) -> list[Line]:
     results, totals, verbosity = gathered.results, gathered.totals, config.get_verbosity()
     lines = summary_lines(
         results,
@@ -190,7 +190,7 @@ def _summary_lines(config: pytest.Config, gathered: Gathered, width: int) -> lis
     return lines
 
 
-def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> list[Line]:
+def _compared_lines(config: pytest.Config, gathered: RunResults, width: int) -> list[Line]:
     end = config.stash.get(_END, _End())
     settings = gathered.settings
     if not (end.judged or end.beside or settings.gate == "regression"):
@@ -200,7 +200,7 @@ def _compared_lines(config: pytest.Config, gathered: Gathered, width: int) -> li
     return [*lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity()), *end.beside]
 
 
-def _choice_lines(config: pytest.Config, gathered: Gathered) -> list[Line]:
+def _choice_lines(config: pytest.Config, gathered: RunResults) -> list[Line]:
     """Tell what `--extract-changed` had called, and why; the rest was replayed."""
     if not gathered.choices:
         return []
@@ -223,16 +223,18 @@ def _listed(texts: Sequence[str], config: pytest.Config) -> list[Line]:
     return lines
 
 
-def _gate_lines(gathered: Gathered) -> list[Line]:
+def _gate_lines(gathered: RunResults) -> list[Line]:
     return [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(gathered)]
 
 
-def _write_below(reporter: pytest.TerminalReporter, writer: Any, gathered: Gathered) -> None:
+def _write_below(reporter: pytest.TerminalReporter, writer: Any, gathered: RunResults) -> None:
     """Show the cases below their thresholds when they are not what the run is judged by: pytest calls them passed."""
     if not gathered.totals.outcomes[Outcome.FAILED]:
         return
     reporter.section("below their thresholds")
-    look = replace(Look(verbosity=reporter.config.get_verbosity(), brief=True), width=max(writer.fullwidth - 1, 40))
+    look = replace(
+        DiffOptions(verbosity=reporter.config.get_verbosity(), brief=True), width=max(writer.fullwidth - 1, 40)
+    )
     for result in gathered.results:
         if result.outcome is Outcome.FAILED:
             writer.line(safe_prose(result.nodeid), bold=True)

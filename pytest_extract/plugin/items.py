@@ -21,10 +21,10 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import CaseFileError, ConfigError, ExtractError
 from pytest_extract.plugin.arms import parametrized, visible, wanted
-from pytest_extract.plugin.session import Run, run_of
-from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, headline
+from pytest_extract.plugin.session import ExtractSession, session_of
+from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.plugin.update_gold import GoldChange, not_green
-from pytest_extract.redact.secrets import Owned, held_by, look
+from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.results import dump_safely, load_result
@@ -42,7 +42,7 @@ class ExtractFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Read the file; when nothing in it can run, the file itself is the collection error."""
-        run = run_of(self.config)
+        run = session_of(self.config)
         try:
             cache = run.project.cache_for(self.path)
         except ConfigError as error:  # two of the project's extensions clash
@@ -59,7 +59,9 @@ class ExtractFile(pytest.File):
             run.mistakes_beside_good_cases = True
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
-    def _items(self, case: Case, ids: Collection[str], run: Run, errors: list[CaseFileError]) -> list[ExtractItem]:
+    def _items(
+        self, case: Case, ids: Collection[str], run: ExtractSession, errors: list[CaseFileError]
+    ) -> list[ExtractItem]:
         try:
             marks = _marks(case)
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
@@ -200,12 +202,12 @@ class ExtractItem(pytest.Item):
     @cached_property
     def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        return run_of(self.config).fixture_info(self)
+        return session_of(self.config).fixture_info(self)
 
     @cached_property
     def fixturenames(self) -> list[str]:
         """Names of the fixtures that the set-up makes: what replays needs no extractor until a call is needed."""
-        return run_of(self.config).names_to_set_up(self)
+        return session_of(self.config).names_to_set_up(self)
 
     def _initrequest(self) -> None:
         self.funcargs = {}
@@ -221,12 +223,12 @@ class ExtractItem(pytest.Item):
         if problem is not None:
             raise ConfigError(problem)
         self._request._fillfixtures()  # noqa: SLF001  # as pytest's own items that are no functions do
-        look()  # a fixture may have read a .env file; other threads may not read the environment
-        run_of(self.config).check_ready(self)
+        find_secrets_of_process()  # a fixture may have read a .env file; other threads may not read the environment
+        session_of(self.config).check_ready(self)
 
     def runtest(self) -> None:
         """Run the case; the verdict's side that fails the item becomes an exception."""
-        run = run_of(self.config)
+        run = session_of(self.config)
         self.forget()
         if run.settings.dry_run:
             self.forecast = run.forecast(self)
@@ -239,14 +241,14 @@ class ExtractItem(pytest.Item):
             self.gold = run.golds.write(self.case, self.result, self.owned)
             if self.gold.kind == "updated":  # red under every gate: nobody has looked at the new gold
                 self.result = not_green(self.result, self.gold)
-                raise CaseFailed(headline(self.result))
+                raise CaseFailed(short_reason(self.result))
         outcome = self.result.outcome
         if self.error is not None and outcome is Outcome.BROKEN:
             raise self.error
         if outcome is Outcome.BROKEN or (
             outcome is Outcome.FAILED and (run.settings.gate == "case" or self._failure_is_expected())
         ):
-            raise CaseFailed(headline(self.result))
+            raise CaseFailed(short_reason(self.result))
 
     def _failure_is_expected(self) -> bool:
         """Whether an xfail mark announces that the case fails: it shows as `x` under every gate, never as passed."""
@@ -275,16 +277,16 @@ class ExtractItem(pytest.Item):
 
     def teardown(self) -> None:
         """Let go of the document, so that ten thousand need not fit in memory."""
-        run_of(self.config).finish_item(self)
+        session_of(self.config).finish_item(self)
         self.case.document.release()
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
         """Show a failed case as its diff, anything else from the user's own frames on."""
-        run = run_of(self.config)
+        run = session_of(self.config)
         if isinstance(excinfo.value, CaseFailed):
             # Shown from its written form, as on an xdist controller: whatever the extractor returned is tame there.
             result = load_result(self.line)
-            crash = ReprFileLocation(self.location[0], self.case.line, headline(result))
+            crash = ReprFileLocation(self.location[0], self.case.line, short_reason(result))
             return CaseRepr(lambda: result, run.look, run.places_of(self, result), crash, run.style)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""

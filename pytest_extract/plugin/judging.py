@@ -17,11 +17,11 @@ from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.write_errors import Unkept
+from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.summary import JudgeSpending
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.judge.desk import JudgeDesk
+    from pytest_extract.extraction.judge.desk import CachingJudge
 
 VERDICTS = "verdicts.yaml"
 
@@ -36,7 +36,7 @@ class Judges:
         *,
         loop: BackgroundLoop,
         slots: AbstractContextManager[object],
-        unkept: Unkept,
+        unkept: WriteErrors,
     ) -> None:
         self._settings = settings
         self._loop = loop
@@ -44,7 +44,7 @@ class Judges:
         self._unkept = unkept
         self._config = config
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
-        self._desks: dict[int, tuple[object, JudgeDesk]] = {}
+        self._desks: dict[int, tuple[object, CachingJudge]] = {}
 
     def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
         """Return who answers a case's questions: the desks of the judges that its schema names, `desk_for` the rest."""
@@ -65,7 +65,7 @@ class Judges:
             who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
         return sha256(canonical_json(who))
 
-    def desk_for(self, user: object) -> JudgeDesk | None:
+    def desk_for(self, user: object) -> CachingJudge | None:
         """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.
 
         Under `exact` and `fuzzy` the scorer itself decides.
@@ -77,7 +77,7 @@ class Judges:
             self._desks[id(user)] = (user, self._new_desk(user))
         return self._desks[id(user)][1]
 
-    def _new_desk(self, user: object) -> JudgeDesk:
+    def _new_desk(self, user: object) -> CachingJudge:
         from pytest_extract.extraction.judge import build_judge
         from pytest_extract.extraction.llm.client import Retry
 

@@ -16,7 +16,7 @@ from pytest_extract.sharing.locks import try_lock, unlock
 from pytest_extract.sharing.place import POLL_S
 
 
-class Slots:
+class ConcurrencyLimit:
     """N slots of one process, given in the order in which they are asked for; pytest's own thread goes first.
 
     What that thread waits for, the whole run waits for. A semaphore gives a free slot to whoever comes by, and a thread
@@ -62,7 +62,7 @@ class Slots:
             self._free += 1
 
 
-class SharedSlots:
+class SharedConcurrencyLimit:
     """N lock files in a folder that all workers know; the system frees the lock of a worker that dies.
 
     One thread of a process looks for a free one at a time, so that each process gets its share.
@@ -72,7 +72,7 @@ class SharedSlots:
         folder.mkdir(mode=0o700, exist_ok=True)
         self._paths = [folder / f"slot-{number}" for number in range(count)]
         self._held = threading.local()
-        self._turn = Slots(1)
+        self._turn = ConcurrencyLimit(1)
 
     def __enter__(self) -> None:
         held = _held(self._paths)
@@ -84,19 +84,19 @@ class SharedSlots:
         self._held.stack.pop().__exit__(None, None, None)
 
 
-def slots_of(folder: Path | None, count: int) -> AbstractContextManager[object]:
-    """Return the slots of a run; `folder` (from `slot_folder`) where it has several processes."""
-    return Slots(count) if folder is None else SharedSlots(folder, count)
+def concurrency_limit(folder: Path | None, count: int) -> AbstractContextManager[object]:
+    """Return the slots of a run; `folder` (from `limit_folder`) where it has several processes."""
+    return ConcurrencyLimit(count) if folder is None else SharedConcurrencyLimit(folder, count)
 
 
-def slot_folder(run_uid: str) -> Path:
+def limit_folder(run_uid: str) -> Path:
     """Return the folder of the run that xdist calls `run_uid`: every worker knows it without being told."""
     return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
 
 
-def remove_slots(run_uid: str) -> None:
+def remove_limit(run_uid: str) -> None:
     """Remove the folder, if the run ever made one."""
-    shutil.rmtree(slot_folder(run_uid), ignore_errors=True)
+    shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from pytest_extract.extraction.base import Extraction
 from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.upcoming import Upcoming, made
-from pytest_extract.run_case import Plan, score_extraction
+from pytest_extract.run_case import RunPlan, score_extraction
 
 if TYPE_CHECKING:
-    from pytest_extract.plugin.session import Run
+    from pytest_extract.plugin.session import ExtractSession
 
 PATIENCE_S = 15.0
 """After so long a wait for one output, and again after as long, the terminal says so."""
@@ -41,10 +41,10 @@ class _Task:
     future: Future[Extraction]
 
 
-class Ahead:
+class Prefetcher:
     """The calls of one process. Closed at the end of the session: what is under way then is given up."""
 
-    def __init__(self, session: pytest.Session, run: Run) -> None:
+    def __init__(self, session: pytest.Session, run: ExtractSession) -> None:
         self._session = session
         self._run = run
         self._calls = run.calls
@@ -58,7 +58,7 @@ class Ahead:
         self._threads = 0
         self._closed = False
 
-    def begin(self, item: ExtractItem, plan: Plan, judge: Judge | None) -> None:
+    def begin(self, item: ExtractItem, plan: RunPlan, judge: Judge | None) -> None:
         """Plan the calls of an item whose turn it is, then those of the items that follow."""
         if self._concurrency < 2 or self._calls.replays_only:
             return
@@ -121,7 +121,7 @@ class Ahead:
             return made(item, EXTRACTOR)
         return item.arm.model is not None, self._calls.extractor_for(item)
 
-    def _plan(self, item: ExtractItem, plan: Plan, extractor: object, judge: Judge | None) -> int:
+    def _plan(self, item: ExtractItem, plan: RunPlan, extractor: object, judge: Judge | None) -> int:
         if item.nodeid in self._planned:
             return 0
         self._calls.make_ready(item, extractor, plan.sure)

@@ -15,16 +15,16 @@ from pytest_extract.cases.structure import compile_structure
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import Gathered
-from pytest_extract.regression.aa_test import self_test
+from pytest_extract.plugin.run_results import RunResults
+from pytest_extract.regression.aa_test import aa_test
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.decision import exit_status
 from pytest_extract.regression.flakiness import repeat_snapshots
-from pytest_extract.regression.gate import Judged, judge_base, judge_run
+from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import snapshot
-from pytest_extract.report.aa_test import self_test_lines
+from pytest_extract.report.aa_test import aa_test_lines
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
@@ -70,7 +70,7 @@ def rules_of(settings: Settings) -> Rules:
     return Rules(**settings.rules)
 
 
-def judgement(config: pytest.Config, gathered: Gathered) -> Judged | None:
+def judgement(config: pytest.Config, gathered: RunResults) -> GateDecision | None:
     """Compare the run with its baseline, or its arms with the base arm, in one verdict; None: nothing to compare."""
     results = gathered.results
     settings = gathered.settings
@@ -78,11 +78,11 @@ def judgement(config: pytest.Config, gathered: Gathered) -> Judged | None:
         return None
     rules = rules_of(settings)
     if _BASELINE in config.stash:
-        return judge_run(results, config.stash[_BASELINE], rules)
+        return evaluate_run(results, config.stash[_BASELINE], rules)
     arms = {label: totals.arm for label, totals in gathered.totals.arms.items()}
     if len(arms) < 2:
         return None
-    return judge_base(results, _base_label(arms, settings), rules)
+    return evaluate_base(results, _base_label(arms, settings), rules)
 
 
 def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
@@ -100,14 +100,14 @@ def _place(order: Sequence[str], arm: Arm) -> tuple[int, int]:
     return (places[0] if places else 0, places[-1] if places else 0)
 
 
-def failed(judged: Judged | None, settings: Settings) -> bool:
+def failed(judged: GateDecision | None, settings: Settings) -> bool:
     """Whether the regression gate turns the run red; a gate that compared nothing does."""
     if settings.gate != "regression" or settings.update_baseline:
         return False
     return judged is None or exit_status(judged.verdict, settings.inconclusive) != 0
 
 
-def lines_of(judged: Judged | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
+def lines_of(judged: GateDecision | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
     """Tell the comparison, or that the gate had none."""
     if judged is not None:
         return gate_lines(judged.comparison, judged.verdict, width=width, verbosity=verbosity)
@@ -116,17 +116,17 @@ def lines_of(judged: Judged | None, settings: Settings, *, width: int, verbosity
     return []
 
 
-def against_itself(gathered: Gathered) -> list[Line]:
+def against_itself(gathered: RunResults) -> list[Line]:
     """`--extract-aa`: judge the repeats of the run by each other."""
     if gathered.settings.aa is None:
         return []
     runs = repeat_snapshots(gathered.results)
     if len(runs) < 2:
         return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
-    return self_test_lines(self_test(runs, rules_of(gathered.settings)))
+    return aa_test_lines(aa_test(runs, rules_of(gathered.settings)))
 
 
-def write_baseline(session: pytest.Session, gathered: Gathered) -> tuple[bool, str] | None:
+def write_baseline(session: pytest.Session, gathered: RunResults) -> tuple[bool, str] | None:
     """Write the baseline if asked to; whether it worked, and a sentence about it."""
     settings = gathered.settings
     if not settings.update_baseline or settings.baseline is None:

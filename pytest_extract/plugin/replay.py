@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
 
 
-class PastError(ExtractError):
+class ReplayError(ExtractError):
     """The extractor had raised in the past run, so there is no output to decide on."""
 
 
-class PastRun:
+class ResultsReplay:
     """The results of a past run, by case and arm; StoreError when its file cannot be read."""
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +61,7 @@ def _key(item: ExtractItem) -> tuple[str, str, str]:
 
 def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
     if attempt.score is None and attempt.outcome is Outcome.BROKEN:
-        raise PastError(f"broken in the past run: {attempt.error}")
+        raise ReplayError(f"broken in the past run: {attempt.error}")
     if attempt.withheld is not None:
         raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
     return Extraction(

@@ -12,7 +12,7 @@ from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.report.files import report_texts
 from pytest_extract.report.lines import Line, Span, line
-from pytest_extract.report.render_errors import unshown
+from pytest_extract.report.render_errors import render_error
 from pytest_extract.report.run_report import RunReport
 
 
@@ -52,5 +52,5 @@ def write_reports(settings: Settings, run: RunReport) -> list[Line]:
         except StoreError as error:
             lines.append(line(Span(str(error), "bad")))
         except Exception as error:  # noqa: BLE001  # the other reports, and the summary, can still be had
-            lines.append(line(Span(unshown(f"the report {path}", error), "bad")))
+            lines.append(line(Span(render_error(f"the report {path}", error), "bad")))
     return [line("reports: ", ", ".join(written)), *lines] if written else lines

@@ -65,7 +65,7 @@ class StoredResult:
         return load_result(zlib.decompress(packed).decode("ascii"))
 
 
-class RunResults(Sequence[CaseResult]):
+class ResultStore(Sequence[CaseResult]):
     """All results so far, in the order in which their cases first ended; each is read back when it is asked for.
 
     A loop holds one result at a time. A case's later result takes the place of the one before.

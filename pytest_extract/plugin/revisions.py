@@ -14,14 +14,14 @@ from pytest_extract.plugin.arms import EXTRACTOR
 from pytest_extract.regression.extractor_sources import extractor_sources
 from pytest_extract.regression.git_tree import open_tree
 from pytest_extract.regression.selection import (
-    Choice,
     Revision,
+    Selection,
     case_name,
     cases_at,
-    choose,
     gone_files,
     parts_at,
     parts_now,
+    select_cases,
 )
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ class View:
         name = self.tree.name(path)
         return self._folder / name if name is not None and name in self.tree.files else None
 
-    def choices(self, items: Sequence[ExtractItem], root: Path) -> dict[str, Choice]:
+    def choices(self, items: Sequence[ExtractItem], root: Path) -> dict[str, Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
         cases = {case_name(item.case, self.tree.root): item.case for item in items}
         documents = [case.document.path for case in cases.values() if case.document.path is not None]
         files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
         before = parts_at(cases_at(self.tree, files, self._folder, documents=documents), self.tree, self._folder)
         now = parts_now(cases.values(), self.tree)
-        found: dict[str, Choice] = {}
+        found: dict[str, Selection] = {}
         for sources, group in self._by_sources(items, root).items():
             chosen = {name: now[name] for item in group if (name := case_name(item.case, self.tree.root)) in now}
-            by_case = {choice.case: choice for choice in choose(chosen, before, sources=sources, ref=self.ref)}
+            by_case = {choice.case: choice for choice in select_cases(chosen, before, sources=sources, ref=self.ref)}
             found |= {item.nodeid: by_case[case_name(item.case, self.tree.root)] for item in group}
         return found
 

@@ -14,22 +14,22 @@ import pytest
 
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.plugin.result_store import RunResults, StoredResult
+from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.plugin.update_gold import GoldChange
-from pytest_extract.report.diff import Look
+from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.summary import Forecast, JudgeSpending
 from pytest_extract.report.totals import RunTotals, totals_of
 
 if TYPE_CHECKING:
-    from pytest_extract.regression.selection import Choice
+    from pytest_extract.regression.selection import Selection
 
 RESULT = "extract_result"
 """Attribute of a report that brings a case's result here, as a line of the results file."""
-_GATHERED = pytest.StashKey["Gathered"]()
+_RESULTS = pytest.StashKey["RunResults"]()
 
 
 @dataclass
-class Gathered:
+class RunResults:
     """What the reports of all cases have brought so far.
 
     `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
@@ -40,10 +40,10 @@ class Gathered:
     """
 
     settings: Settings
-    results: RunResults = field(default_factory=RunResults)
+    results: ResultStore = field(default_factory=ResultStore)
     forecasts: list[Forecast] = field(default_factory=list)
     judged: JudgeSpending = field(default_factory=JudgeSpending)
-    choices: dict[str, Choice] = field(default_factory=dict)
+    choices: dict[str, Selection] = field(default_factory=dict)
     golds: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
     unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -93,7 +93,7 @@ def open_results(config: pytest.Config) -> None:
     What is in it stays until the first result comes: a run that only collects, or has no case, takes away no results.
     """
     settings = config.stash[SETTINGS]
-    config.stash[_GATHERED] = gathered = Gathered(settings)
+    config.stash[_RESULTS] = gathered = RunResults(settings)
     if settings.results is None:
         return
     try:
@@ -103,11 +103,11 @@ def open_results(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
 
 
-def gathered_of(config: pytest.Config) -> Gathered:
+def run_results_of(config: pytest.Config) -> RunResults:
     """Return the results of this session so far."""
-    if _GATHERED not in config.stash:
-        config.stash[_GATHERED] = Gathered(config.stash[SETTINGS])
-    return config.stash[_GATHERED]
+    if _RESULTS not in config.stash:
+        config.stash[_RESULTS] = RunResults(config.stash[SETTINGS])
+    return config.stash[_RESULTS]
 
 
 def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
@@ -116,7 +116,7 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     pytest keeps every report to the end, so what is gathered is taken off.
     """
     brought = vars(report)
-    gathered = gathered_of(config)
+    gathered = run_results_of(config)
     forecast = brought.pop("extract_forecast", None)
     if forecast is not None:
         gathered.forecasts.append(Forecast(**forecast))
@@ -132,9 +132,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         gathered.expected.add(report.nodeid)
     choice = brought.pop("extract_choice", None)
     if choice is not None:
-        from pytest_extract.regression.selection import Choice
+        from pytest_extract.regression.selection import Selection
 
-        gathered.choices[report.nodeid] = Choice(**{**choice, "reasons": tuple(choice["reasons"])})
+        gathered.choices[report.nodeid] = Selection(**{**choice, "reasons": tuple(choice["reasons"])})
     gathered.unkept.update(map(tuple, brought.pop("extract_unkept", ())))
     gathered.refused += brought.pop("extract_refused", ())
     if hidden := brought.pop("extract_hidden", ()):
@@ -151,7 +151,7 @@ def _dress(
     from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr
 
     if shown is not None:
-        look = Look(verbosity=shown["verbosity"], brief=shown["style"] == "short")
+        look = DiffOptions(verbosity=shown["verbosity"], brief=shown["style"] == "short")
         crash = ReprFileLocation(shown["path"], shown["line"], shown["message"])
         report.longrepr = CaseRepr(stored.load, look, shown["places"], crash, shown["style"])
     elif (

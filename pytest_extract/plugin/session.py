@@ -14,25 +14,25 @@ from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import Judge
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, MODEL, PROMPT, ArmFixtures, arms_of, prompt_of, visible, wanted
-from pytest_extract.plugin.budget import Purse, new_purse_file
+from pytest_extract.plugin.budget import Budget, new_budget_file
 from pytest_extract.plugin.extensions import ProjectExtensions
-from pytest_extract.plugin.extraction import Calls
+from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.judging import Judges
-from pytest_extract.plugin.limits import slot_folder, slots_of
+from pytest_extract.plugin.limits import concurrency_limit, limit_folder
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.update_gold import Golds
-from pytest_extract.redact.secrets import look
-from pytest_extract.report.diff import Look
+from pytest_extract.redact.secrets import find_secrets_of_process
+from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.run_case import Plan, plan_of, run_case
+from pytest_extract.run_case import RunPlan, plan_of, run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Prompt
     from pytest_extract.plugin.items import ExtractItem
-    from pytest_extract.plugin.prefetch import Ahead
+    from pytest_extract.plugin.prefetch import Prefetcher
     from pytest_extract.plugin.revisions import View
 
-_RUN = pytest.StashKey["Run"]()
+_SESSION = pytest.StashKey["ExtractSession"]()
 _PURSE_FILE = pytest.StashKey[Path]()
 PURSE = "extract_purse"
 """Where an xdist worker finds the purse's file in its `workerinput`."""
@@ -52,31 +52,31 @@ or have a model called: pytest --extract-model=PROVIDER/NAME (pip install 'pytes
 NO_EXTRACTOR_AGAIN = "no extractor for this case; the first such error says what to write"
 
 
-def run_of(config: pytest.Config) -> Run:
-    """Return the session's `Run`; made on first use."""
-    if _RUN not in config.stash:
-        config.stash[_RUN] = Run(config)
-    return config.stash[_RUN]
+def session_of(config: pytest.Config) -> ExtractSession:
+    """Return the session's `ExtractSession`; made on first use."""
+    if _SESSION not in config.stash:
+        config.stash[_SESSION] = ExtractSession(config)
+    return config.stash[_SESSION]
 
 
-def started_run(config: pytest.Config) -> Run | None:
-    """Return the session's `Run` if any case has turned up."""
-    return config.stash.get(_RUN, None)
+def started_session(config: pytest.Config) -> ExtractSession | None:
+    """Return the session's `ExtractSession` if any case has turned up."""
+    return config.stash.get(_SESSION, None)
 
 
-def purse_of(config: pytest.Config, limit: float | None) -> Purse | None:
+def budget_of(config: pytest.Config, limit: float | None) -> Budget | None:
     """Return the run's purse; an xdist worker has been told where its file is."""
     if limit is None:
         return None
     shared: dict[str, str] = getattr(config, "workerinput", {})
-    path = Path(shared[PURSE]) if PURSE in shared else purse_file(config)
-    return Purse(path, limit)
+    path = Path(shared[PURSE]) if PURSE in shared else budget_file(config)
+    return Budget(path, limit)
 
 
-def purse_file(config: pytest.Config) -> Path:
+def budget_file(config: pytest.Config) -> Path:
     """Make the file of the purse, which goes with the session."""
     if _PURSE_FILE not in config.stash:
-        path = config.stash[_PURSE_FILE] = new_purse_file()
+        path = config.stash[_PURSE_FILE] = new_budget_file()
         config.add_cleanup(lambda: path.unlink(missing_ok=True))
     return config.stash[_PURSE_FILE]
 
@@ -84,25 +84,25 @@ def purse_file(config: pytest.Config) -> Path:
 def shared_slots(config: pytest.Config) -> Path | None:
     """Return the folder of the slots that all xdist workers share; None where there is one process."""
     shared: dict[str, str] = getattr(config, "workerinput", {})
-    return slot_folder(shared["testrunuid"]) if "testrunuid" in shared else None
+    return limit_folder(shared["testrunuid"]) if "testrunuid" in shared else None
 
 
-class Run:
+class ExtractSession:
     """Settings, arms, shared inputs and callers of one session in one process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
-        look(self.settings.allow_secrets)
+        find_secrets_of_process(self.settings.allow_secrets)
         self.project = ProjectExtensions(config, self.settings.judge)
         self.mistakes_beside_good_cases = False
-        self.calls = Calls(
+        self.calls = ExtractionService(
             self.settings,
             config.rootpath,
-            purse_of(config, self.settings.budget),
-            slots_of(shared_slots(config), self.settings.concurrency),
+            budget_of(config, self.settings.budget),
+            concurrency_limit(shared_slots(config), self.settings.concurrency),
         )
-        self._ahead: Ahead | None = None
+        self._ahead: Prefetcher | None = None
         self.arms = arms_of(self.settings.model, self.settings.prompt, config.rootpath)
         if self.calls.past is not None and self.arms == (Arm(),):
             self.arms = self.calls.past.arms or self.arms
@@ -201,7 +201,7 @@ class Run:
         told, self._told_no_extractor = self._told_no_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if told else NO_EXTRACTOR)
 
-    def plan_for(self, item: ExtractItem) -> Plan:
+    def plan_for(self, item: ExtractItem) -> RunPlan:
         """How often an item is run: as the option says, else as a past run measured it, else as its case says."""
         repeat = self.settings.repeat
         if repeat is None and self.calls.past is not None:
@@ -245,11 +245,11 @@ class Run:
             found["judge"] = self._judges.digest(item.fixture(JUDGE), item.case.scorer.judges)
         return found
 
-    def _ahead_of(self, item: ExtractItem) -> Ahead:
+    def _ahead_of(self, item: ExtractItem) -> Prefetcher:
         if self._ahead is None:
-            from pytest_extract.plugin.prefetch import Ahead
+            from pytest_extract.plugin.prefetch import Prefetcher
 
-            self._ahead = Ahead(item.session, self)
+            self._ahead = Prefetcher(item.session, self)
         return self._ahead
 
     def finish_item(self, item: ExtractItem) -> None:
@@ -299,10 +299,10 @@ class Run:
         return str(self.config.getoption("tbstyle", "auto"))
 
     @property
-    def look(self) -> Look:
+    def look(self) -> DiffOptions:
         """How much a failing case shows; the width is that of whoever prints it."""
         verbosity = self.config.get_verbosity()
-        return Look(verbosity=verbosity, brief=self.style == "short")
+        return DiffOptions(verbosity=verbosity, brief=self.style == "short")
 
     @property
     def traceback_style(self) -> Any:

@@ -11,13 +11,13 @@ from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, visible
 from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.report_files import check_outputs
 from pytest_extract.plugin.run_results import open_results
-from pytest_extract.plugin.session import PURSE, purse_file, run_of
+from pytest_extract.plugin.session import PURSE, budget_file, session_of
 
 
 def open_files(config: pytest.Config) -> None:
     """Read the past run that stands in for calls, start the results file; UsageError where that is not possible."""
     try:
-        run = run_of(config)
+        run = session_of(config)
         if config.stash[SETTINGS].changed is not None:
             run.view_of(str(config.stash[SETTINGS].changed))
     except StoreError as error:
@@ -42,7 +42,11 @@ def check_models(session: pytest.Session) -> None:
 
     settings = session.config.stash[SETTINGS]
     asked = settings.judge_model if settings.judge == "llm" else None
-    if session.config.option.collectonly or not (settings.model or asked) or run_of(session.config).calls.replays_only:
+    if (
+        session.config.option.collectonly
+        or not (settings.model or asked)
+        or session_of(session.config).calls.replays_only
+    ):
         return
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not visible(item, EXTRACTOR)}
@@ -59,9 +63,9 @@ def check_models(session: pytest.Session) -> None:
         raise pytest.UsageError("\n".join(problems))
 
 
-def share_purse(config: pytest.Config, node: Any) -> None:
+def share_budget(config: pytest.Config, node: Any) -> None:
     """Tell an xdist worker where the run's purse is."""
-    node.workerinput[PURSE] = str(purse_file(config))
+    node.workerinput[PURSE] = str(budget_file(config))
 
 
 def choose_calls(session: pytest.Session) -> None:
@@ -70,4 +74,4 @@ def choose_calls(session: pytest.Session) -> None:
 
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     if items:
-        run_of(session.config).choose(items)
+        session_of(session.config).choose(items)

@@ -13,7 +13,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.redact.secrets import TALLY, Secret, current
-from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.lines import Line, Style, safe_controls, safe_prose, text_of
 
 MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
@@ -34,7 +34,7 @@ class CaseFailed(Exception):
     """Raised by an item whose case is not green; never shown itself: its result is."""
 
 
-def headline(result: CaseResult) -> str:
+def short_reason(result: CaseResult) -> str:
     """One line for short summaries: the first bound missed, or what broke."""
     if result.outcome is Outcome.BROKEN:
         return safe_prose(result.why or "no reason given")
@@ -49,7 +49,7 @@ class CaseRepr(TerminalRepr):
     def __init__(
         self,
         load: Callable[[], CaseResult],
-        look: Look,
+        look: DiffOptions,
         places: Mapping[str, str],
         crash: ReprFileLocation,
         style: str = "auto",

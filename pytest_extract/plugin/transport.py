@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.run_results import RESULT
-from pytest_extract.plugin.session import run_of
+from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import CaseRepr, clean_report
 from pytest_extract.redact.secrets import TALLY
 from pytest_extract.results import dump_result, dump_safely
@@ -50,10 +50,10 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     if item.gold is not None:
         setattr(report, GOLD, list(item.gold))
     setattr(report, JUDGED, asdict(item.judged))
-    setattr(report, UNKEPT, run_of(item.config).calls.unkept.taken())
-    setattr(report, REFUSED, run_of(item.config).calls.unkept.refusals())
+    setattr(report, UNKEPT, session_of(item.config).calls.unkept.taken())
+    setattr(report, REFUSED, session_of(item.config).calls.unkept.refusals())
     setattr(report, HIDDEN, TALLY.taken())
-    choice = run_of(item.config).calls.choices.get(item.nodeid)
+    choice = session_of(item.config).calls.choices.get(item.nodeid)
     if choice is not None:
         setattr(report, CHOICE, asdict(choice))
     if isinstance(report.longrepr, CaseRepr):

@@ -15,7 +15,7 @@ _MOST: Final = 3
 _MOST_KINDS: Final = 5
 
 
-class Unkept:
+class WriteErrors:
     """Outputs and answers that were not kept, as what and why, until they are taken. Any thread may add some."""
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ def hidden_lines(hidden: Sequence[Iterable[tuple[str, str, str]]]) -> list[Line]
     return lines
 
 
-def unkept_lines(unkept: Counter[tuple[str, str]]) -> list[Line]:
+def write_error_lines(unkept: Counter[tuple[str, str]]) -> list[Line]:
     """Tell what was not kept, why, and what that comes to."""
     if not unkept:
         return []

@@ -198,7 +198,7 @@ class Secrets:
         return f"{before}{edge}{secret.mark}{edge}{after}"
 
 
-class Tally:
+class RedactionCounts:
     """What was hidden or not recorded in this process, for the summary of the run. Any thread may add to it."""
 
     def __init__(self) -> None:
@@ -216,7 +216,7 @@ class Tally:
         return list(dict.fromkeys(self._found.popleft() for _ in range(len(self._found))))
 
 
-TALLY: Final = Tally()
+TALLY: Final = RedactionCounts()
 NOTHING_KNOWN: Final = Secrets()
 """The formats alone: the same on every machine."""
 
@@ -233,11 +233,11 @@ _current: Secrets | None = None
 
 
 def current() -> Secrets:
-    """Return what counts as a secret in this process. Reads the environment only if nobody has done so (`look`)."""
-    return look() if _current is None else _current
+    """Return the secrets of this process. Reads the environment only if `find_secrets_of_process` has not done so."""
+    return find_secrets_of_process() if _current is None else _current
 
 
-def look(allowed: Iterable[str] | None = None) -> Secrets:
+def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
     """Read the environment; for the main thread, before others run and after what may have changed it (a fixture).
 
     Other threads must not iterate over the environment: pytest changes it for every phase of every item.

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from pytest_extract.regression.decision import Answer
-from pytest_extract.regression.flakiness import UnsteadyField, unsteady_fields
-from pytest_extract.regression.gate import judge
+from pytest_extract.regression.flakiness import FlakyField, flaky_fields
+from pytest_extract.regression.gate import evaluate_gate
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfTest:
+class AATest:
     """What judging every run by every other gave: `worse` of `comparisons` is how often the gate cried wolf.
 
     The comparisons share runs, so their number is no number of independent trials. Unsteady fields: the worst first.
@@ -26,7 +26,7 @@ class SelfTest:
     cannot_tell: int
     alpha: float
     fields: int
-    unsteady: tuple[UnsteadyField, ...]
+    unsteady: tuple[FlakyField, ...]
     reasons: tuple[str, ...]
 
     @property
@@ -35,7 +35,7 @@ class SelfTest:
         return self.worse / self.comparisons
 
 
-def self_test(runs: Sequence[Snapshot], rules: Rules) -> SelfTest:
+def aa_test(runs: Sequence[Snapshot], rules: Rules) -> AATest:
     """Judge each run by each other one, in both directions.
 
     Raises ValueError for fewer than two runs: one run has nothing to be held against.
@@ -43,11 +43,11 @@ def self_test(runs: Sequence[Snapshot], rules: Rules) -> SelfTest:
     if len(runs) < 2:
         raise ValueError("an A/A test needs at least two runs")
     rules = replace(rules, ratchet_slack=None)
-    verdicts = [judge(before, after, rules).verdict for before, after in permutations(runs, 2)]
+    verdicts = [evaluate_gate(before, after, rules).verdict for before, after in permutations(runs, 2)]
     answers = [verdict.answer for verdict in verdicts]
     reasons = {reason for verdict in verdicts if verdict.answer is Answer.WORSE for reason in verdict.reasons}
-    unsteady = unsteady_fields(runs)
-    return SelfTest(
+    unsteady = flaky_fields(runs)
+    return AATest(
         runs=len(runs),
         comparisons=len(verdicts),
         worse=answers.count(Answer.WORSE),

@@ -43,7 +43,7 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseRow:
+class CaseComparison:
     """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over the paired runs).
 
     A failed structural gate makes a run's rate 0, as it does for `pass_rate`. `measures`: before and after.
@@ -76,7 +76,7 @@ class CaseRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatternRow:
+class PatternComparison:
     """One field pattern over all cases of an arm: `before` and `after` are shares of passed fields in [0, 1].
 
     `changes`: after - before, mean over the pattern's fields in a case, of the cases where that is not 0.
@@ -100,8 +100,8 @@ class ArmComparison:
 
     before: str
     after: str
-    cases: tuple[CaseRow, ...]
-    patterns: tuple[PatternRow, ...]
+    cases: tuple[CaseComparison, ...]
+    patterns: tuple[PatternComparison, ...]
     fields: tuple[FieldChange, ...]
     known: tuple[str, ...] = ()
     cost_usd: float | None = None
@@ -112,7 +112,7 @@ class ArmComparison:
         return self.after if self.before == self.after else f"{self.before or 'before'} -> {self.after or 'now'}"
 
     @property
-    def compared(self) -> tuple[CaseRow, ...]:
+    def compared(self) -> tuple[CaseComparison, ...]:
         """The cases that gave at least one pair."""
         return tuple(row for row in self.cases if row.fields)
 
@@ -121,7 +121,7 @@ class ArmComparison:
         """How many of the earlier cases the later run does not have, and how many earlier cases there are."""
         return len(self.of_kind(Change.GONE)), sum(row.kind is not Change.NEW for row in self.cases)
 
-    def of_kind(self, *kinds: Change) -> tuple[CaseRow, ...]:
+    def of_kind(self, *kinds: Change) -> tuple[CaseComparison, ...]:
         """Cases of these kinds."""
         return tuple(row for row in self.cases if row.kind in kinds)
 

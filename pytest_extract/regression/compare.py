@@ -12,7 +12,14 @@ from fractions import Fraction
 from typing import Final
 
 from pytest_extract.regression.case_matching import match_arms, match_cases
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
+from pytest_extract.regression.changes import (
+    ArmComparison,
+    CaseComparison,
+    Change,
+    Comparison,
+    FieldChange,
+    PatternComparison,
+)
 from pytest_extract.regression.field_matching import CasePairs, Pair, differing, gate_label, pair_case, same_setup
 from pytest_extract.regression.snapshot import STRUCTURAL_GATES, CaseState, Snapshot
 
@@ -33,7 +40,7 @@ def compare_arms(
 ) -> ArmComparison:
     """Compare one arm of a snapshot with one arm of another (or of the same one: two models of one run)."""
     was, now = _of_arm(before, old), _of_arm(after, new)
-    cases: list[CaseRow] = []
+    cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
     tally: dict[str, _Tally] = {}
@@ -68,16 +75,16 @@ def _pairs(was: CaseState | None, now: CaseState | None) -> CasePairs | None:
     return pair_case(was, now)
 
 
-def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseRow:
+def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseComparison:
     if was is None or now is None:
-        return CaseRow(case=case, kind=Change.NEW if was is None else Change.GONE)
+        return CaseComparison(case=case, kind=Change.NEW if was is None else Change.GONE)
     if was.lost or now.lost:
-        return CaseRow(case=case, kind=Change.LOST, why=_why_lost(was, now))
+        return CaseComparison(case=case, kind=Change.LOST, why=_why_lost(was, now))
     if pairs is None or not pairs.fields:
-        return CaseRow(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
+        return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
     before, after = pairs.rates()
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
-    return CaseRow(
+    return CaseComparison(
         case=case,
         kind=_kind(before, after, kinds),
         fields=pairs.fields,
@@ -178,17 +185,17 @@ def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
         entry.changes.append(Fraction(failed_before - failed_after, runs * size))
 
 
-def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternRow, ...]:
+def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternComparison, ...]:
     """Rows of all patterns, the worst change first; a gate only where it failed."""
     shown = {name: entry for name, entry in tally.items() if entry.kinds or not entry.gate}
     return tuple(sorted((_pattern_row(name, entry) for name, entry in shown.items()), key=_worst_first))
 
 
-def _pattern_row(pattern: str, entry: _Tally) -> PatternRow:
+def _pattern_row(pattern: str, entry: _Tally) -> PatternComparison:
     if not entry.fields:
         kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
-        return PatternRow(pattern=pattern, kind=kind)
-    return PatternRow(
+        return PatternComparison(pattern=pattern, kind=kind)
+    return PatternComparison(
         pattern=pattern,
         kind=_kind(-entry.failed_before, -entry.failed_after, entry.kinds),
         cases=entry.cases,
@@ -202,7 +209,7 @@ def _pattern_row(pattern: str, entry: _Tally) -> PatternRow:
     )
 
 
-def _worst_first(row: PatternRow) -> tuple[float, int, str]:
+def _worst_first(row: PatternComparison) -> tuple[float, int, str]:
     return row.after - row.before, _ORDER.index(row.kind), row.pattern
 
 

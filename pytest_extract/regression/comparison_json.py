@@ -7,15 +7,15 @@ from dataclasses import asdict
 from typing import Final
 
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Comparison, FieldChange
-from pytest_extract.regression.decision import Effect, Verdict
-from pytest_extract.regression.multiple_testing import Evidence
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison, FieldChange
+from pytest_extract.regression.decision import Decision, Effect
+from pytest_extract.regression.multiple_testing import TestResult
 from pytest_extract.regression.snapshot import writable
 
 FORMAT: Final = 1
 
 
-def verdict_record(comparison: Comparison, verdict: Verdict) -> dict[str, Json]:
+def decision_record(comparison: Comparison, verdict: Decision) -> dict[str, Json]:
     """Return everything that the verdict says and rests on; shares are in [0, 1], a missing value has no key."""
     return {
         "format": FORMAT,
@@ -28,7 +28,7 @@ def verdict_record(comparison: Comparison, verdict: Verdict) -> dict[str, Json]:
     }
 
 
-def _arm_record(arm: ArmComparison, verdict: Verdict) -> dict[str, Json]:
+def _arm_record(arm: ArmComparison, verdict: Decision) -> dict[str, Json]:
     effect = next((effect for effect in verdict.effects if effect.arm == arm.label), None)
     tests = {test.pattern: test for test in verdict.tests if test.arm == arm.label}
     counts = Counter(row.kind for row in arm.cases)
@@ -70,13 +70,13 @@ def _effect_record(effect: Effect) -> dict[str, Json]:
     }
 
 
-def _test_record(test: Evidence | None) -> dict[str, Json] | None:
+def _test_record(test: TestResult | None) -> dict[str, Json] | None:
     if test is None:
         return None
     return {"p": test.p, "adjusted": test.adjusted, "mcnemar": test.mcnemar, "broken": test.broken, "fixed": test.fixed}
 
 
-def _case_record(row: CaseRow) -> dict[str, Json]:
+def _case_record(row: CaseComparison) -> dict[str, Json]:
     record: dict[str, Json] = {"case": row.case, "kind": str(row.kind)}
     if row.fields:
         record |= {

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core.stats.interval import Bounds, bounds
 from pytest_extract.core.stats.power import Needs, Sample, needs
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, Comparison
-from pytest_extract.regression.multiple_testing import Evidence, differences, run_tests
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
+from pytest_extract.regression.multiple_testing import TestResult, differences, run_tests
 from pytest_extract.regression.ratchet import Fallen, Ratchet
 from pytest_extract.regression.rules import Rules
 
@@ -48,14 +48,14 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Decision:
     """The answer, why, and what it rests on. `pairs`: compared (case, field) pairs."""
 
     answer: Answer
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
     pairs: int
-    tests: tuple[Evidence, ...]
+    tests: tuple[TestResult, ...]
     effects: tuple[Effect, ...]
     rules: Rules
 
@@ -65,7 +65,7 @@ class Verdict:
         return self.pairs == 0
 
 
-def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet | None = None) -> Verdict:
+def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet | None = None) -> Decision:
     """Judge a comparison. Each pattern that has fallen below its best accepted rate (`ratchet`) is a broken rule.
 
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
@@ -86,7 +86,7 @@ def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet 
         answer, reasons = Answer.CANNOT_TELL, doubts
     else:
         answer, reasons = Answer.NOT_WORSE, [_assurance(effect, rules) for effect in effects]
-    return Verdict(
+    return Decision(
         answer=answer,
         reasons=tuple(reasons),
         notes=(*_notes(comparison), *_ratchet_notes(ratchet)),
@@ -97,7 +97,7 @@ def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet 
     )
 
 
-def exit_status(verdict: Verdict, inconclusive: Inconclusive | None = None) -> int:
+def exit_status(verdict: Decision, inconclusive: Inconclusive | None = None) -> int:
     """Exit status of `compare`: 0 not worse, 1 worse, 3 cannot tell.
 
     `inconclusive` maps the last to 0 (pass, warn) or 1 (fail); but a comparison of nothing stays 3, or becomes 1.
@@ -139,7 +139,7 @@ def _effect(arm: ArmComparison, rules: Rules) -> Effect:
     )
 
 
-def _open_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
+def _open_rows(rows: Sequence[CaseComparison]) -> list[CaseComparison]:
     """Return the cases whose outcome was open: not those that came out the same and could not have done otherwise.
 
     Nor those that the change does not touch, if it touches any: that they stayed the same says nothing about it.
@@ -149,7 +149,7 @@ def _open_rows(rows: Sequence[CaseRow]) -> list[CaseRow]:
     return [row for row, shut in zip(rows, closed, strict=True) if not shut or row.kind is not Change.UNCHANGED]
 
 
-def _means(rows: Sequence[CaseRow], measure: str | None) -> tuple[float, float]:
+def _means(rows: Sequence[CaseComparison], measure: str | None) -> tuple[float, float]:
     if measure is None:
         pairs = [(float(row.before), float(row.after)) for row in rows]
     else:
@@ -157,7 +157,7 @@ def _means(rows: Sequence[CaseRow], measure: str | None) -> tuple[float, float]:
     return sum(before for before, _ in pairs) / len(pairs), sum(after for _, after in pairs) / len(pairs)
 
 
-def _needs(arm: ArmComparison, rows: Sequence[CaseRow], rules: Rules) -> Needs | None:
+def _needs(arm: ArmComparison, rows: Sequence[CaseComparison], rules: Rules) -> Needs | None:
     noises = [row.noise for row in rows if row.noise is not None]
     sample = Sample(
         changes=[float(change) for change in differences(rows, rules.measure)],
@@ -174,7 +174,7 @@ def _needs(arm: ArmComparison, rows: Sequence[CaseRow], rules: Rules) -> Needs |
     )
 
 
-def _significant(tests: Sequence[Evidence], rules: Rules) -> list[str]:
+def _significant(tests: Sequence[TestResult], rules: Rules) -> list[str]:
     return [
         f"{_where(test.arm, test.pattern or 'all fields')}: {test.broken} broken, {test.fixed} fixed, "
         f"more than noise gives (p {_p(test.p)}, corrected {_p(test.adjusted)}, limit {rules.alpha:g})"

@@ -11,7 +11,7 @@ from pytest_extract.regression.snapshot import CaseKey, CaseState, Snapshot, cas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsteadyField:
+class FlakyField:
     """A field that passed in some runs and failed in others. `values`: how many different values it had at least.
 
     `again`: probability that two runs in a row both pass (pass^2), estimated from the runs.
@@ -66,14 +66,14 @@ def _only(result: CaseResult, index: int) -> CaseResult:
     return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)
 
 
-def unsteady_fields(runs: Sequence[Snapshot]) -> tuple[UnsteadyField, ...]:
+def flaky_fields(runs: Sequence[Snapshot]) -> tuple[FlakyField, ...]:
     """Return the fields that passed in some repeats of the runs and failed in others; the worst first."""
     places = {(key, path) for run in runs for key, state in run.items() for path in state.failing}
     fields = [field for key, path in places if (field := _field(runs, key, path)) is not None]
     return tuple(sorted(fields, key=lambda field: (abs(2 * field.passes - field.runs), field.case, field.path)))
 
 
-def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField | None:
+def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> FlakyField | None:
     """Return a field that failed somewhere, if it also passed somewhere."""
     verdicts: list[bool] = []
     values: set[str] = set()
@@ -91,7 +91,7 @@ def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> UnsteadyField |
             values.add(value_text(entry.value))
     if all(verdicts) or not any(verdicts):
         return None
-    return UnsteadyField(
+    return FlakyField(
         case=key.case,
         arm=key.arm,
         path=path,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from pytest_extract.core.stats.exact import Difference, attainable, holm, mcnemar, sign_flip, tempered
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Comparison
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
 from pytest_extract.regression.rules import Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class TestResult:
     """One test of "worse". `pattern` is None for the test over all fields of an arm.
 
     `p`: exact sign-flip test, case by case. `adjusted`: corrected for the whole family, to be held against alpha;
@@ -32,7 +32,7 @@ class Evidence:
     adjusted: float = 1.0
 
 
-def run_tests(comparison: Comparison, rules: Rules) -> tuple[Evidence, ...]:
+def run_tests(comparison: Comparison, rules: Rules) -> tuple[TestResult, ...]:
     """Test every arm over all fields, and every field pattern; worst first."""
     overall = [_overall(arm, rules) for arm in comparison.arms if arm.compared]
     patterns = [test for arm in comparison.arms for test in _by_pattern(arm)]
@@ -40,7 +40,7 @@ def run_tests(comparison: Comparison, rules: Rules) -> tuple[Evidence, ...]:
     return tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.pattern or "")))
 
 
-def differences(rows: Sequence[CaseRow], measure: str | None) -> list[Difference]:
+def differences(rows: Sequence[CaseComparison], measure: str | None) -> list[Difference]:
     """After minus before of each case, in the share of passed fields or in `measure`.
 
     Raises ConfigError where a case has no such measure on both sides.
@@ -53,7 +53,7 @@ def differences(rows: Sequence[CaseRow], measure: str | None) -> list[Difference
     return [row.measures[measure][1] - row.measures[measure][0] for row in rows]
 
 
-def _overall(arm: ArmComparison, rules: Rules) -> Evidence:
+def _overall(arm: ArmComparison, rules: Rules) -> TestResult:
     rows = arm.compared
     flips = sum(row.broken for row in rows), sum(row.fixed for row in rows)
     changes = differences(rows, rules.measure)
@@ -61,14 +61,14 @@ def _overall(arm: ArmComparison, rules: Rules) -> Evidence:
     return test if sum(changes) < 0 else replace(test, p=1.0)  # a gain on the whole is no drop, however it is spread
 
 
-def _by_pattern(arm: ArmComparison) -> list[Evidence]:
+def _by_pattern(arm: ArmComparison) -> list[TestResult]:
     return [_test(arm.label, row.pattern, (row.broken, row.fixed), row.changes) for row in arm.patterns if row.fields]
 
 
-def _test(arm: str, pattern: str | None, flips: tuple[int, int], changes: Sequence[Difference]) -> Evidence:
+def _test(arm: str, pattern: str | None, flips: tuple[int, int], changes: Sequence[Difference]) -> TestResult:
     broken, fixed = flips
     result = sign_flip(changes)
-    return Evidence(
+    return TestResult(
         arm=arm,
         pattern=pattern,
         broken=broken,
@@ -79,7 +79,7 @@ def _test(arm: str, pattern: str | None, flips: tuple[int, int], changes: Sequen
     )
 
 
-def _adjust(overall: list[Evidence], patterns: list[Evidence], rules: Rules) -> list[Evidence]:
+def _adjust(overall: list[TestResult], patterns: list[TestResult], rules: Rules) -> list[TestResult]:
     """Weighted Holm over the tests that can be significant at all; the others keep 1.0.
 
     Which ones can depends on how many cases changed, not on the direction, so leaving them out costs no error control.

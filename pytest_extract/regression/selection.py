@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
 
 
-class Part(NamedTuple):
+class Input(NamedTuple):
     """One thing that an output hangs on: its name for people (a path), and a text that changes with its content.
 
     An empty identity is unknown (a document that git does not keep), and then no change is claimed: a recording
@@ -24,12 +24,12 @@ class Part(NamedTuple):
     identity: str
 
 
-Parts = Mapping[str, Part]
+Parts = Mapping[str, Input]
 """`document`, `schema`, `prompt`, `question` -> part; a part that the case does not have is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Selection:
     """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason.
 
     `same_as`: the case of the revision that has all the same parts, where it has none of this name (a renamed case).
@@ -49,9 +49,9 @@ class Revision:
     unread: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose(
+def select_cases(
     now: Mapping[str, Parts], before: Mapping[str, Parts], *, sources: Iterable[str] = (), ref: str = "the revision"
-) -> tuple[Choice, ...]:
+) -> tuple[Selection, ...]:
     """Decide for each case. `sources`: what of the extractor's source changed; it touches every case.
 
     Only what the output hangs on counts: another gold or threshold is a matter of scoring, which costs no call. Nor
@@ -65,7 +65,7 @@ def choose(
     for case, parts in now.items():
         same_as = contents.get(_content(parts)) if case not in before else None
         old = before.get(case) if same_as is None else parts
-        chosen.append(_choice(Choice(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
+        chosen.append(_choice(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
     return tuple(chosen)
 
 
@@ -74,7 +74,7 @@ def _content(parts: Parts) -> frozenset[tuple[str, str]]:
     return frozenset((what, part.identity or part.name) for what, part in parts.items())
 
 
-def _choice(choice: Choice, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Choice:
+def _choice(choice: Selection, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Selection:
     if before is None:
         reasons = [f"not at {ref}", *everywhere]
     else:
@@ -84,7 +84,7 @@ def _choice(choice: Choice, now: Parts, before: Parts | None, everywhere: Sequen
     return replace(choice, live=bool(reasons), reasons=tuple(reasons))
 
 
-def _difference(what: str, now: Part | None, before: Part | None) -> str | None:
+def _difference(what: str, now: Input | None, before: Input | None) -> str | None:
     if now is None or before is None:
         part = now or before
         how = "added" if before is None else "removed"
@@ -118,17 +118,17 @@ def parts_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, Parts]:
     return parts
 
 
-def _parts(case: Case, root: Path, blob: str) -> dict[str, Part]:
+def _parts(case: Case, root: Path, blob: str) -> dict[str, Input]:
     holder = _relative(case.path, root)
     path = case.document.path
     parts = {
-        "document": Part(_relative(path, root), blob) if path else Part(f"text in {holder}", case.document.sha256),
-        "schema": Part(_relative(case.schema_path, root), case.schema_sha256),
+        "document": Input(_relative(path, root), blob) if path else Input(f"text in {holder}", case.document.sha256),
+        "schema": Input(_relative(case.schema_path, root), case.schema_sha256),
     }
     if case.prompt is not None:
-        parts["prompt"] = Part(_relative(case.prompt.path, root), case.prompt.sha256)
+        parts["prompt"] = Input(_relative(case.prompt.path, root), case.prompt.sha256)
     if case.question is not None:
-        parts["question"] = Part(holder, case.question)
+        parts["question"] = Input(holder, case.question)
     return parts
 
 

@@ -32,7 +32,7 @@ class SuiteRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteVerdict:
+class SuiteDecision:
     """All rows, and why the suite is not green (empty: it is). `lost`: cases that were broken or not run."""
 
     rows: tuple[SuiteRow, ...]
@@ -45,7 +45,7 @@ class SuiteVerdict:
         return not self.reasons
 
 
-def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> SuiteVerdict:
+def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> SuiteDecision:
     """Hold each arm's means against the thresholds (measure -> lowest mean that passes).
 
     Cases that broke or were not run take no part in a mean; they are counted in `lost`. A run in which nothing was
@@ -68,7 +68,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     reasons += [f"{_prefix(label)}no case was scored, so nothing was measured" for label in silent]
     if not scored:
         reasons.append("no case was run, so nothing was measured")
-    return SuiteVerdict(rows=tuple(rows), reasons=tuple(reasons), lost=lost)
+    return SuiteDecision(rows=tuple(rows), reasons=tuple(reasons), lost=lost)
 
 
 def _rows(label: str, cases: Sequence[Mapping[str, float]], thresholds: Mapping[str, float]) -> list[SuiteRow]:

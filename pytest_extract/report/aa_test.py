@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pytest_extract.regression.aa_test import SelfTest
+from pytest_extract.regression.aa_test import AATest
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose
 from pytest_extract.report.values import percent
 
 
-def self_test_lines(test: SelfTest) -> list[Line]:
+def aa_test_lines(test: AATest) -> list[Line]:
     """Tell what judging each run by each other one gave."""
     style: Style = "bad" if test.rate > test.alpha else "good"
     rates = f"{percent(test.rate)}; stated {percent(test.alpha)}"

@@ -25,7 +25,7 @@ from pytest_extract.report.lines import Line, Span, line, number, plural, prose,
 from pytest_extract.report.nearest import with_nearest
 from pytest_extract.report.nested_diff import object_lines
 from pytest_extract.report.output import output_lines
-from pytest_extract.report.render_errors import unshown
+from pytest_extract.report.render_errors import render_error
 from pytest_extract.report.texts import first_difference, look_alike
 from pytest_extract.report.values import WHOLE, difference, show
 
@@ -38,7 +38,7 @@ _BELOW: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class DiffOptions:
     """How much to show: `verbosity` is pytest's, `width` in characters; `brief` is `--tb=short`."""
 
     verbosity: int = 0
@@ -60,7 +60,7 @@ class Look:
         return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
 
 
-def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None = None) -> list[Line]:
+def case_lines(result: CaseResult, look: DiffOptions, places: Mapping[str, str] | None = None) -> list[Line]:
     """Tell why a case is not green; never raises.
 
     `places` maps a field's path to where its values occur in the document.
@@ -68,10 +68,10 @@ def case_lines(result: CaseResult, look: Look, places: Mapping[str, str] | None 
     try:
         return _case_lines(result, look, places or {})
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
-        return prose(unshown("this case", error), "bad", indent=2, width=look.width)
+        return prose(render_error("this case", error), "bad", indent=2, width=look.width)
 
 
-def _case_lines(result: CaseResult, look: Look, places: Mapping[str, str]) -> list[Line]:
+def _case_lines(result: CaseResult, look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
     lines = _headline(result)
     for breach in result.breaches:
         lines += prose(breach.message, "bad", indent=2, width=look.width)
@@ -93,13 +93,13 @@ def _headline(result: CaseResult) -> list[Line]:
     return [line(f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed")]
 
 
-def _attempts_shown(result: CaseResult, look: Look) -> list[Attempt]:
+def _attempts_shown(result: CaseResult, look: DiffOptions) -> list[Attempt]:
     """Show the first repeat that is not green; with -v every such one."""
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
     return bad if look.verbosity > 0 else bad[:1]
 
 
-def _attempt_headline(result: CaseResult, attempt: Attempt, look: Look) -> list[Line]:
+def _attempt_headline(result: CaseResult, attempt: Attempt, look: DiffOptions) -> list[Line]:
     bad = sum(other.outcome is not Outcome.PASSED for other in result.attempts)
     which = f"repeat {attempt.index + 1} of {len(result.attempts)}"
     lines = [line(Span(f"{which} ({bad} not green):" if bad > 1 else f"{which}:", "head"))]
@@ -108,7 +108,7 @@ def _attempt_headline(result: CaseResult, attempt: Attempt, look: Look) -> list[
     return lines
 
 
-def attempt_lines(attempt: Attempt, known: Sequence[str], look: Look, places: Mapping[str, str]) -> list[Line]:
+def attempt_lines(attempt: Attempt, known: Sequence[str], look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
     """Tell one attempt: what broke, the output's failure, gates that failed, failing fields, and counts."""
     lines: list[Line] = []
     if attempt.error is not None:
@@ -121,7 +121,7 @@ def attempt_lines(attempt: Attempt, known: Sequence[str], look: Look, places: Ma
 
 def score_lines(
     score: ScoreRecord,
-    look: Look,
+    look: DiffOptions,
     *,
     known: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
@@ -146,7 +146,7 @@ def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[
     return with_nearest(worst_first(fold(results) if folded else map(Finding, bad)))
 
 
-def _field_lines(bad: Sequence[Finding], look: Look, places: Mapping[str, str]) -> list[Line]:
+def _field_lines(bad: Sequence[Finding], look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
     shown = list(bad[: look.most])
     columns = _Columns.of(shown, look)
     lines: list[Line] = []
@@ -168,7 +168,7 @@ class _Columns:
     status: int
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], look: Look) -> _Columns:
+    def of(cls, findings: Sequence[Finding], look: DiffOptions) -> _Columns:
         # Columns line up what is short; a longer path or label is still shown whole, for it says what is wrong where.
         return cls(
             path=min(max((len(str(item.result.path)) for item in findings), default=0), max(look.width // 3, 20)),
@@ -177,7 +177,7 @@ class _Columns:
         )
 
 
-def _finding_lines(finding: Finding, look: Look, columns: _Columns) -> list[Line]:
+def _finding_lines(finding: Finding, look: DiffOptions, columns: _Columns) -> list[Line]:
     """Show one finding in one line; where the window is too narrow, what does not fit goes on below, indented."""
     item = finding.result
     path, label = safe_prose(str(item.path)), safe_prose(metric_label(item))
@@ -219,7 +219,7 @@ def _put(lines: list[Line], group: Sequence[Line], width: int) -> None:
         lines += [(Span(" " * _BELOW), Span(name.text.ljust(wide)), *rest) for name, *rest in group]
 
 
-def _values(item: FieldResult, look: Look) -> list[Line]:
+def _values(item: FieldResult, look: DiffOptions) -> list[Line]:
     """Name the values that there are; of long texts, show the part where they begin to differ."""
     if item.metric == "order" and item.gold is MISSING and item.extracted is MISSING:
         return []
@@ -236,7 +236,7 @@ def _values(item: FieldResult, look: Look) -> list[Line]:
     return parts
 
 
-def _notes(finding: Finding, look: Look) -> list[Line]:
+def _notes(finding: Finding, look: DiffOptions) -> list[Line]:
     """Say what differs, the score where it is not all or nothing, the metric's reason, the row it was matched with."""
     item = finding.result
     parts = [line(Span(safe_prose(finding.note), "mark"))] if finding.note else []
@@ -255,7 +255,7 @@ def _notes(finding: Finding, look: Look) -> list[Line]:
     return parts
 
 
-def _plain_to_see(item: FieldResult, spans: Sequence[Span], look: Look) -> bool:
+def _plain_to_see(item: FieldResult, spans: Sequence[Span], look: DiffOptions) -> bool:
     """Whether the reason says no more than the marks, or than two values that are both shown whole."""
     if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
         return False
@@ -263,7 +263,7 @@ def _plain_to_see(item: FieldResult, spans: Sequence[Span], look: Look) -> bool:
     return bool(spans) or whole
 
 
-def _difference(item: FieldResult, look: Look) -> tuple[Span, ...]:
+def _difference(item: FieldResult, look: DiffOptions) -> tuple[Span, ...]:
     """Mark what differs inside texts, lists and objects; of other values only where the metric gives no reason."""
     kinds = {json_type(side) for side in (item.gold, item.extracted) if side is not MISSING}
     if item.metric == "order" or (item.reason and (len(kinds) > 1 or not kinds <= {"string", "array", "object"})):

@@ -17,7 +17,7 @@ LONGEST: Final = 500
 """Characters of a text that is looked for."""
 
 
-class Place(NamedTuple):
+class TextLocation(NamedTuple):
     """A place in a document's text, all counted from 1; `page` is None for a document without pages."""
 
     page: int | None
@@ -36,14 +36,14 @@ def page_texts(pages: Sequence[str] | None, text: str) -> list[tuple[int | None,
     return [(number, page) for number, page in enumerate(pages, start=1)]
 
 
-def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[Place], int]:
+def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[TextLocation], int]:
     """Return the first places where a scalar occurs, and how many there are in all; in any case if in no exact one."""
     wanted = _patterns(value)
     if wanted is None:
         return [], 0
     if not any(wanted.search(text) for _, text in pages):
         wanted = re.compile(wanted.pattern, re.IGNORECASE)
-    found: list[Place] = []
+    found: list[TextLocation] = []
     count = 0
     for page, text in pages:
         for start in _occurrences(wanted, text):
@@ -57,9 +57,9 @@ def _occurrences(pattern: re.Pattern[str], text: str) -> Iterator[int]:
     return (match.start() for match in pattern.finditer(text))
 
 
-def _place(page: int | None, text: str, start: int) -> Place:
+def _place(page: int | None, text: str, start: int) -> TextLocation:
     line = text.count("\n", 0, start) + 1
-    return Place(page, line, start - (text.rfind("\n", 0, start) + 1) + 1)
+    return TextLocation(page, line, start - (text.rfind("\n", 0, start) + 1) + 1)
 
 
 def _patterns(value: Json) -> re.Pattern[str] | None:

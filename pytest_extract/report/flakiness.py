@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.flakiness import UnsteadyField, repeat_snapshots, suite_pass_hat_k, unsteady_fields
+from pytest_extract.regression.flakiness import FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.values import percent
 
@@ -19,7 +19,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     if all(len(result.attempts) < 2 for result in results):
         return []
     rates = suite_pass_hat_k(results)
-    fields = unsteady_fields(repeat_snapshots(results))
+    fields = flaky_fields(repeat_snapshots(results))
     if max(rates, default=0) < 2 and not fields:
         return []
     told = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())
@@ -31,7 +31,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     return [*lines, line(Span(f"... and {left} (-v shows all)", "dim"), indent=2)] if len(fields) > most else lines
 
 
-def _field_line(field: UnsteadyField) -> Line:
+def _field_line(field: FlakyField) -> Line:
     """Tell one unsteady field."""
     arm = f" [{field.arm}]" if field.arm else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"

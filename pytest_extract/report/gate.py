@@ -7,8 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.stats.power import Needs
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, Comparison, FieldChange, PatternRow
-from pytest_extract.regression.decision import Answer, Effect, Verdict
+from pytest_extract.regression.changes import (
+    ArmComparison,
+    CaseComparison,
+    Change,
+    Comparison,
+    FieldChange,
+    PatternComparison,
+)
+from pytest_extract.regression.decision import Answer, Decision, Effect
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose, shorten
 from pytest_extract.report.values import percent, show
 
@@ -23,7 +30,7 @@ _KIND_STYLE: Final[Mapping[Change, Style]] = {
 }
 
 
-def gate_lines(comparison: Comparison, verdict: Verdict, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+def gate_lines(comparison: Comparison, verdict: Decision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Tell a verdict; `verbosity` 1 or more shows every row."""
     most = 10**9 if verbosity >= 1 else MOST
     lines = [line(Span("regression gate: ", "head"), Span(str(verdict.answer), _STYLE[verdict.answer]))]
@@ -35,7 +42,7 @@ def gate_lines(comparison: Comparison, verdict: Verdict, *, width: int = 100, ve
     return lines
 
 
-def _arm_lines(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> list[Line]:
+def _arm_lines(arm: ArmComparison, verdict: Decision, width: int, most: int) -> list[Line]:
     counts = Counter(row.kind for row in arm.cases)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
     name = f"[{safe_prose(arm.label)}] " if arm.label else ""
@@ -50,7 +57,7 @@ def _arm_lines(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> l
     return lines + _case_lines(arm, most)
 
 
-def effect_lines(effect: Effect, verdict: Verdict) -> list[Line]:
+def effect_lines(effect: Effect, verdict: Decision) -> list[Line]:
     """Tell how much an arm changed, how sure that is, and what would decide where nothing does."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
@@ -81,7 +88,7 @@ def _price(calls: int | None, cost: float | None) -> str:
     return f"{plural(calls or 0, 'call')}, {money}"
 
 
-def _pattern_table(arm: ArmComparison, verdict: Verdict, width: int, most: int) -> list[Line]:
+def _pattern_table(arm: ArmComparison, verdict: Decision, width: int, most: int) -> list[Line]:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     adjusted = {test.pattern: test.adjusted for test in verdict.tests if test.arm == arm.label}
     if not moved:
@@ -95,7 +102,7 @@ def _pattern_table(arm: ArmComparison, verdict: Verdict, width: int, most: int) 
     return [*lines, line(Span(f"{plural(still, 'pattern')} unchanged", "dim"), indent=2)] if still else lines
 
 
-def _pattern_span(row: PatternRow, adjusted: float | None, wide: int) -> Span:
+def _pattern_span(row: PatternComparison, adjusted: float | None, wide: int) -> Span:
     name = f"{shorten(safe_prose(row.pattern), wide):<{wide}} {row.kind:<12}"
     if not row.fields:
         return Span(name, "dim")
@@ -143,13 +150,13 @@ def _case_lines(arm: ArmComparison, most: int) -> list[Line]:
     return told
 
 
-def _case_line(row: CaseRow) -> Line:
+def _case_line(row: CaseComparison) -> Line:
     rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
     text = f"{safe_prose(row.case)}: {rates}, {row.fixed} fixed, {row.broken} broken"
     return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
 
 
-def _apart_text(row: CaseRow) -> str:
+def _apart_text(row: CaseComparison) -> str:
     return safe_prose(f"{row.case}: {row.why}" if row.why else row.case)
 
 

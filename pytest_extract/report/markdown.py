@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILING
 from pytest_extract.report.flakiness import repeat_lines
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, shorten, text_of
-from pytest_extract.report.pattern_counts import Tally, worst_first
+from pytest_extract.report.pattern_counts import PatternCounts, worst_first
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import summary_lines
 from pytest_extract.report.values import percent
@@ -85,7 +85,7 @@ def _size(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _fields(bad: Sequence[tuple[str, Tally]]) -> str:
+def _fields(bad: Sequence[tuple[str, PatternCounts]]) -> str:
     if not bad:
         return ""
     rows = ["", "| field | wrong | cases | how |", "|---|---:|---:|---|"]
@@ -103,7 +103,7 @@ def _case(result: CaseResult) -> str:
 
 
 def _told(result: CaseResult) -> list[Line]:
-    lines = case_lines(result, Look(width=_WIDTH))
+    lines = case_lines(result, DiffOptions(width=_WIDTH))
     return lines or prose(result.why or "no reason given", "warn", indent=2, width=_WIDTH)
 
 

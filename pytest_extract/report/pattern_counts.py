@@ -30,7 +30,7 @@ def read_scores(result: CaseResult) -> list[ScoreRecord]:
 
 
 @dataclass(slots=True)
-class Tally:
+class PatternCounts:
     """How one field pattern did over all cases: leaf results by status, all and by arm, and what they lost in score."""
 
     statuses: Counter[str] = field(default_factory=Counter)
@@ -59,13 +59,13 @@ def total_of(statuses: Mapping[str, int]) -> int:
     return wrong_of(statuses) + statuses.get("match", 0)
 
 
-def add_leaves(patterns: dict[str, Tally], result: CaseResult) -> None:
+def add_leaves(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
     """Tally the leaf results of a case by field pattern, where its outputs could be scored; without known failures."""
     for score in read_scores(result):
         for item in score.leaves:
             if covered(item, result.known):
                 continue
-            tally = patterns.setdefault(item.pattern, Tally())
+            tally = patterns.setdefault(item.pattern, PatternCounts())
             tally.statuses[item.status] += 1
             tally.arms[result.arm.label][item.status] += 1
             if item.status in FAILING:
@@ -73,7 +73,7 @@ def add_leaves(patterns: dict[str, Tally], result: CaseResult) -> None:
                 tally.lost += 1 - item.score
 
 
-def worst_first(found: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
+def worst_first(found: Mapping[str, PatternCounts]) -> list[tuple[str, PatternCounts]]:
     """Return the patterns that failed anywhere: by what they lost, by the share that failed, by name."""
     bad = ((name, tally) for name, tally in found.items() if tally.wrong)
     return sorted(bad, key=lambda item: (-item[1].lost, -item[1].wrong / item[1].total, item[0]))

@@ -12,7 +12,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MESSAGE: Final = 200
 
 
-def unshown(what: str, error: Exception) -> str:
+def render_error(what: str, error: Exception) -> str:
     """Say that `what` cannot be shown, why, and at which line of ours."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _PACKAGE in Path(frame.filename).parents]
     place = f" in {Path(frames[-1].filename).relative_to(_PACKAGE)}:{frames[-1].lineno}" if frames else ""

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.regression.decision import Answer, Inconclusive, exit_status
-from pytest_extract.regression.gate import Judged
+from pytest_extract.regression.gate import GateDecision
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.summary import JudgeSpending
 from pytest_extract.report.totals import RunTotals, totals_of
@@ -39,7 +39,7 @@ class RunReport:
     results: Sequence[CaseResult]
     gate: Gate = "case"
     inconclusive: Inconclusive | None = None
-    judged: Judged | None = None
+    judged: GateDecision | None = None
     suite: Sequence[tuple[bool, str]] = ()
     mistakes: Sequence[str] = ()
     expected: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ _LEAD: Final = 40
 """Characters shown before the first difference of texts that are too long to be shown whole."""
 
 
-class Sides(NamedTuple):
+class SideBySide(NamedTuple):
     """Both values as lines, at most about as wide as asked for; `marked`: the differing characters are."""
 
     gold: Line
@@ -27,17 +27,17 @@ class _Piece(NamedTuple):
     same: bool
 
 
-def sides(gold: Json | Missing, extracted: Json | Missing, width: int) -> Sides:
+def side_by_side(gold: Json | Missing, extracted: Json | Missing, width: int) -> SideBySide:
     """Write both values; texts that are alike have their differences marked, and the first one is in view."""
     parts = cut(gold, extracted) if isinstance(gold, str) and isinstance(extracted, str) else None
     if parts is None:
-        return Sides((Span(show(gold, width)),), (Span(show(extracted, width)),))
+        return SideBySide((Span(show(gold, width)),), (Span(show(extracted, width)),))
     before, after = _Piece(parts.before, same=True), _Piece(parts.after, same=True)
     ours = [before, *(_Piece(run.gold, run.same) for run in parts.runs), after]
     theirs = [before, *(_Piece(run.extracted, run.same) for run in parts.runs), after]
     long = max(sum(len(piece.text) for piece in side) for side in (ours, theirs)) > width
     start = max(len(parts.before) - _LEAD, 0) if long else 0
-    return Sides(_line(ours, start, width), _line(theirs, start, width), marked=True)
+    return SideBySide(_line(ours, start, width), _line(theirs, start, width), marked=True)
 
 
 def _line(pieces: Sequence[_Piece], start: int, width: int) -> Line:

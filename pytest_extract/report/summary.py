@@ -11,7 +11,7 @@ from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.findings import FAILING
 from pytest_extract.report.known_failures import known_lines
 from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, text_of
-from pytest_extract.report.pattern_counts import MEASURES, Tally, worst_first
+from pytest_extract.report.pattern_counts import MEASURES, PatternCounts, worst_first
 from pytest_extract.report.totals import ArmTotals, RunTotals, Spending, totals_of
 from pytest_extract.report.values import percent
 from pytest_extract.report.wrapping import wrapped_lines
@@ -82,7 +82,7 @@ def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
     return lines
 
 
-def _field_lines(fields: Mapping[str, Tally], width: int, most: int | None) -> list[Line]:
+def _field_lines(fields: Mapping[str, PatternCounts], width: int, most: int | None) -> list[Line]:
     bad = worst_first(fields)
     if not bad:
         return []

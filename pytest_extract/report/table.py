@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
-from pytest_extract.report.render_errors import unshown
+from pytest_extract.report.render_errors import render_error
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
@@ -42,7 +42,7 @@ def _rows_or_reason(result: CaseResult) -> list[tuple[object, ...]]:
     try:
         return list(_rows(result))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case(result), *[None] * 8, unshown("this case", error))]
+        return [(*_case(result), *[None] * 8, render_error("this case", error))]
 
 
 def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:

@@ -25,7 +25,7 @@ _MORE: Final = 26
 """Characters that it takes to say how many differences are not shown."""
 
 
-class Run(NamedTuple):
+class CharacterRun(NamedTuple):
     """A stretch of both texts; `same` where they agree."""
 
     gold: str
@@ -61,7 +61,7 @@ class Cut(NamedTuple):
     """Two texts that are alike: what both begin with, the stretches where they differ and agree, what both end in."""
 
     before: str
-    runs: Sequence[Run]
+    runs: Sequence[CharacterRun]
     after: str
 
 
@@ -94,29 +94,29 @@ def _common(gold: str, extracted: str) -> tuple[int, int]:
     return start, first_difference(gold[len(gold) - size :][::-1], extracted[len(extracted) - size :][::-1])
 
 
-def _runs(gold: str, extracted: str) -> list[Run]:
+def _runs(gold: str, extracted: str) -> list[CharacterRun]:
     """Cut two texts into stretches that agree and that differ, with as few characters or words changed as can be."""
     from rapidfuzz.distance import Levenshtein
 
     if not gold or not extracted:
-        return [Run(gold, extracted, same=False)]
+        return [CharacterRun(gold, extracted, same=False)]
     by_letter = max(len(gold), len(extracted)) <= _BY_LETTER
     one, other = (list(text) if by_letter else _WORD.findall(text[:LONGEST_COMPARED]) for text in (gold, extracted))
     runs = [
-        Run(
+        CharacterRun(
             "".join(one[step.src_start : step.src_end]),
             "".join(other[step.dest_start : step.dest_end]),
             same=step.tag == "equal",
         )
         for step in Levenshtein.opcodes(one, other)
     ]
-    rest = Run(gold[LONGEST_COMPARED:], extracted[LONGEST_COMPARED:], same=False)
+    rest = CharacterRun(gold[LONGEST_COMPARED:], extracted[LONGEST_COMPARED:], same=False)
     return [*runs, rest] if rest.gold or rest.extracted else runs
 
 
-def _joined(runs: Sequence[Run]) -> list[Run]:
+def _joined(runs: Sequence[CharacterRun]) -> list[CharacterRun]:
     """Join changes with less between them than they change themselves: `[2024→1999]`, not `[+1][-2][0→9][2→9][-4]`."""
-    done: list[Run] = []
+    done: list[CharacterRun] = []
     for run in runs:
         now = run
         while done and not now.same and not done[-1].same:
@@ -128,15 +128,15 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
     return done
 
 
-def _sum(one: Run, other: Run) -> Run:
-    return Run(one.gold + other.gold, one.extracted + other.extracted, same=False)
+def _sum(one: CharacterRun, other: CharacterRun) -> CharacterRun:
+    return CharacterRun(one.gold + other.gold, one.extracted + other.extracted, same=False)
 
 
-def _size(run: Run) -> int:
+def _size(run: CharacterRun) -> int:
     return max(len(run.gold), len(run.extracted))
 
 
-def _window(before: str, runs: Sequence[Run], after: str, width: int) -> list[Span]:
+def _window(before: str, runs: Sequence[CharacterRun], after: str, width: int) -> list[Span]:
     """Show the marks with a little around them; say how many more differences there are."""
     free = width - sum(_size(run) + 3 for run in runs)
     around = max(_AROUND, free // 2, free - len(after))
@@ -154,7 +154,7 @@ def _window(before: str, runs: Sequence[Run], after: str, width: int) -> list[Sp
     return [span for span in kept if span.text]
 
 
-def _mark(run: Run, room: int) -> Span:
+def _mark(run: CharacterRun, room: int) -> Span:
     if not run.extracted:
         return Span(f"[-{shorten(safe(run.gold), room)}]", "mark")
     if not run.gold:

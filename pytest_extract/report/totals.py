@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.report.emptiness import EmptinessTotals
 from pytest_extract.report.known_failures import KnownTotals
 from pytest_extract.report.lines import safe_prose, shorten
-from pytest_extract.report.pattern_counts import MEASURES, Tally, add_leaves, case_means
+from pytest_extract.report.pattern_counts import MEASURES, PatternCounts, add_leaves, case_means
 from pytest_extract.report.wrapping import WrappedTotals
 
 SLOWEST: Final = 3
@@ -90,7 +90,7 @@ class RunTotals:
     """
 
     arms: dict[str, ArmTotals] = field(default_factory=dict)
-    fields: dict[str, Tally] = field(default_factory=dict)
+    fields: dict[str, PatternCounts] = field(default_factory=dict)
     unusable: Counter[str] = field(default_factory=Counter)
     reasons: Mapping[Outcome, Counter[str]] = field(
         default_factory=lambda: {Outcome.BROKEN: Counter(), Outcome.NOT_RUN: Counter()}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.schema.source import Source
+from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.subschemas import map_children
@@ -48,7 +48,7 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
 
 def _resolve(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
     plain = _without_null_branches(schema, "", keep=keep)
-    source = Source(plain)
+    source = SchemaSource(plain)
     expander = _Expander(source, keep=keep)
 
     def finish(expanded: Json) -> Json:
@@ -119,7 +119,7 @@ def _first_wins(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Js
 class _Expander:
     """Replaces references, and counts the schema objects that it makes."""
 
-    source: Source
+    source: SchemaSource
     keep: bool
     nodes: int = 0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.sharing.locks import try_lock, unlock
-from pytest_extract.sharing.place import POLL_S, Place
+from pytest_extract.sharing.place import POLL_S, SharedFolder
 
 PATIENCE_S: Final = 600.0
 """For how long others' work is waited for: a process may be stopped, or at a debugger's prompt."""
@@ -57,7 +57,7 @@ class Claims:
     """The claims on things that are kept in `subject`, a folder."""
 
     def __init__(self, subject: Path) -> None:
-        self._place = Place(subject)
+        self._place = SharedFolder(subject)
 
     @contextmanager
     def claim(self, keys: Collection[str]) -> Iterator[Claim]:

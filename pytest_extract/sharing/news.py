@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_extract.sharing.locks import try_lock, unlock
-from pytest_extract.sharing.place import Place
+from pytest_extract.sharing.place import SharedFolder
 
 
 class News:
@@ -19,7 +19,7 @@ class News:
     """
 
     def __init__(self, subject: Path) -> None:
-        self._place = Place(subject)
+        self._place = SharedFolder(subject)
         self._lock = threading.Lock()
         self._file: int | None = None
         self._read = 0
@@ -57,7 +57,7 @@ class News:
         return whole.decode().splitlines()
 
 
-def _left(place: Place, file: int) -> None:
+def _left(place: SharedFolder, file: int) -> None:
     """Close the list, and remove it where nobody else has it. Nothing is waited for: this may happen at any point."""
     with suppress(OSError), place.turn(patience_s=0.0) as folder:
         if try_lock(file):

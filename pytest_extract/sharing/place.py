@@ -19,7 +19,7 @@ _TURN_S: Final = 10.0
 """For how long a turn is waited for. One takes a millisecond; only a process that was stopped within keeps it."""
 
 
-class Place:
+class SharedFolder:
     """The notes about `subject`, in the system's folder for temporary files: the subject may be read-only, or in git.
 
     What goes wrong here raises OSError; it costs a call made twice at worst.

@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_extract.core.measures.deepjson import key_match
 from pytest_extract.core.measures.document import DocumentMeasures
-from pytest_extract.core.measures.leaf_counts import tally
+from pytest_extract.core.measures.leaf_counts import count_leaves
 from pytest_extract.core.measures.leaf_paths import declare
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate.validator import Validator
@@ -105,13 +105,13 @@ def main() -> None:
         return score.gates, score.measures
 
     yardstick = best(lambda: [json.loads(text) for text in texts])
-    print(f"{tally(gold, output, declared).expected} leaves; json.loads of both: {yardstick:.3f} ms")
+    print(f"{count_leaves(gold, output, declared).expected} leaves; json.loads of both: {yardstick:.3f} ms")
     actions: dict[str, Callable[[], object]] = {
         "parse the output": lambda: parse_output(texts[1]),
         "gates and 12 measures, equal": lambda: measured(gold),
         "gates and 12 measures, changed": lambda: measured(output),
         "gates and 12 measures, breaks the schema": lambda: measured(broken),
-        "  of which the walk of SOB": lambda: tally(gold, output, declared),
+        "  of which the walk of SOB": lambda: count_leaves(gold, output, declared),
         "  of which DeepJSONEval's comparison": lambda: key_match(gold, output),
         "  of which the schema": lambda: validator.is_valid(output),
     }

@@ -31,7 +31,7 @@ from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.redact.secrets import current
 from pytest_extract.regression.snapshot import snapshot
-from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_report import RunReport
@@ -79,7 +79,7 @@ def sample(document: tuple[Any, Any], wrong: int, number: int = 0) -> Sample:
 
 def actions(samples: list[Sample]) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what is timed: the yardstick first, each over all samples."""
-    look = Look(width=100)
+    look = DiffOptions(width=100)
     yield "json.loads of gold and output", lambda: [json.loads(text) for each in samples for text in each.texts]
     yield (
         "score: field and leaf results",

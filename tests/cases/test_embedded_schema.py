@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.cases.embedded_schema import bundle, dangling
+from pytest_extract.cases.embedded_schema import dangling, embedded_schema
 
 FILE = {
     "type": "object",
@@ -27,7 +27,7 @@ FILE = {
 
 
 def test_what_a_schema_refers_to_in_its_file_is_brought_along():
-    made = bundle(FILE, "/components/Invoice", FILE["components"]["Invoice"])
+    made = embedded_schema(FILE, "/components/Invoice", FILE["components"]["Invoice"])
     fields = made.value["properties"]
     assert {name: fields[name]["$ref"] for name in list(fields)[:6]} == {
         "vendor": "#/$defs/Vendor",
@@ -63,7 +63,7 @@ def test_what_a_schema_refers_to_in_its_file_is_brought_along():
 )
 def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
     inside = root[pointer[1:]] if pointer else root
-    assert bundle(root, pointer, inside).value is inside
+    assert embedded_schema(root, pointer, inside).value is inside
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_a_schema_too_deep_to_be_walked_is_left_to_its_compilation():
     for _ in range(20_000):
         deep = {"items": deep}
     assert dangling(deep) == []
-    assert bundle({"a": deep}, "/a", deep).value is deep
+    assert embedded_schema({"a": deep}, "/a", deep).value is deep

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.cases.json_text import find_in_json, pointer_steps, read_json
-from pytest_extract.cases.source_position import MAX_DEPTH, Place, Target, TextError
+from pytest_extract.cases.source_position import MAX_DEPTH, SourcePosition, TextError, TextTarget
 from tests.strategies import json_values
 
 
@@ -34,7 +34,7 @@ def test_json_reads_as_the_standard_library_reads_it(value):
 )
 def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, steps, place, words):
     problems = read_json(text).problems
-    assert [(problem.steps, problem.place) for problem in problems] == [(steps, Place(*place))]
+    assert [(problem.steps, problem.place) for problem in problems] == [(steps, SourcePosition(*place))]
     assert words in problems[0].message
 
 
@@ -66,7 +66,7 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
 def test_a_text_that_cannot_be_read_says_where(text, place):
     with pytest.raises(TextError) as caught:
         read_json(text)
-    assert caught.value.place == Place(*place)
+    assert caught.value.place == SourcePosition(*place)
 
 
 def test_brackets_inside_strings_do_not_count_as_nesting():
@@ -82,8 +82,8 @@ def test_many_brackets_side_by_side_are_not_deep():
 def test_lines_count_from_where_the_text_begins():
     with pytest.raises(TextError) as caught:
         read_json('{"a" 1}', first_line=7)
-    assert caught.value.place == Place(7, 6)
-    assert read_json('{"a": 1, "a": 1}', first_line=7).problems[0].place == Place(7, 10)
+    assert caught.value.place == SourcePosition(7, 6)
+    assert read_json('{"a": 1, "a": 1}', first_line=7).problems[0].place == SourcePosition(7, 10)
 
 
 @given(json_values, st.sampled_from([None, 1]))
@@ -99,10 +99,10 @@ def test_every_value_and_key_has_its_place(value, indent):
 
 
 def _targets(value, steps=()):
-    yield Target(steps)
+    yield TextTarget(steps)
     for step, part in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
         if isinstance(step, str):
-            yield Target((*steps, step), on_key=True)
+            yield TextTarget((*steps, step), on_key=True)
         yield from _targets(part, (*steps, step))
 
 

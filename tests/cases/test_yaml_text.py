@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yaml.reader import Reader
 
 from pytest_extract.cases import yaml_text
-from pytest_extract.cases.source_position import MAX_DEPTH, Place, Target, TextError
+from pytest_extract.cases.source_position import MAX_DEPTH, SourcePosition, TextError, TextTarget
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from tests.strategies import json_values
 
@@ -106,7 +106,7 @@ def test_any_text_gives_a_value_or_a_text_error(text):
         told = error.message
     else:
         told = json.dumps(read.value)
-        find_in_yaml(text, [Target(())])
+        find_in_yaml(text, [TextTarget(())])
     assert told
 
 
@@ -143,7 +143,7 @@ def test_any_text_gives_a_value_or_a_text_error(text):
 )
 def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, steps, place, words):
     problems = read_yaml(text + "z: fine\n").problems
-    assert [(problem.steps, problem.place) for problem in problems] == [(steps, Place(*place))]
+    assert [(problem.steps, problem.place) for problem in problems] == [(steps, SourcePosition(*place))]
     assert words in problems[0].message
 
 
@@ -167,7 +167,7 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
 def test_a_text_that_cannot_be_read_says_where(text, place, words):
     with pytest.raises(TextError, match=words.replace("+", r"\+")) as caught:
         read_yaml(text)
-    assert caught.value.place == Place(*place)
+    assert caught.value.place == SourcePosition(*place)
 
 
 def test_aliases_are_copies():
@@ -209,7 +209,7 @@ def test_an_alias_deep_inside_cannot_pass_the_bound():
 
 def test_an_alias_alone_is_told():
     (problem,) = read_yaml("*a\n").problems
-    assert (problem.steps, problem.place) == ((), Place(1, 1))
+    assert (problem.steps, problem.place) == ((), SourcePosition(1, 1))
 
 
 def test_rows_are_the_lines_of_a_list_s_items():
@@ -220,21 +220,21 @@ def test_rows_are_the_lines_of_a_list_s_items():
 def test_places_of_keys_and_values():
     text = "a: 1\nb:\n  c: [1, {d: 'x'}]\n  e:\n- no\n".replace("- no\n", "")
     wanted = {
-        Target(()): Place(1, 1),
-        Target(("b",), on_key=True): Place(2, 1),
-        Target(("b", "c")): Place(3, 6),
-        Target(("b", "c", 1)): Place(3, 10),
-        Target(("b", "c", 1, "d"), on_key=True): Place(3, 11),
-        Target(("b", "c", 1, "d")): Place(3, 14),
-        Target(("b", "e"), on_key=True): Place(4, 3),
+        TextTarget(()): SourcePosition(1, 1),
+        TextTarget(("b",), on_key=True): SourcePosition(2, 1),
+        TextTarget(("b", "c")): SourcePosition(3, 6),
+        TextTarget(("b", "c", 1)): SourcePosition(3, 10),
+        TextTarget(("b", "c", 1, "d"), on_key=True): SourcePosition(3, 11),
+        TextTarget(("b", "c", 1, "d")): SourcePosition(3, 14),
+        TextTarget(("b", "e"), on_key=True): SourcePosition(4, 3),
     }
-    assert find_in_yaml(text, [*wanted, Target(("b", "nowhere"))]) == wanted
+    assert find_in_yaml(text, [*wanted, TextTarget(("b", "nowhere"))]) == wanted
 
 
 @given(json_values)
 def test_every_value_has_a_place(value):
     text = _as_yaml({"a": value}, indent=1)
-    targets = [Target(("a", *steps)) for steps in _paths(value)]
+    targets = [TextTarget(("a", *steps)) for steps in _paths(value)]
     places = find_in_yaml(text, targets)
     assert set(places) == set(targets)
 

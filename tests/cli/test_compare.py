@@ -6,12 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.gating.make import broken, prompt_changed, result, suite
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Arm
 from pytest_extract.regression.baseline_file import update_baseline
 from pytest_extract.results import dump_result, write_results
+from tests.regression.make import broken, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True}
 BAD = GOOD | {"m": False}

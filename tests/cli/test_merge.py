@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.gating.make import not_run, prompt_changed, result, suite
 
 from pytest_extract.cli import main
 from pytest_extract.regression.snapshot import snapshot
 from pytest_extract.results import dump_result, read_results, write_results
+from tests.regression.make import not_run, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True}
 

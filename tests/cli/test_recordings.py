@@ -9,11 +9,10 @@ import os
 import time
 
 import pytest
-from tests.judge.questions import equal
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.recordings import add_arguments, run
-from pytest_extract.core.results import Verdict
+from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.judge.cache import AnswerCache, answer_files
@@ -21,6 +20,7 @@ from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.key import key_of, text_part
 from pytest_extract.extraction.recordings.store import Recordings
+from tests.extraction.judge.questions import equal
 
 CASES = """
 defaults: {schema: s.json, gold: {a: x}}
@@ -82,7 +82,7 @@ def keep_answers(project, **days_ago):
     cache, now = AnswerCache(project / "rec" / "judge", "me"), time.time()
     for name, days in days_ago.items():
         question = equal(name, name.upper() + "!")
-        cache.put(question, question.key, Verdict(1.0, "same"))
+        cache.put(question, question.key, JudgeAnswer(1.0, "same"))
         path = cache._path(question.key)
         os.utime(path, (now - days * DAY, now - days * DAY))
     return cache
@@ -116,7 +116,7 @@ def test_answers_that_no_run_has_used_for_long_are_listed_and_removed(project, c
 def test_an_answer_that_is_used_is_no_longer_idle(project):
     cache = keep_answers(project, old=40, other=40)
     question = equal("old", "OLD!")
-    assert cache.get(question, question.key) == Verdict(1.0, "same")
+    assert cache.get(question, question.key) == JudgeAnswer(1.0, "same")
     command(project, "prune", "--answers-unused-for", "30")
     assert kept(project) == ["old"]
 

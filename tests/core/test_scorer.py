@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract import compile_schema, score, score_text
-from pytest_extract.core.results import Alignment, Failure, FailureKind, Status, Verdict
+from pytest_extract.core.results import Alignment, Failure, FailureKind, JudgeAnswer, Status
 from pytest_extract.core.scorer import NO_JUDGE
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
@@ -34,7 +34,7 @@ class Recorder:
 
 
 def test_equal_after_folding_is_never_asked():
-    judge = Recorder(lambda question: Verdict(0.0))
+    judge = Recorder(lambda question: JudgeAnswer(0.0))
     found = score(obj(a=JUDGED, b=JUDGED), {"a": "New  York"}, {"a": "new york"}, judge=judge)
     assert judge.batches == []
     assert found.questions_asked == 0
@@ -42,7 +42,7 @@ def test_equal_after_folding_is_never_asked():
 
 
 def test_equal_questions_are_asked_once():
-    judge = Recorder(lambda question: Verdict(0.9, "same firm"))
+    judge = Recorder(lambda question: JudgeAnswer(0.9, "same firm"))
     values = {"a": "IBM", "b": "IBM"}, {"a": "Big Blue", "b": "Big Blue"}
     found = score(obj(a=JUDGED, b=JUDGED), *values, judge=judge)
     assert [len(batch) for batch in judge.batches] == [1]
@@ -51,7 +51,7 @@ def test_equal_questions_are_asked_once():
 
 def test_rows_are_aligned_in_the_first_round_and_compared_in_the_second():
     def answer(question):
-        return Alignment(((0, 1), (1, 0))) if question.kind == "align" else Verdict(1.0)
+        return Alignment(((0, 1), (1, 0))) if question.kind == "align" else JudgeAnswer(1.0)
 
     rows = {"type": "array", "items": obj(n=JUDGED, k={"type": "integer"})}
     judge = Recorder(answer)
@@ -80,8 +80,8 @@ def test_a_list_of_the_same_rows_needs_no_alignment():
     [
         lambda questions: [None] * len(questions),
         lambda questions: [],
-        lambda questions: [Verdict(7.0)] * len(questions),
-        lambda questions: [Verdict(float("nan"))] * len(questions),
+        lambda questions: [JudgeAnswer(7.0)] * len(questions),
+        lambda questions: [JudgeAnswer(float("nan"))] * len(questions),
         lambda questions: ["yes"] * len(questions),
         lambda questions: 1 / 0,
     ],
@@ -118,7 +118,7 @@ def test_without_a_judge_the_reason_says_so():
 def test_callers_may_drive_the_rounds_themselves():
     scorer = compile_schema(obj(a=JUDGED))
     (question,) = scorer.questions({"a": "x"}, {"a": "y"})
-    answers = {question.key: Verdict(1.0)}
+    answers = {question.key: JudgeAnswer(1.0)}
     assert scorer.questions({"a": "x"}, {"a": "y"}, answers) == ()
     assert scorer.score({"a": "x"}, {"a": "y"}, answers=answers).measures["pass_rate"] == 1.0
 
@@ -140,11 +140,13 @@ def test_fuzzy_mode_aligns_by_best_fit():
 def test_rows_are_paired_by_likeness_and_then_judged():
     rows = obj(rows={"type": "array", "items": obj(n={"type": "string", "evaluation_config": "string_semantic"})})
     scorer = compile_schema(rows, overrides={"rows": {"align": "hungarian"}})
-    judge = Recorder(lambda question: Verdict(1.0))
+    judge = Recorder(lambda question: JudgeAnswer(1.0))
     found = scorer.score({"rows": [{"n": "Big Blue"}]}, {"rows": [{"n": "Blue, big"}]}, judge=judge)
     assert [question.gold for question in judge.batches[0]] == ["Big Blue"]
     assert found.measures["f1"] == 1.0
-    unlike = scorer.score({"rows": [{"n": "Big Blue"}]}, {"rows": [{"n": "Blue, big"}]}, judge=lambda q: [Verdict(0.0)])
+    unlike = scorer.score(
+        {"rows": [{"n": "Big Blue"}]}, {"rows": [{"n": "Blue, big"}]}, judge=lambda q: [JudgeAnswer(0.0)]
+    )
     assert sorted(str(r.status) for r in unlike.leaves) == ["hallucination", "omission"]
 
 

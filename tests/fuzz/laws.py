@@ -14,7 +14,7 @@ from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.results import Answer, Judge, Status
 from pytest_extract.core.score import Score
-from pytest_extract.report.diff import Look, score_lines
+from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
@@ -295,7 +295,7 @@ def as_result(pair: Pair) -> CaseResult:
 def diff_law(pair: Pair) -> None:
     """The diff of any two values can be told, and no character of it acts on a terminal."""
     rng = random.Random(pair.seed)
-    look = Look(verbosity=rng.randint(0, 2), width=rng.choice((30, 80, 200)))
+    look = DiffOptions(verbosity=rng.randint(0, 2), width=rng.choice((30, 80, 200)))
     for each in score_lines(pair.score.record(), look):
         if not text_of(each).isprintable():
             raise Broken(f"a line of the diff is not printable: {text_of(each)!r}")

@@ -307,13 +307,13 @@ def judged(output: Output) -> dict[str, Any]:
     """Make an output, score it and tell it; return its kind and what that took."""
     from pytest_extract import ExtractError, compile_schema
     from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-    from pytest_extract.report.diff import Look, case_lines, score_lines
+    from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
     from pytest_extract.report.lines import text_of
     from pytest_extract.results import dump_result, load_result
 
     scorer = compile_schema(SCHEMA)
     warm = scorer.score_text(GOLD, '{"vendor": 1')
-    score_lines(warm.record(), Look())
+    score_lines(warm.record(), DiffOptions())
     scorer.score_text(GOLD, TEXT).record()
     made = output.make()
     size = len(made) if isinstance(made, str | bytes) else 0
@@ -332,7 +332,7 @@ def judged(output: Output) -> dict[str, Any]:
     case = CaseResult(nodeid="a::b", case_id="b", file="a", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
     result = load_result(dump_result(case))
     for verbosity in (0, 2):
-        for line in case_lines(result, Look(verbosity=verbosity)):
+        for line in case_lines(result, DiffOptions(verbosity=verbosity)):
             if not text_of(line).isprintable():
                 raise AssertionError(f"a line of the diff is not printable: {text_of(line)!r:.200}")
     end = cpu_s()

@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.judge.questions import asked_of
-
 from pytest_extract.results import read_results
+from tests.extraction.judge.questions import asked_of
 from tests.fuzz.table import put_table, quiet_env
 from tests.llm_server import (
     MODEL,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.core.results import Verdict
+from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.testing import Gold, assert_extraction
@@ -65,7 +65,7 @@ def test_text_is_parsed() -> None:
 
 def test_a_judge_may_be_given() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
-    judge = lambda questions: [Verdict(1.0) for _ in questions]  # noqa: E731
+    judge = lambda questions: [JudgeAnswer(1.0) for _ in questions]  # noqa: E731
     assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema, judge=judge)
     with pytest.raises(AssertionError, match="a is not decided: needs a judge and none is configured"):
         assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pytest_extract.plugin.limits import SharedSlots, Slots, slots_of
+from pytest_extract.plugin.limits import ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
 
 
 def until(condition):
@@ -20,8 +20,8 @@ def until(condition):
 
 @pytest.mark.parametrize("processes", ["one", "several"])
 def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
-    slots = slots_of(None if processes == "one" else tmp_path / "slots", 1)
-    queue = slots._turn if isinstance(slots, SharedSlots) else slots
+    slots = concurrency_limit(None if processes == "one" else tmp_path / "slots", 1)
+    queue = slots._turn if isinstance(slots, SharedConcurrencyLimit) else slots
     order = []
 
     def work(name):
@@ -54,7 +54,7 @@ def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
 
 
 def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
-    slots = Slots(1)
+    slots = ConcurrencyLimit(1)
     with slots:
         monkeypatch.setattr(threading.Event, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt), slots:
@@ -65,7 +65,7 @@ def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
 
 
 def test_a_slot_that_was_given_while_the_wait_was_interrupted_is_handed_on(monkeypatch):
-    slots = Slots(1)
+    slots = ConcurrencyLimit(1)
 
     def given_and_interrupted(_self, _timeout=None):
         slots.__exit__()  # the holder lets go just now

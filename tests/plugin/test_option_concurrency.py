@@ -42,15 +42,15 @@ WAITING = """
 TELLING = """
 from pytest_extract.plugin import prefetch
 
-ahead.PATIENCE_S = 0.02
+prefetch.PATIENCE_S = 0.02
 TOLD = threading.Event()
-tell = ahead.Ahead._tell
+tell = prefetch.Prefetcher._tell
 
 def tell_and_go_on(self, item):
     tell(self, item)
     TOLD.set()
 
-ahead.Ahead._tell = tell_and_go_on
+prefetch.Prefetcher._tell = tell_and_go_on
 """
 
 

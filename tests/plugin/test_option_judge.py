@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.judge.questions import by_rule
 
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.llm.client import load_litellm
+from tests.extraction.judge.questions import by_rule
 from tests.llm_server import MODEL, LlmServer, answer, dripping, llm_server, server_error
 
 __all__ = ["llm_server"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_extract.redact import secrets as module
 from pytest_extract.redact.formats import FORMATS, looks_random
 from pytest_extract.redact.patterns import CONTEXT, HINTS, TOKENS
-from pytest_extract.redact.secrets import NOTHING_KNOWN, Secrets, held_by, look, withheld
+from pytest_extract.redact.secrets import NOTHING_KNOWN, Secrets, find_secrets_of_process, held_by, withheld
 from tests.redact.corpus import FORMS, IN_MESSAGES, LEGAL, SECRETS, made
 from tests.strategies import json_values
 
@@ -137,7 +137,7 @@ def test_the_environment_is_read_while_a_thread_changes_it(monkeypatch):
     changing.start()
     try:
         for _ in range(300):
-            look()
+            find_secrets_of_process()
     finally:
         done.set()
         changing.join()
@@ -146,9 +146,9 @@ def test_the_environment_is_read_while_a_thread_changes_it(monkeypatch):
 def test_a_variable_that_is_gone_still_counts(monkeypatch):
     monkeypatch.setattr(module, "_current", None)
     monkeypatch.setenv("PLANTED_TOKEN", made("{a32}", 5))
-    look()
+    find_secrets_of_process()
     monkeypatch.delenv("PLANTED_TOKEN")
-    assert look().find(made("{a32}", 5))[0].kind == "PLANTED_TOKEN"
+    assert find_secrets_of_process().find(made("{a32}", 5))[0].kind == "PLANTED_TOKEN"
 
 
 @given(json_values)

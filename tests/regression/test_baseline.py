@@ -7,7 +7,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.gating.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import StoreError
@@ -21,6 +20,7 @@ from pytest_extract.regression.baseline import (
 )
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.snapshot import snapshot
+from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values
 
 FIELDS = {"n": True, "items[0].p": False, "items[1].p": True}

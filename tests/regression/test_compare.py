@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from tests.gating.make import FILE, INVENTED, attempt, broken, not_run, result
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING
@@ -14,6 +13,7 @@ from pytest_extract.regression.baseline import Baseline, dump_baseline, load_bas
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare, compare_arms
 from pytest_extract.regression.snapshot import snapshot
+from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 
 def straight(results):

@@ -11,7 +11,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
 from pytest_extract.regression.git_tree import open_tree, work_blobs
-from pytest_extract.regression.selection import Choice, Part, cases_at, choose, parts_at, parts_now
+from pytest_extract.regression.selection import Input, Selection, cases_at, parts_at, parts_now, select_cases
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "string"}}}'
 CASES = """\
@@ -52,7 +52,7 @@ def choices(repo, ref="HEAD", sources=()):
     now = [case for file in files for case in load_cases(file).cases]
     documents = [case.document.path for case in now if case.document.path]
     revision = cases_at(tree, files, view, documents=documents)
-    made = choose(parts_now(now, tree), parts_at(revision, tree, view), sources=sources, ref=ref)
+    made = select_cases(parts_now(now, tree), parts_at(revision, tree, view), sources=sources, ref=ref)
     return {choice.case.rpartition("::")[2]: choice.reasons for choice in made}
 
 
@@ -142,32 +142,32 @@ def test_changed_source_touches_everything(repo):
 
 
 def test_choosing_is_a_function_of_parts():
-    now = {"a": {"prompt": Part("p", "1")}, "b": {"prompt": Part("p", "1")}}
-    before = {"a": {"prompt": Part("p", "1")}, "b": {"prompt": Part("p", "0")}}
-    assert choose(now, before) == (
-        Choice(case="a", live=False),
-        Choice(case="b", live=True, reasons=("prompt changed (p)",)),
+    now = {"a": {"prompt": Input("p", "1")}, "b": {"prompt": Input("p", "1")}}
+    before = {"a": {"prompt": Input("p", "1")}, "b": {"prompt": Input("p", "0")}}
+    assert select_cases(now, before) == (
+        Selection(case="a", live=False),
+        Selection(case="b", live=True, reasons=("prompt changed (p)",)),
     )
 
 
 def test_a_case_of_another_name_with_the_same_parts_is_no_new_one():
-    parts = {"document": Part("d.txt", "1"), "prompt": Part("p.md", "2")}
-    moved = {"document": Part("e.txt", "1"), "prompt": Part("q.md", "2")}
-    other = {"document": Part("d.txt", "1"), "question": Part("p.md", "2")}
+    parts = {"document": Input("d.txt", "1"), "prompt": Input("p.md", "2")}
+    moved = {"document": Input("e.txt", "1"), "prompt": Input("q.md", "2")}
+    other = {"document": Input("d.txt", "1"), "question": Input("p.md", "2")}
     before = {"still": parts, "old": parts}
-    assert choose({"still": parts, "new": moved, "other": other}, before, ref="main") == (
-        Choice(case="still", live=False),
-        Choice(case="new", live=False, same_as="old"),
-        Choice(case="other", live=True, reasons=("not at main",)),
+    assert select_cases({"still": parts, "new": moved, "other": other}, before, ref="main") == (
+        Selection(case="still", live=False),
+        Selection(case="new", live=False, same_as="old"),
+        Selection(case="other", live=True, reasons=("not at main",)),
     )
-    assert choose({"new": moved}, before, sources=["conftest.py"]) == (
-        Choice(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="still"),
+    assert select_cases({"new": moved}, before, sources=["conftest.py"]) == (
+        Selection(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="still"),
     )
 
 
 def test_a_document_that_git_does_not_keep_is_the_same_only_in_its_place():
-    before = {"old": {"document": Part("d.txt", "")}}
-    chosen = choose({"here": {"document": Part("d.txt", "")}, "there": {"document": Part("e.txt", "")}}, before)
+    before = {"old": {"document": Input("d.txt", "")}}
+    chosen = select_cases({"here": {"document": Input("d.txt", "")}, "there": {"document": Input("e.txt", "")}}, before)
     assert [choice.same_as for choice in chosen] == ["old", None]
 
 

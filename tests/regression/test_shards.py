@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.gating.make import broken, not_run, result
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.regression.shards import merge
+from tests.regression.make import broken, not_run, result
 
 GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
 

@@ -11,13 +11,13 @@ import random
 from collections import Counter
 
 import pytest
-from tests.gating.simulate import steady, suite
 
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.decision import Answer, decide
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import CaseKey
+from tests.regression.simulate import steady, suite
 
 RULES = Rules(resamples=100)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.gating.make import FILE, INVENTED, attempt, broken, not_run, result
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.snapshot import CaseKey, case_state, containers, snapshot
+from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 
 @pytest.mark.parametrize(

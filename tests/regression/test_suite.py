@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.gating.make import broken, not_run, result
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.suite import check_suite
+from tests.regression.make import broken, not_run, result
 
 
 def half_right(arm=None):

@@ -7,14 +7,16 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind, FieldResult, ScoreRecord
-from pytest_extract.report.diff import Look, case_lines, score_lines
+from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.lines import text_of
 from tests.records import field_result as leaf
 from tests.records import score_record as score
 
 
 def told(one: ScoreRecord, *, verbosity: int = 0, width: int = 160, brief: bool = False, **keys: Any) -> list[str]:
-    return [text_of(each) for each in score_lines(one, Look(verbosity=verbosity, width=width, brief=brief), **keys)]
+    return [
+        text_of(each) for each in score_lines(one, DiffOptions(verbosity=verbosity, width=width, brief=brief), **keys)
+    ]
 
 
 def squeezed(lines: list[str]) -> list[str]:
@@ -280,21 +282,21 @@ def attempt(index: int, outcome: Outcome, **keys: Any) -> Attempt:
 
 def test_a_case_tells_its_breaches_first() -> None:
     breach = Breach(what="pass_rate", message="pass_rate 0.5 is below 1, by 0.5")
-    lines = case_lines(result(attempt(0, Outcome.FAILED), breaches=(breach,)), Look())
+    lines = case_lines(result(attempt(0, Outcome.FAILED), breaches=(breach,)), DiffOptions())
     assert text_of(lines[0]) == "  pass_rate 0.5 is below 1, by 0.5"
 
 
 @pytest.mark.parametrize(("verbosity", "repeats"), [(0, ["repeat 2 of 3 (2 not green):"]), (1, ["repeat 2 of 3 (2 not green):", "repeat 3 of 3 (2 not green):"])])  # fmt: skip
 def test_of_several_repeats_the_first_bad_one_is_shown_and_all_with_v(verbosity: int, repeats: list[str]) -> None:
     attempts = (attempt(0, Outcome.PASSED), attempt(1, Outcome.FAILED), attempt(2, Outcome.FAILED))
-    lines = [text_of(each) for each in case_lines(result(*attempts, needed=2), Look(verbosity=verbosity))]
+    lines = [text_of(each) for each in case_lines(result(*attempts, needed=2), DiffOptions(verbosity=verbosity))]
     assert lines[0] == "1 of 3 repeats passed, 2 needed"
     assert [each for each in lines if each.startswith("repeat ")] == repeats
 
 
 def test_what_broke_is_told() -> None:
     broken = Attempt(index=0, outcome=Outcome.BROKEN, error="ValueError: \x1b[31mno\nmore")
-    lines = [text_of(each) for each in case_lines(result(broken), Look())]
+    lines = [text_of(each) for each in case_lines(result(broken), DiffOptions())]
     assert lines == ["  ValueError: \\x1b[31mno", "  more"]
 
 

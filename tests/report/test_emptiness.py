@@ -10,7 +10,7 @@ import pytest
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.report.diff import Look, case_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
@@ -86,7 +86,7 @@ def test_gold_values_that_nothing_compares_are_added_up_over_cases_not_arms() ->
 
 def test_every_report_has_both() -> None:
     case = result("wrong", {"hello": 1}, uncompared={"events": 66}, shape={"leaves": 67})
-    diff = "\n".join(text_of(each) for each in case_lines(case, Look(width=200)))
+    diff = "\n".join(text_of(each) for each in case_lines(case, DiffOptions(width=200)))
     assert "right by emptiness: 4 of 4 passed fields" in diff
     assert "66 of 67 gold values are compared with nothing: `events` (66)" in diff
     summary = "\n".join(text_of(each) for each in summary_lines([case], width=200))

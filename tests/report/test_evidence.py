@@ -7,7 +7,7 @@ import pytest
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult
 from pytest_extract.documents import Document
-from pytest_extract.report.evidence import Place, page_texts, places, result_places
+from pytest_extract.report.evidence import TextLocation, page_texts, places, result_places
 from tests.records import field_result, score_record
 
 TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117\n"
@@ -42,7 +42,7 @@ def test_only_the_first_places_are_told() -> None:
 def test_pages_are_counted() -> None:
     shown, _ = places("x", page_texts(["a", "b\n x"], ""))
     assert [str(place) for place in shown] == ["page 2, line 2, column 2"]
-    assert str(Place(None, 1, 2)) == "line 1, column 2"
+    assert str(TextLocation(None, 1, 2)) == "line 1, column 2"
 
 
 def result(*leaves: FieldResult) -> CaseResult:

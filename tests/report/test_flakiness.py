@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.gating.make import broken, result
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.report.flakiness import repeat_lines
 from pytest_extract.report.lines import text_of
+from tests.regression.make import broken, result
 
 WIDE = {f"f{number}": True for number in range(14)}
 

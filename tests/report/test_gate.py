@@ -6,22 +6,22 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.gating.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.stats.power import Needs
-from pytest_extract.regression.comparison_json import verdict_record
-from pytest_extract.regression.gate import judge
+from pytest_extract.regression.comparison_json import decision_record
+from pytest_extract.regression.gate import evaluate_gate
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import snapshot
 from pytest_extract.report.gate import gate_lines, needs_text
 from pytest_extract.report.lines import text_of
+from tests.regression.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True}
 
 
 def judged(before, after, **rules):
-    return judge(snapshot(before), snapshot(prompt_changed(after)), Rules(**rules))
+    return evaluate_gate(snapshot(before), snapshot(prompt_changed(after)), Rules(**rules))
 
 
 def told(before, after, verbosity=0, **rules):
@@ -116,7 +116,7 @@ def test_arms_are_named():
 def test_the_same_as_json():
     before = suite(12, GOOD)
     after = [*suite(11, GOOD | {"m": False}), broken("c11")]
-    record = json.loads(json.dumps(verdict_record(*judged(before, after))))
+    record = json.loads(json.dumps(decision_record(*judged(before, after))))
     (arm,) = record["arms"]
     assert (record["format"], record["verdict"], record["pairs"]) == (1, "worse", 33)
     assert arm["counts"] == {"broken": 11, "lost": 1}
@@ -130,13 +130,13 @@ def test_the_same_as_json():
 
 def test_a_missing_value_has_no_key_in_json():
     comparison, verdict = judged([result("a", GOOD)], [result("a", GOOD | {"x": INVENTED})])
-    (field,) = verdict_record(comparison, verdict)["arms"][0]["fields"]
+    (field,) = decision_record(comparison, verdict)["arms"][0]["fields"]
     assert "value_before" not in field
     assert field["value_after"] == "made up"
 
 
 def test_an_arm_with_nothing_compared_has_no_effect_in_json():
     comparison, verdict = judged([], suite(1, GOOD))
-    (arm,) = verdict_record(comparison, verdict)["arms"]
+    (arm,) = decision_record(comparison, verdict)["arms"]
     assert (arm["effect"], arm["overall"]) == (None, None)
     assert replace(verdict, notes=()).compared_nothing

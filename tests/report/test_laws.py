@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
-from pytest_extract.report.diff import Look, score_lines
+from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import safe, shorten, text_of
 from pytest_extract.report.values import difference, show
 from tests.strategies import any_json
@@ -29,7 +29,7 @@ documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | an
 @example([None, {}], [None, {"\x7f": None}], 40, 0)
 def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
     score = SCORER.score(gold, extracted).record()
-    for each in score_lines(score, Look(verbosity=verbosity, width=width)):
+    for each in score_lines(score, DiffOptions(verbosity=verbosity, width=width)):
         assert text_of(each).isprintable()
 
 

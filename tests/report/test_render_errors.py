@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
-from pytest_extract.report.diff import Look, case_lines, score_lines
+from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
@@ -46,7 +46,7 @@ def test_every_metric_scores_and_shows_huge_numbers(metric: str | None, semantic
     for gold, extracted in itertools.product(HUGE, HUGE):
         score = scorer.score({"a": gold}, {"a": extracted})
         assert 0.0 <= score.measures["mean_score"] <= 1.0
-        assert score_lines(score.record(), Look(verbosity=2))
+        assert score_lines(score.record(), DiffOptions(verbosity=2))
 
 
 def unreadable(name: str) -> CaseResult:
@@ -60,7 +60,7 @@ def unreadable(name: str) -> CaseResult:
 
 
 def test_the_terminal_says_that_and_why_a_case_cannot_be_shown() -> None:
-    text = " ".join(text_of(line).strip() for line in case_lines(unreadable("odd"), Look()))
+    text = " ".join(text_of(line).strip() for line in case_lines(unreadable("odd"), DiffOptions()))
     assert text.startswith(
         "this case cannot be shown: AttributeError: 'int' object has no attribute 'items' in report/"
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.regression.gate import judge_base
+from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.run_report import RunReport, headline
 from tests.report.runs import GOLD, broken, case, scored, wrong
@@ -83,7 +83,7 @@ def test_headline(keys: dict[str, Any], told: tuple[str, ...]) -> None:
 )
 def test_headline_of_a_comparison(results: list[Any], inconclusive: Any, tone: str, word: str) -> None:
     compared = [result for result in results if result.arm.model]
-    judged = judge_base(compared, "a", Rules())
+    judged = evaluate_base(compared, "a", Rules())
     found = headline(RunReport(results=results, gate="regression", judged=judged, inconclusive=inconclusive))
     assert (found.tone, found.word) == (tone, word)
     assert found.text == judged.verdict.reasons[0]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.lines import Line, text_of
-from pytest_extract.report.side_by_side import sides
+from pytest_extract.report.side_by_side import side_by_side
 from tests.strategies import any_json
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 40
@@ -30,13 +30,13 @@ def marks(line: Line) -> list[str]:
     ],
 )
 def test_marked_characters(gold: object, extracted: object, ours: list[str], theirs: list[str]) -> None:
-    both = sides(gold, extracted, 80)
+    both = side_by_side(gold, extracted, 80)
     assert [text for text in marks(both.gold) if text] == ours
     assert [text for text in marks(both.extracted) if text] == theirs
 
 
 def test_the_first_difference_of_long_texts_is_in_view() -> None:
-    both = sides(LONG, LONG[:1_000] + "!" + LONG[1_001:], 120)
+    both = side_by_side(LONG, LONG[:1_000] + "!" + LONG[1_001:], 120)
     assert marks(both.extracted) == ["!"]
     assert text_of(both.extracted).startswith("…")
     assert text_of(both.extracted).endswith("… (1,800 characters)")
@@ -44,7 +44,7 @@ def test_the_first_difference_of_long_texts_is_in_view() -> None:
 
 @given(any_json, any_json, st.integers(20, 200))
 def test_any_two_values_are_shown_safely_and_in_bounds(gold: object, extracted: object, width: int) -> None:
-    both = sides(gold, extracted, width)
+    both = side_by_side(gold, extracted, width)
     for line in (both.gold, both.extracted):
         assert text_of(line).isprintable()
         assert len(text_of(line)) <= 10 * width + 40  # a character that is spelled out takes up to ten
@@ -52,7 +52,7 @@ def test_any_two_values_are_shown_safely_and_in_bounds(gold: object, extracted: 
 
 @given(st.text(), st.text())
 def test_what_is_not_marked_stands_in_both(gold: str, extracted: str) -> None:
-    both = sides(gold, extracted, 1_000)
+    both = side_by_side(gold, extracted, 1_000)
     if both.marked:
         plain = ["".join(span.text for span in line if span.style == "plain") for line in (both.gold, both.extracted)]
         assert plain[0] == plain[1]

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_extract.sharing import claims, place
 from pytest_extract.sharing.claims import Claims
-from pytest_extract.sharing.place import Place
+from pytest_extract.sharing.place import SharedFolder
 
 HOLD = """
 import sys
@@ -26,8 +26,8 @@ with Claims(Path(sys.argv[1])).claim(["a"]) as claim:
 
 
 def left_over(folder):
-    with Place(folder).turn() as notes:
-        return Place(folder).paths(notes, "")
+    with SharedFolder(folder).turn() as notes:
+        return SharedFolder(folder).paths(notes, "")
 
 
 def test_what_nobody_makes_is_claimed_and_let_go_of(tmp_path):
@@ -128,5 +128,5 @@ def test_where_notes_cannot_be_left_everybody_makes_everything(tmp_path, monkeyp
 
 
 def test_a_turn_that_somebody_keeps_is_not_waited_for_without_patience(tmp_path):
-    with Place(tmp_path).turn(), pytest.raises(TimeoutError), Place(tmp_path).turn(patience_s=0.0):
+    with SharedFolder(tmp_path).turn(), pytest.raises(TimeoutError), SharedFolder(tmp_path).turn(patience_s=0.0):
         pass

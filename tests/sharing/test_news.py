@@ -6,7 +6,7 @@ import gc
 import tempfile
 
 from pytest_extract.sharing.news import News
-from pytest_extract.sharing.place import Place
+from pytest_extract.sharing.place import SharedFolder
 
 
 def test_each_hears_what_all_have_told_once(tmp_path):
@@ -22,8 +22,8 @@ def test_each_hears_what_all_have_told_once(tmp_path):
 def test_a_line_that_is_not_whole_yet_is_heard_later(tmp_path):
     news, other = News(tmp_path), News(tmp_path)
     other.tell("whole\nha")
-    with Place(tmp_path).turn() as folder:
-        (path,) = Place(tmp_path).paths(folder, "news")
+    with SharedFolder(tmp_path).turn() as folder:
+        (path,) = SharedFolder(tmp_path).paths(folder, "news")
     path.write_bytes(path.read_bytes().removesuffix(b"\n"))
     assert news.heard() == ["whole"]
     other.tell("lf")
@@ -38,13 +38,13 @@ def test_the_last_one_takes_the_news_away(tmp_path):
     assert News(tmp_path).heard() == ["a"]
     del second
     gc.collect()
-    with Place(tmp_path).turn() as folder:
-        assert Place(tmp_path).paths(folder, "") == []
+    with SharedFolder(tmp_path).turn() as folder:
+        assert SharedFolder(tmp_path).paths(folder, "") == []
 
 
 def test_news_left_by_the_dead_are_old(tmp_path):
-    with Place(tmp_path).turn() as folder:
-        Place(tmp_path).path(folder, "news").write_text("a\n")
+    with SharedFolder(tmp_path).turn() as folder:
+        SharedFolder(tmp_path).path(folder, "news").write_text("a\n")
     assert News(tmp_path).heard() == []
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import mean
-from pytest_extract.core.aggregate.run import CaseRow, case_rows
+from pytest_extract.core.aggregate.run import CaseMeasures, case_rows
 from pytest_extract.core.aggregate.sob import METRICS, LeaderboardRow, leaderboard_row, published_columns
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
@@ -69,7 +69,7 @@ def _standing(arm: str, results: Sequence[CaseResult], weights: dict[str, float]
     return Standing(arm=arm, row=row, coverage=scored / cases, results=tuple(results))
 
 
-def _means(rows: Sequence[CaseRow]) -> dict[str, float]:
+def _means(rows: Sequence[CaseMeasures]) -> dict[str, float]:
     """Means of SOB's columns, weighted by complexity where any is known."""
     columns = published_columns([row.measures for row in rows])
     weights = [row.weight for row in rows] if any(row.weight for row in rows) else None

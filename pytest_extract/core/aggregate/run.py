@@ -22,7 +22,7 @@ DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CaseRow:
+class CaseMeasures:
     """One scored case: the mean of each measure over its repeats, and what it weighs.
 
     weight: 1 easy, 2 medium, 3 hard, 0 where the complexity is unknown; depth: of nesting, None where unknown.
@@ -42,7 +42,7 @@ class MeasureMeans:
     weighted: Estimate | None
 
 
-def case_rows(results: Iterable[CaseResult]) -> list[CaseRow]:
+def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
     rows = []
     for result in results:
@@ -51,11 +51,13 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseRow]:
             names = [name for name in measured[0] if all(name in found for found in measured)]
             means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
             weight = WEIGHTS.get(result.complexity or "", 0.0)
-            rows.append(CaseRow(case=result.nodeid, measures=means, weight=weight, depth=result.shape.get("depth")))
+            rows.append(
+                CaseMeasures(case=result.nodeid, measures=means, weight=weight, depth=result.shape.get("depth"))
+            )
     return rows
 
 
-def measure_means(rows: Sequence[CaseRow], *, samples: int = SAMPLES) -> dict[str, MeasureMeans]:
+def measure_means(rows: Sequence[CaseMeasures], *, samples: int = SAMPLES) -> dict[str, MeasureMeans]:
     """Estimate every measure that all rows have; empty without rows."""
     names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
     columns = {name: [row.measures[name] for row in rows] for name in names}
@@ -65,9 +67,9 @@ def measure_means(rows: Sequence[CaseRow], *, samples: int = SAMPLES) -> dict[st
     return {name: MeasureMeans(plain=plain[name], weighted=weighted.get(name)) for name in names}
 
 
-def by_depth(rows: Sequence[CaseRow]) -> dict[str, dict[str, float]]:
+def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     """DeepJSONEval's table: mean of its three criteria over cases of depth 3-4 (medium), 5 and more (hard), and all."""
-    groups: dict[str, list[CaseRow]] = {"medium": [], "hard": [], "all": []}
+    groups: dict[str, list[CaseMeasures]] = {"medium": [], "hard": [], "all": []}
     for row in rows:
         level = depth_class(row.depth) if row.depth is not None else None
         groups["all"].append(row)

@@ -8,14 +8,14 @@ from pytest_extract.core.compile.nodes import (
     Align,
     AlignMode,
     Array,
-    ArrayResult,
-    Check,
-    Choice,
-    Lazy,
+    ArrayMetric,
+    FieldMetric,
     Leaf,
+    Node,
     Object,
-    Plan,
+    RecursiveRef,
     Skip,
+    Union,
 )
 from pytest_extract.core.schema.annotations import Annotation
 from pytest_extract.core.schema.tree import SchemaNode
@@ -28,11 +28,11 @@ def array_plan(
     builder: Builder,
     node: SchemaNode,
     said: Annotation | None,
-    checks: tuple[Check, ...],
+    checks: tuple[FieldMetric, ...],
     pattern: str,
     *,
     inside: bool,
-) -> Plan | None:
+) -> Node | None:
     """Compile an array, or another node that `array_llm` compares as a list; None where it is compared as one value."""
     aligning = [check for check in checks if check.metric.aligns]
     whole = tuple(check for check in checks if not check.metric.aligns)
@@ -82,14 +82,16 @@ def _listed(builder: Builder, node: SchemaNode) -> SchemaNode:
     return next((branch for branch in branches if branch.types == ("array",)), node)
 
 
-def _default_judge(builder: Builder, said: Annotation | None) -> Check | None:
+def _default_judge(builder: Builder, said: Annotation | None) -> FieldMetric | None:
     """Return extract-bench's `array_llm`, which an array has without saying so."""
     if not builder.published or (said is not None and said.metrics is not None):
         return None
     return builder.adjusted((builder.binder.array_default(),), said)[0]
 
 
-def _align(builder: Builder, said: Annotation | None, items: Plan, judging: Check | None, *, tuple_like: bool) -> Align:
+def _align(
+    builder: Builder, said: Annotation | None, items: Node, judging: FieldMetric | None, *, tuple_like: bool
+) -> Align:
     if said is not None and said.align is not None:
         found = builder.binder.align(said.align, builder.report)
         if found is not None and found.mode != "judge":
@@ -115,11 +117,11 @@ def _align(builder: Builder, said: Annotation | None, items: Plan, judging: Chec
     )
 
 
-def _is_container(plan: Plan) -> bool:
+def _is_container(plan: Node) -> bool:
     return not isinstance(plan, Leaf | Skip) or plan.skipped
 
 
-def _metrics_of(plan: Plan, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
+def _metrics_of(plan: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
     """Return (pattern below the row, metric) of an item's fields, for the judge to read."""
     match plan:
         case Leaf():
@@ -132,13 +134,13 @@ def _metrics_of(plan: Plan, prefix: str = "", depth: int = 0) -> list[tuple[str,
             return found
         case Array() if depth < 4:
             return _metrics_of(plan.items, f"{prefix}[]", depth + 1)
-        case Choice() if plan.branches:
+        case Union() if plan.branches:
             return _metrics_of(plan.branches[0][1], prefix, depth + 1)
-        case Object() | Array() | Choice() | Skip() | Lazy():
+        case Object() | Array() | Union() | Skip() | RecursiveRef():
             return []
 
 
-def _result(builder: Builder, said: Annotation | None, judging: Check | None, align: Align) -> ArrayResult | None:
+def _result(builder: Builder, said: Annotation | None, judging: FieldMetric | None, align: Align) -> ArrayMetric | None:
     number = builder.semantics.array_result
     if number is None:
         return None
@@ -154,4 +156,4 @@ def _result(builder: Builder, said: Annotation | None, judging: Check | None, al
         name, params = judging.metric.name, judging.metric.params
     else:
         name, params = "array", {"align": align.mode, **({"key": list(align.key)} if align.key else {})}
-    return ArrayResult(metric=name, params=params, number=number, threshold=threshold, weight=weight)
+    return ArrayMetric(metric=name, params=params, number=number, threshold=threshold, weight=weight)

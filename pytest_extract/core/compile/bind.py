@@ -8,13 +8,13 @@ from functools import partial
 from numbers import Real
 from typing import Literal, TypeAlias
 
-from pytest_extract.core.compile.nodes import NOTHING, SCALARS, Align, Check, Transform
+from pytest_extract.core.compile.nodes import NOTHING, SCALARS, Align, FieldMetric, Transform
 from pytest_extract.core.extensions import BatchMetric, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, equality
 from pytest_extract.core.metrics.base import BoundMetric, Broken, MetricSpec, Param, check_params, with_defaults
 from pytest_extract.core.metrics.vectorized import text_against, text_matrix
 from pytest_extract.core.results import Judge
-from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, NamedUse, Report
+from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json, canonical_json
@@ -35,11 +35,11 @@ class Binder:
         self._extensions = extensions
         self._judge_mode = judge_mode
         self._metrics: Mapping[str, MetricSpec] = {**METRICS, **extensions.metrics}
-        self._defaults: dict[str, Check] = {}
+        self._defaults: dict[str, FieldMetric] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
         self._judges: dict[str, Judge] = {}
 
-    def default(self, json_type: str) -> Check | None:
+    def default(self, json_type: str) -> FieldMetric | None:
         """Return the semantics' check for a leaf of this type that has none of its own."""
         name = self._semantics.defaults.get(json_type)
         if name is None:
@@ -60,18 +60,18 @@ class Binder:
         """The project's judges that the configurations bound so far name."""
         return dict(self._judges)
 
-    def array_default(self) -> Check:
+    def array_default(self) -> FieldMetric:
         """Return the check of an array under extract-bench that names none."""
         spec = self._metrics["array_llm"]
         bound = spec.make(with_defaults({}, spec.params), self._semantics.name)
         return self._check(replace(bound, params={}))
 
-    def exact(self) -> Check:
+    def exact(self) -> FieldMetric:
         """Return the check for whole values that nothing is said about."""
         spec = self._metrics["exact"]
         return self._check(spec.make(with_defaults({}, spec.params), "ours"))
 
-    def checks(self, said: Annotation, report: Report) -> tuple[Check, ...]:
+    def checks(self, said: Annotation, report: Report) -> tuple[FieldMetric, ...]:
         """Return the checks that a configuration names; those that cannot be used are reported and left out."""
         weight = 1.0 if said.weight is None else said.weight
         found = []
@@ -82,7 +82,7 @@ class Binder:
                 found.append(replace(check, weight=weight * use.weight, threshold=threshold))
         return tuple(found)
 
-    def _named(self, use: NamedUse, report: Report) -> Check | None:
+    def _named(self, use: MetricUse, report: Report) -> FieldMetric | None:
         if use.name in self._extensions.batches:
             return self._batch(use, report)
         name, params = use.name, use.params
@@ -103,7 +103,7 @@ class Binder:
             return None
         return self._check(replace(bound, params=dict(params)), custom=name in self._extensions.metrics)
 
-    def _knows(self, judge: str, use: NamedUse, report: Report) -> bool:
+    def _knows(self, judge: str, use: MetricUse, report: Report) -> bool:
         spec = self._extensions.judges.get(judge)
         if spec is None:
             report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
@@ -111,7 +111,7 @@ class Binder:
             self._judges[judge] = spec.judge
         return spec is not None
 
-    def _batch(self, use: NamedUse, report: Report) -> Check | None:
+    def _batch(self, use: MetricUse, report: Report) -> FieldMetric | None:
         spec = self._extensions.batches[use.name]
         params = _checked(use, spec.params, f"metric {use.name!r}", report)
         if params is None:
@@ -123,9 +123,9 @@ class Binder:
         metric = BoundMetric(
             name=use.name, compare=lambda _gold, _extracted: 0.0, params=dict(use.params), reflexive=False
         )
-        return Check(metric=metric, threshold=batch.threshold, batch=batch)
+        return FieldMetric(metric=metric, threshold=batch.threshold, batch=batch)
 
-    def _check(self, metric: BoundMetric, *, custom: bool = False) -> Check:
+    def _check(self, metric: BoundMetric, *, custom: bool = False) -> FieldMetric:
         if custom:
             metric = replace(metric, compare=_guarded(metric.compare))
         likeness = replace(metric, compare=_alike(metric.compare)) if custom and metric.key is None else None
@@ -134,7 +134,7 @@ class Binder:
             if self._judge_mode != "llm":
                 metric, likeness = (likeness if self._judge_mode == "fuzzy" else replace(metric, judged=False)), None
         fast = SCALARS if metric.reflexive else metric.sure
-        return Check(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
+        return FieldMetric(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
 
     def _likeness(self, metric: BoundMetric) -> BoundMetric:
         """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters."""
@@ -156,7 +156,9 @@ class Binder:
             triangle=False,
         )
 
-    def with_transforms(self, checks: Sequence[Check], said: Annotation | None, report: Report) -> tuple[Check, ...]:
+    def with_transforms(
+        self, checks: Sequence[FieldMetric], said: Annotation | None, report: Report
+    ) -> tuple[FieldMetric, ...]:
         """Return the checks with a configuration's transforms put before them."""
         functions = [self._transform(use, report) for use in (said.transforms or () if said is not None else ())]
         known = [function for function in functions if function is not None]
@@ -168,7 +170,7 @@ class Binder:
             replace(check, transform=chain, fast=check.fast if check.metric.reflexive else NOTHING) for check in checks
         )
 
-    def _transform(self, use: NamedUse, report: Report) -> Transform | None:
+    def _transform(self, use: MetricUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}
         spec = table.get(use.name)
         if spec is None:
@@ -183,7 +185,7 @@ class Binder:
         """Return the alignment that a configuration names."""
         if use.mode in self._extensions.aligners:
             spec = self._extensions.aligners[use.mode]
-            named = NamedUse(name=use.mode, params=use.params, where=use.where)
+            named = MetricUse(name=use.mode, params=use.params, where=use.where)
             params = _checked(named, spec.params, f"aligner {use.mode!r}", report)
             if params is None:
                 return None
@@ -201,7 +203,7 @@ class Binder:
         }  # fmt: skip
         return Align(mode=modes[use.mode], key=use.key, key_cutoff=use.key_cutoff)
 
-    def post(self, use: NamedUse, report: Report) -> Callable[..., object] | None:
+    def post(self, use: MetricUse, report: Report) -> Callable[..., object] | None:
         """Return a post-processor with its parameters bound."""
         from pytest_extract.core.engine.post_process import POST_PROCESSORS, processed
 
@@ -216,7 +218,7 @@ class Binder:
         return lambda results, transformed: processed(spec, params, results, transformed)
 
 
-def _checked(use: NamedUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
+def _checked(use: MetricUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
     problems = check_params(use.params, known, owner)
     for problem in problems:
         report(problem, use.where)

@@ -13,16 +13,16 @@ from pytest_extract.core.compile.bind import Binder
 from pytest_extract.core.compile.nodes import (
     NOTHING,
     SCALARS,
-    Bulk,
-    Check,
-    Choice,
-    Entry,
-    Lazy,
+    FieldMetric,
+    FlatPaths,
+    FlatTable,
     Leaf,
+    Node,
     Object,
-    Places,
-    Plan,
+    RecursiveRef,
     Skip,
+    TableColumn,
+    Union,
 )
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.pattern import (
@@ -57,10 +57,10 @@ class Builder:
         self.semantics = semantics
         self.binder = binder
         self.report = report
-        self.patterns: dict[str, Plan] = {}
+        self.patterns: dict[str, Node] = {}
         self.judged = False
         self._overrides = overrides
-        self._lazy: list[Lazy] = []
+        self._lazy: list[RecursiveRef] = []
         self._stack: list[tuple[Key, str]] = []
         self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
 
@@ -69,16 +69,16 @@ class Builder:
         """Whether extract-bench's own rules for containers hold."""
         return self.semantics.name == "extract-bench"
 
-    def build(self, key: Key, pattern: str, *, inside: bool = False) -> Plan:
+    def build(self, key: Key, pattern: str, *, inside: bool = False) -> Node:
         """Compile the node of `key` at a place; `inside`: its results are no field results."""
         recursive = any(key == above for above, _ in self._stack)
         if recursive or len(self._stack) > DEEPEST_EAGER or len(self.patterns) > MOST_EAGER:
-            lazy = Lazy(lambda: self._fresh(key, pattern, inside=inside), pattern, field=not inside)
+            lazy = RecursiveRef(lambda: self._fresh(key, pattern, inside=inside), pattern, field=not inside)
             self._lazy.append(lazy)
             return self.patterns.setdefault(pattern, lazy)
         return self._now(key, pattern, inside=inside)
 
-    def _now(self, key: Key, pattern: str, *, inside: bool) -> Plan:
+    def _now(self, key: Key, pattern: str, *, inside: bool) -> Node:
         self._stack.append((key, pattern))
         try:
             plan = self._node(self.schema.node(key), pattern, inside=inside)
@@ -87,7 +87,7 @@ class Builder:
         self.patterns[pattern] = plan
         return plan
 
-    def _fresh(self, key: Key, pattern: str, *, inside: bool) -> Plan:
+    def _fresh(self, key: Key, pattern: str, *, inside: bool) -> Node:
         with self._lock:
             kept, self._stack = self._stack, []
             try:
@@ -99,7 +99,7 @@ class Builder:
         """Whether the pattern is a place of the schema; opens recursive places on the way to it."""
         if pattern == ROOT:
             return True
-        while pattern not in self.patterns or isinstance(self.patterns[pattern], Lazy):
+        while pattern not in self.patterns or isinstance(self.patterns[pattern], RecursiveRef):
             found = next((lazy for lazy in self._lazy if pattern.startswith(lazy.pattern)), None)
             if found is None:
                 return pattern in self.patterns
@@ -112,7 +112,7 @@ class Builder:
         override = self._overrides.get(pattern)
         return node.annotation if override is None else override.over(node.annotation)
 
-    def _node(self, node: SchemaNode, pattern: str, *, inside: bool) -> Plan:
+    def _node(self, node: SchemaNode, pattern: str, *, inside: bool) -> Node:
         said = self.said(node, pattern)
         override = self._overrides.get(pattern)
         bare = node.bare_union and (override is None or override.metrics is None)
@@ -144,7 +144,7 @@ class Builder:
             return node.types
         return tuple(name for branch in node.branches for name in self._types(self.schema.node(branch)))
 
-    def _skipped(self, node: SchemaNode, said: Annotation, pattern: str, *, inside: bool) -> Plan:
+    def _skipped(self, node: SchemaNode, said: Annotation, pattern: str, *, inside: bool) -> Node:
         override = self._overrides.get(pattern)
         if override is not None and override.skip:
             self._place_below(node, pattern)
@@ -176,7 +176,7 @@ class Builder:
             return bool(node.properties or (further and self.semantics.name != "struct-extract-eval"))
         return node.types == ("array",) and (node.items is not None and self.schema.node(node.items).said)
 
-    def structure(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
+    def structure(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Node:
         """Compile a node that is not skipped."""
         checks = self.checks(said)
         whole = said is not None and said.metrics is not None
@@ -203,14 +203,14 @@ class Builder:
     def _is_object(self, node: SchemaNode) -> bool:
         return self.published or self.has_children(node)
 
-    def checks(self, said: Annotation | None) -> tuple[Check, ...]:
+    def checks(self, said: Annotation | None) -> tuple[FieldMetric, ...]:
         """Return the checks that a configuration names, transforms included."""
         if said is None or not said.metrics:
             return ()
         found = self.binder.with_transforms(self.binder.checks(said, self.report), said, self.report)
         return self.noted(found)
 
-    def noted(self, checks: tuple[Check, ...]) -> tuple[Check, ...]:
+    def noted(self, checks: tuple[FieldMetric, ...]) -> tuple[FieldMetric, ...]:
         """Return the checks, having noted whether they need a judge."""
         self.judged = self.judged or any(check.metric.judged for check in checks)
         return checks
@@ -218,12 +218,12 @@ class Builder:
     def leaf(
         self,
         node: SchemaNode,
-        checks: tuple[Check, ...],
+        checks: tuple[FieldMetric, ...],
         pattern: str,
         *,
         inside: bool,
-        structure: Plan | None = None,
-    ) -> Plan:
+        structure: Node | None = None,
+    ) -> Node:
         """Compile a value that is compared as one."""
         listed = self.semantics.nulls == "absent" and node.types == ("array",)
         typed = self.published and node.types and not node.via_union
@@ -238,7 +238,7 @@ class Builder:
             empty_absent=listed and not (self.published and node.via_union),
         )
 
-    def default_leaf(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
+    def default_leaf(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Node:
         """Compile a leaf without a metric of its own."""
         if not self.semantics.defaults and node.dangling is None:
             wanted = "`x-eval-compare`, or `x-eval-skip: true`"
@@ -251,7 +251,7 @@ class Builder:
             return self.leaf(node, checks, pattern, inside=inside)
         return self.anything(pattern, said, inside=inside)
 
-    def adjusted(self, checks: tuple[Check, ...], said: Annotation | None) -> tuple[Check, ...]:
+    def adjusted(self, checks: tuple[FieldMetric, ...], said: Annotation | None) -> tuple[FieldMetric, ...]:
         """Return default checks with a configuration's transforms, weight and threshold."""
         if said is None:
             return self.noted(checks)
@@ -275,7 +275,7 @@ class Builder:
         exact = self.adjusted((self.binder.exact(),), said)
         return Leaf(pattern=pattern, checks=exact, by_type=by_type, field=not inside)
 
-    def _choice(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Plan:
+    def _choice(self, node: SchemaNode, said: Annotation | None, pattern: str, *, inside: bool) -> Node:
         if not node.branches:
             if not set(node.types) & {"object", "array"} or not self.semantics.defaults:
                 if not self.semantics.defaults:
@@ -283,15 +283,15 @@ class Builder:
                 return self.anything(pattern, said, inside=inside)
             options = [replace(node, types=(name,)) for name in node.types]
             plans = [(option, self.structure(option, said, pattern, inside=inside)) for option in options]
-            return Choice(pattern=pattern, branches=tuple(plans), field=not inside)
+            return Union(pattern=pattern, branches=tuple(plans), field=not inside)
         # a branch that leads back to its own choice says nothing
         keys = [key for key in node.branches if (key, pattern) not in self._stack]
         built = [(self.schema.node(key), self.build(key, pattern, inside=inside)) for key in keys]
         if not built:
             return self.anything(pattern, said, inside=inside)
-        return Choice(pattern=pattern, branches=tuple(built), field=not inside)
+        return Union(pattern=pattern, branches=tuple(built), field=not inside)
 
-    def _object(self, node: SchemaNode, checks: tuple[Check, ...], pattern: str, *, inside: bool) -> Object:
+    def _object(self, node: SchemaNode, checks: tuple[FieldMetric, ...], pattern: str, *, inside: bool) -> Object:
         entries = [
             _entry(name, _unscored(self.build(key, property_pattern(pattern, name), inside=inside)), field=not inside)
             for name, key in node.properties.items()
@@ -310,7 +310,7 @@ class Builder:
             pattern=pattern,
             entries=tuple(entries),
             names=frozenset(node.properties),
-            places=Places(tuple(node.properties)),
+            places=FlatPaths(tuple(node.properties)),
             bulk=None if checks else bulk(entries),
             patterns=patterns,
             other=other,
@@ -321,7 +321,7 @@ class Builder:
             field=not inside,
         )
 
-    def _whole(self, group: BatchMetric, entries: list[Entry], node: SchemaNode) -> bool:
+    def _whole(self, group: BatchMetric, entries: list[TableColumn], node: SchemaNode) -> bool:
         """Whether a batch metric is one over siblings; it must be named at each of them, with the same parameters."""
         named = [entry.name for entry in entries if any(check.batch is group for check in _batches(entry.plan))]
         if group.fields and set(named) != set(group.fields):
@@ -330,7 +330,7 @@ class Builder:
             self.report(f"{together}; here it stands at {found}", node.pointer)
         return bool(group.fields)
 
-    def items(self, node: SchemaNode, pattern: str, *, inside: bool) -> tuple[tuple[Plan, ...], Plan]:
+    def items(self, node: SchemaNode, pattern: str, *, inside: bool) -> tuple[tuple[Node, ...], Node]:
         """Compile the places of a tuple and the rows after them."""
         inside = inside or self.semantics.array_result is not None
         places = tuple(
@@ -341,7 +341,7 @@ class Builder:
         return places, self.build(node.items, items_pattern(pattern), inside=inside)
 
 
-def bulk(entries: list[Entry]) -> Bulk | None:
+def bulk(entries: list[TableColumn]) -> FlatTable | None:
     """Lay out an object's properties to be compared all at once; None unless they are plain leaves."""
     if len(entries) < 2 or not all(entry.fast for entry in entries):
         return None
@@ -350,23 +350,23 @@ def bulk(entries: list[Entry]) -> Bulk | None:
     weight = sum(weights) if all(weights) else 0.0
     checks = [plan.checks[0] for plan in plans]
     likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
-    return Bulk(itemgetter(*names), patterns, metrics, params, weights, odd, plans, weight, likeness)
+    return FlatTable(itemgetter(*names), patterns, metrics, params, weights, odd, plans, weight, likeness)
 
 
-def _batches(plan: Plan) -> tuple[Check, ...]:
+def _batches(plan: Node) -> tuple[FieldMetric, ...]:
     return plan.checks if isinstance(plan, Leaf) else ()
 
 
-def _unscored(plan: Plan) -> Plan:
+def _unscored(plan: Node) -> Node:
     """Return a skipped property as such; only as a row or as the root is a skipped container scored."""
     if plan.skipped and not isinstance(plan, Skip):
         return Skip(pattern=plan.pattern, field=plan.field, always=True)
     return plan
 
 
-def _entry(name: str, plan: Plan, *, field: bool) -> Entry:
+def _entry(name: str, plan: Node, *, field: bool) -> TableColumn:
     """Lay out a property for the walk; a leaf with one plain check can be compared without a call."""
     if isinstance(plan, Leaf) and len(plan.checks) == 1 and plan.by_type is None and plan.field is field:
         check = plan.checks[0]
-        return Entry(name, plan, plan.pattern, check.metric.name, check.metric.params, check.weight, check.fast)
-    return Entry(name, plan, plan.pattern, "", {}, 1.0, NOTHING)
+        return TableColumn(name, plan, plan.pattern, check.metric.name, check.metric.params, check.weight, check.fast)
+    return TableColumn(name, plan, plan.pattern, "", {}, 1.0, NOTHING)

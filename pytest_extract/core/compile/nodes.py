@@ -24,7 +24,7 @@ NOTHING: Final[frozenset[type]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Check:
+class FieldMetric:
     """One comparison of a field: metric, threshold, weight, and what is done to both values before.
 
     `fast`: types whose equal values match without calling anything.
@@ -52,11 +52,11 @@ class Leaf:
     """
 
     pattern: str
-    checks: tuple[Check, ...] = ()
+    checks: tuple[FieldMetric, ...] = ()
     field: bool = True
     types: frozenset[str] | None = None
-    by_type: Mapping[str, tuple[Check, ...]] | None = None
-    structure: Plan | None = None
+    by_type: Mapping[str, tuple[FieldMetric, ...]] | None = None
+    structure: Node | None = None
     empty_absent: bool = False
     skipped: bool = False
 
@@ -72,11 +72,11 @@ class Skip:
     skipped: bool = True
 
 
-class Entry(NamedTuple):
+class TableColumn(NamedTuple):
     """A declared property. The slots after `plan` are set where it is a leaf with one plain check, the usual case."""
 
     name: str
-    plan: Plan
+    plan: Node
     pattern: str
     metric: str
     params: Mapping[str, Json]
@@ -84,7 +84,7 @@ class Entry(NamedTuple):
     fast: frozenset[type]
 
 
-class Bulk(NamedTuple):
+class FlatTable(NamedTuple):
     """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
 
     `values`: takes them out of an object in order. `odd`: places whose values are sure of fewer types than scalars.
@@ -107,7 +107,7 @@ MOST_PLACES: Final = 16_384
 """Paths that one plan node keeps, some two megabytes."""
 
 
-class Places:
+class FlatPaths:
     """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
 
     __slots__ = ("_kept", "_room", "_tables", "names")
@@ -157,14 +157,14 @@ class Object:
     """
 
     pattern: str
-    entries: tuple[Entry, ...]
+    entries: tuple[TableColumn, ...]
     names: frozenset[str]
-    places: Places
-    bulk: Bulk | None = None
-    patterns: tuple[tuple[LinearRegex, Plan], ...] = ()
-    other: Plan | None = None
+    places: FlatPaths
+    bulk: FlatTable | None = None
+    patterns: tuple[tuple[LinearRegex, Node], ...] = ()
+    other: Node | None = None
     extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
-    checks: tuple[Check, ...] = ()
+    checks: tuple[FieldMetric, ...] = ()
     descend: bool = True
     groups: tuple[BatchMetric, ...] = ()
     field: bool = True
@@ -189,7 +189,7 @@ class Align:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ArrayResult:
+class ArrayMetric:
     """The one result that an array gives: which number, and from where on it passes."""
 
     metric: str
@@ -211,11 +211,11 @@ class Array:
     """
 
     pattern: str
-    items: Plan
+    items: Node
     align: Align
-    prefix: tuple[Plan, ...] = ()
-    result: ArrayResult | None = None
-    checks: tuple[Check, ...] = ()
+    prefix: tuple[Node, ...] = ()
+    result: ArrayMetric | None = None
+    checks: tuple[FieldMetric, ...] = ()
     field: bool = True
     empty_absent: bool = True
     wrap: bool = False
@@ -224,35 +224,35 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Choice:
+class Union:
     """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""
 
     pattern: str
-    branches: tuple[tuple[SchemaNode, Plan], ...]
+    branches: tuple[tuple[SchemaNode, Node], ...]
     field: bool = True
     skipped: bool = False
 
 
-class Lazy:
+class RecursiveRef:
     """A place inside a recursive schema: compiled when a document reaches it, then kept."""
 
     __slots__ = ("_make", "_plan", "field", "pattern", "skipped")
 
-    def __init__(self, make: Callable[[], Plan], pattern: str, *, field: bool) -> None:
+    def __init__(self, make: Callable[[], Node], pattern: str, *, field: bool) -> None:
         self._make = make
-        self._plan: Plan | None = None
+        self._plan: Node | None = None
         self.pattern = pattern
         self.field = field
         self.skipped = False
 
-    def plan(self) -> Plan:
+    def plan(self) -> Node:
         """Return the compiled node."""
         if self._plan is None:
             self._plan = self._make()
         return self._plan
 
 
-Plan: TypeAlias = Leaf | Skip | Object | Array | Choice | Lazy
+Node: TypeAlias = Leaf | Skip | Object | Array | Union | RecursiveRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -264,9 +264,9 @@ class Program:
     posts: post-processors with their parameters bound.
     """
 
-    root: Plan
+    root: Node
     semantics: Semantics
-    patterns: Mapping[str, Plan]
+    patterns: Mapping[str, Node]
     judged: bool
     judges: Mapping[str, Judge] = field(default_factory=dict)
     posts: tuple[Callable[..., Any], ...] = ()

@@ -11,8 +11,8 @@ from pytest_extract.core.compile.build import Builder
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
-from pytest_extract.core.schema.annotations import Annotation, NamedUse, parse_override, parse_post
-from pytest_extract.core.schema.conformance import Fit
+from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
+from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import Json
@@ -49,7 +49,7 @@ class _Problems:
             raise SchemaErrors(errors)
 
 
-def compile_plan(
+def compile_nodes(
     document: Json,
     *,
     semantics: str | None = None,
@@ -87,7 +87,7 @@ def compile_plan(
         judged=builder.judged,
         judges=binder.judges,
         posts=posts,
-        fits=Fit(schema),
+        fits=Conformance(schema),
     )
 
 
@@ -156,7 +156,7 @@ def _check_patterns(said: Mapping[str, Annotation], builder: Builder, problems: 
             problems.add(SchemaError(f"the schema has no field {pattern!r}{hint}", override=pattern))
 
 
-def _post(value: Json, problems: _Problems) -> tuple[NamedUse, ...]:
+def _post(value: Json, problems: _Problems) -> tuple[MetricUse, ...]:
     if value is None:
         return ()
     uses = parse_post(value, lambda message, path: problems.report(message, IN_POST + path))

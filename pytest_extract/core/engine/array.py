@@ -6,15 +6,24 @@ from collections.abc import Sequence
 from math import fsum
 from typing import Final, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Plan
-from pytest_extract.core.engine.context import DEEPEST, MOST_KEPT, Path, Run, absence, alike, equal, there
+from pytest_extract.core.compile.nodes import Array, Leaf, Node
+from pytest_extract.core.engine.context import (
+    DEEPEST,
+    MOST_KEPT,
+    Path,
+    ScoringContext,
+    absence,
+    alike,
+    equal,
+    is_present,
+)
 from pytest_extract.core.engine.fit import likely
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.pairing import Undecided, pair_rows
 from pytest_extract.core.engine.pairs import row_fit
 from pytest_extract.core.engine.proof import proved
 from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
-from pytest_extract.core.engine.table import Pairs, Table, lay_out
+from pytest_extract.core.engine.table import Pairs, Table, to_table
 from pytest_extract.core.engine.walk import accepted, lacking, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
 from pytest_extract.core.matching.pairing import Pairing, paired
@@ -26,12 +35,12 @@ _new: Final = tuple.__new__
 
 
 def walk_array(
-    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
     table = None
     if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
-        table = lay_out(run, array, gold, extracted)
+        table = to_table(run, array, gold, extracted)
         as_many = array.equal_first and len(gold) == len(extracted)
         if as_many and _equal_rows(run, array, (gold, extracted), table, path, at):
             return
@@ -40,7 +49,7 @@ def walk_array(
     if array.checks:
         whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
         walk_leaf(run, whole, gold, extracted, path, at)
-    if array.wrap and there(gold) and there(extracted):
+    if array.wrap and is_present(gold) and is_present(extracted):
         _wrapped_rows(run, array, gold, extracted, table, path, at)
     elif _is_absent(array, gold) or _is_absent(array, extracted):
         _one_side(run, array, gold, extracted, path, at)
@@ -56,7 +65,7 @@ def walk_array(
 
 
 def _wrapped_rows(
-    run: Run, array: Array, gold: Json, extracted: Json, table: Table | None, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Json, extracted: Json, table: Table | None, path: Path, at: Path | None
 ) -> None:
     """Score what may be a list or a single row; a row that is no list and may be one in turn is one value."""
     single = type(gold) is not list and type(extracted) is not list
@@ -77,7 +86,7 @@ def _is_absent(array: Array, value: Json | Missing) -> bool:
 
 
 def _one_side(
-    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array that at least one side does not have."""
     no_gold, none = _is_absent(array, gold), _is_absent(array, extracted)
@@ -102,7 +111,7 @@ def _one_side(
 
 
 def _absent_on_both(
-    run: Run, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     if run.free and not run.absent:
         # a list against null is one field, null against null is none
@@ -117,14 +126,14 @@ def _absent_on_both(
         array_result(run, array, Status.MATCH, 1.0, (gold, extracted), path, at, reason)
 
 
-def _wrong(run: Run, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
+def _wrong(run: ScoringContext, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
     same = equal(run, gold, extracted)
     reason = "not an array, but equal to gold" if same else wrong_kind("an array", gold, extracted)
     _both_results(run, array, Status.MATCH if same else Status.MISMATCH, (gold, extracted), path, at, reason)
 
 
 def _both_results(
-    run: Run,
+    run: ScoringContext,
     array: Array,
     status: Status,
     values: tuple[Json, Json],
@@ -137,7 +146,9 @@ def _both_results(
     run.shape(array, status, values, path, at, reason, field=array.field and array.result is None)
 
 
-def _equal_rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> bool:
+def _equal_rows(
+    run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None
+) -> bool:
     """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
 
     The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
@@ -159,7 +170,7 @@ def _equal_rows(run: Run, array: Array, lists: Lists, table: Table | None, path:
     return True
 
 
-def _walk_equal(run: Run, array: Array, lists: Lists, path: Path, at: Path | None) -> None:
+def _walk_equal(run: ScoringContext, array: Array, lists: Lists, path: Path, at: Path | None) -> None:
     """Score two lists that look equal, row by row."""
     walkers = run.walkers
     for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
@@ -167,7 +178,7 @@ def _walk_equal(run: Run, array: Array, lists: Lists, path: Path, at: Path | Non
         walkers[type(plan)](run, plan, gold, extracted, (*path, index), None if at is None else (*at, index))
 
 
-def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
+def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
     first = len(run.leaves)
     if table is not None and _likely_rows(run, array, lists, table, path, at):
@@ -184,7 +195,14 @@ def _rows(run: Run, array: Array, lists: Lists, table: Table | None, path: Path,
 
 
 def _finish(
-    run: Run, array: Array, lists: Lists, pairing: Pairing, total: float, path: Path, at: Path | None, first: int
+    run: ScoringContext,
+    array: Array,
+    lists: Lists,
+    pairing: Pairing,
+    total: float,
+    path: Path,
+    at: Path | None,
+    first: int,
 ) -> None:
     if pairing.missing:
         _left_over(run, array, lists[0], pairing.missing, Status.OMISSION, path, at)
@@ -193,7 +211,7 @@ def _finish(
     conclude(run, array, lists, pairing, total, path, at, first)
 
 
-def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
+def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
     """Score the pairs of rows that likely fit best, where they prove to do; False, with nothing kept, elsewhere."""
     key = _key(array, lists)
     if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
@@ -215,7 +233,7 @@ def _likely_rows(run: Run, array: Array, lists: Lists, table: Table, path: Path,
     return True
 
 
-def _pairing(run: Run, array: Array, lists: Lists, table: Table | None, path: Path) -> Pairing | Undecided:
+def _pairing(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path) -> Pairing | Undecided:
     """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
     key = _key(array, lists)
     known = run.pairings.get(key)
@@ -232,7 +250,7 @@ def _key(array: Array, lists: Lists) -> tuple[int, int, int]:
     return id(array), id(lists[0]), id(lists[1])
 
 
-def _remember(run: Run, key: tuple[int, int, int], pairing: Pairing) -> None:
+def _remember(run: ScoringContext, key: tuple[int, int, int], pairing: Pairing) -> None:
     if len(run.pairings) < MOST_KEPT:
         run.pairings[key] = pairing
 
@@ -243,12 +261,12 @@ def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:
     return Pairing(kept, missing, tuple(sorted((*pairing.extra, *(j for _, j in undone)))))
 
 
-def _row_plan(array: Array, index: int) -> Plan:
+def _row_plan(array: Array, index: int) -> Node:
     return array.prefix[index] if index < len(array.prefix) else array.items
 
 
 def _walk_pairs(
-    run: Run, array: Array, lists: Lists, table: Table | None, pairs: Pairs, path: Path, at: Path | None
+    run: ScoringContext, array: Array, lists: Lists, table: Table | None, pairs: Pairs, path: Path, at: Path | None
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
@@ -272,7 +290,13 @@ def _walk_pairs(
 
 
 def _left_over(
-    run: Run, array: Array, rows: list[Json], indices: Sequence[int], status: Status, path: Path, at: Path | None
+    run: ScoringContext,
+    array: Array,
+    rows: list[Json],
+    indices: Sequence[int],
+    status: Status,
+    path: Path,
+    at: Path | None,
 ) -> None:
     """Score the rows without a partner; invented ones stand at -1, -2, ... in their order."""
     base = path if at is None else at

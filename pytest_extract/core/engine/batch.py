@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from numbers import Real
 
 from pytest_extract.core.compile.nodes import Leaf, Object
-from pytest_extract.core.engine.context import Pending, Run
+from pytest_extract.core.engine.context import Pending, ScoringContext
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import Json
 
 
-def score_groups(run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
+def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
     """Score the batch metrics over sibling fields: the primary gets the score, the others are skipped.
 
     A member that is on one side only makes the members that are on both score 0 (struct-extract-eval: also one that is
@@ -45,7 +45,7 @@ def _names_group(plan: object, group: BatchMetric) -> bool:
     return isinstance(plan, Leaf) and any(check.batch is group for check in plan.checks)
 
 
-def finish_batches(run: Run) -> None:
+def finish_batches(run: ScoringContext) -> None:
     """Score all fields that wait for a batch metric of the whole document."""
     if not run.pending:
         return
@@ -77,7 +77,7 @@ def _usable(score: object) -> float | None:
     return None
 
 
-def _decide(run: Run, one: Pending, score: float | None, reason: str | None) -> None:
+def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str | None) -> None:
     if score is None:
         name = f"the batch metric {one.check.metric.name!r}"
         why = f"{name} decided nothing" if reason is None else f"{name} broke: {reason}"
@@ -87,7 +87,7 @@ def _decide(run: Run, one: Pending, score: float | None, reason: str | None) -> 
     _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)
 
 
-def _replace(run: Run, one: Pending, status: Status, score: float, reason: str | None) -> None:
+def _replace(run: ScoringContext, one: Pending, status: Status, score: float, reason: str | None) -> None:
     old: FieldResult = run.leaves[one.leaf]
     new = old._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
     run.leaves[one.leaf] = new

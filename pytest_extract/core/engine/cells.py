@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import compress
 from operator import ne
 
-from pytest_extract.core.compile.nodes import Bulk
-from pytest_extract.core.engine.context import there
+from pytest_extract.core.compile.nodes import FlatTable
+from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import Cells, Table
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import Json, Missing
@@ -22,15 +22,15 @@ def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
     for place in sorted(unlike):
         lost += weights[place] * (1.0 - _cell_score(table.bulk, place, ours[place], theirs[place]))
     for place, one in enumerate(ours):
-        if not there(one) and not there(theirs[place]):
+        if not is_present(one) and not is_present(theirs[place]):
             total -= weights[place]
             lost -= weights[place] if place in unlike else 0.0
     return (total - lost) / total if total > 0 else 1.0
 
 
-def _cell_score(bulk: Bulk, place: int, one: Json | Missing, other: Json | Missing) -> float:
+def _cell_score(bulk: FlatTable, place: int, one: Json | Missing, other: Json | Missing) -> float:
     metric, types = bulk.likeness[place], bulk.leaves[place].types
-    if metric is None or not there(one) or not there(other):
+    if metric is None or not is_present(one) or not is_present(other):
         return 0.0
     if types is not None and type_fits(types, one) and not type_fits(types, other):
         return 0.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Check, Plan, Program
+from pytest_extract.core.compile.nodes import FieldMetric, Node, Program
 from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
 
 Path: TypeAlias = tuple[Step, ...]
-Walker: TypeAlias = Callable[["Run", Any, Json | Missing, Json | Missing, Path, Path | None], None]
+Walker: TypeAlias = Callable[["ScoringContext", Any, Json | Missing, Json | Missing, Path, Path | None], None]
 """(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
 STRUCTURE: Final = "structure"
@@ -30,8 +30,8 @@ _new: Final = tuple.__new__
 class Recall(NamedTuple):
     """An array whose result is its recall, counted when all leaves are decided.
 
-    `threshold`: it passes from there on. `height`: gold's rows. `field`: place of its result in `Run.fields`; `leaves`:
-    places of its rows' in `Run.leaves`.
+    `threshold`: lowest recall that passes. `height`: number of gold's rows. `field`: index of its result in
+    `ScoringContext.fields`. `leaves`: indices of its rows' results in `ScoringContext.leaves`.
     """
 
     threshold: float
@@ -55,21 +55,21 @@ Known: TypeAlias = Mapping[str, Answer | NoAnswer]
 class Pending(NamedTuple):
     """A field of a batch metric that waits for the others: its places in the lists of results."""
 
-    check: Check
+    check: FieldMetric
     leaf: int
     field: int | None
     gold: Json
     extracted: Json
 
 
-class Rules(NamedTuple):
+class CaseRules(NamedTuple):
     """What a case says beside gold: further right readings, and fields that may stay empty; by pattern or path."""
 
     accept: Mapping[str, Sequence[Json]] = {}
     absent: Mapping[str, str] = {}
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """How far the results were, to take back what came after."""
 
     leaves: int
@@ -81,7 +81,7 @@ class Mark(NamedTuple):
     questions: int
 
 
-class Run:
+class ScoringContext:
     """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Run:
         program: Program,
         walkers: Mapping[type, Walker],
         answers: Known,
-        rules: Rules,
+        rules: CaseRules,
         *,
         unanswered: str = "",
         depth: int = 0,
@@ -126,11 +126,13 @@ class Run:
         self.flaws = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
-    def sub(self) -> Run:
+    def sub(self) -> ScoringContext:
         """Return a run for the score of one pair."""
-        return Run(self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings)
+        return ScoringContext(
+            self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings
+        )
 
-    def walk(self, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
+    def walk(self, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
         """Score one place."""
         self.walkers[type(plan)](self, plan, gold, extracted, path, at)
 
@@ -142,15 +144,15 @@ class Run:
         if result.status is not Status.MATCH or result.score != 1.0:
             self.flaws += 1
 
-    def mark(self) -> Mark:
+    def mark(self) -> Checkpoint:
         """Note how far the results are."""
         sizes = (
             len(self.leaves), len(self.fields), len(self.arrays), self.flaws, self.vacuous, len(self.pending),
             len(self.questions),
         )  # fmt: skip
-        return _new(Mark, sizes)
+        return _new(Checkpoint, sizes)
 
-    def take_back(self, mark: Mark) -> None:
+    def take_back(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
         del self.leaves[mark.leaves :], self.fields[mark.fields :]
         del self.arrays[mark.arrays :], self.pending[mark.pending :]
@@ -160,7 +162,7 @@ class Run:
 
     def shape(
         self,
-        plan: Plan,
+        plan: Node,
         status: Status,
         values: tuple[Json | Missing, Json | Missing],
         path: Path,
@@ -178,12 +180,12 @@ class Run:
         self.emit(_new(FieldResult, result), field=plan.field if field is None else field)
 
 
-def there(value: Json | Missing) -> bool:
+def is_present(value: Json | Missing) -> bool:
     """Whether a container's place holds anything: not a missing key and not null."""
     return value is not MISSING and value is not None
 
 
-def equal(run: Run, gold: Json, extracted: Json) -> bool:
+def equal(run: ScoringContext, gold: Json, extracted: Json) -> bool:
     """Whether two values of the wrong kind are the same (as Python says under struct-extract-eval)."""
     return equality.python_equal(gold, extracted) if run.free else equality.same(gold, extracted)
 

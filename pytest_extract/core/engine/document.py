@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Program, Skip
+from pytest_extract.core.compile.nodes import Array, Leaf, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.array import walk_array
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.context import Known, Rules, Run, Walker
+from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
 from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.engine.whole import finish_recalls
@@ -22,8 +22,8 @@ _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
         Skip: walk_skip,
         Object: walk_object,
         Array: walk_array,
-        Choice: walk_choice,
-        Lazy: walk_lazy,
+        Union: walk_choice,
+        RecursiveRef: walk_lazy,
     }
 )
 UNANSWERED: Final = "needs a judge, and none has answered"
@@ -48,12 +48,12 @@ def score_values(
     gold: Json | Missing,
     extracted: Json | Missing,
     answers: Known,
-    rules: Rules | None = None,
+    rules: CaseRules | None = None,
     *,
     unanswered: str = UNANSWERED,
 ) -> Scored:
     """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included."""
-    run = Run(program, _WALKERS, answers, rules or Rules(), unanswered=unanswered)
+    run = ScoringContext(program, _WALKERS, answers, rules or CaseRules(), unanswered=unanswered)
     run.walk(program.root, gold, extracted, (), None)
     finish_batches(run)
     finish_recalls(run)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Check, Leaf, Skip
-from pytest_extract.core.engine.context import NO_ANSWER, NO_PARAMS, NoAnswer, Path, Pending, Run, absence, there
+from pytest_extract.core.compile.nodes import FieldMetric, Leaf, Skip
+from pytest_extract.core.engine.context import (
+    NO_ANSWER,
+    NO_PARAMS,
+    NoAnswer,
+    Path,
+    Pending,
+    ScoringContext,
+    absence,
+    is_present,
+)
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
-from pytest_extract.core.results import FieldResult, Question, Status, Verdict
+from pytest_extract.core.results import FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, as_place, json_type, path_text
 
@@ -27,7 +36,7 @@ _RIGHT: Final = _Outcome(1.0)
 
 
 def walk_leaf(
-    run: Run, leaf: Leaf, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, leaf: Leaf, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score a leaf with every check that it has."""
     checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
@@ -40,10 +49,22 @@ def walk_leaf(
 
 
 def checked(
-    run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext,
+    leaf: Leaf,
+    check: FieldMetric,
+    gold: Json | Missing,
+    extracted: Json | Missing,
+    path: Path,
+    at: Path | None,
 ) -> FieldResult | None:
     """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
-    if check.transform is None and not run.accept and there(gold) and there(extracted) and not leaf.empty_absent:
+    if (
+        check.transform is None
+        and not run.accept
+        and is_present(gold)
+        and is_present(extracted)
+        and not leaf.empty_absent
+    ):
         return _compared(run, leaf, check, (gold, extracted), (gold, extracted), path, at, None)
     ours, problem = gold, None
     if run.accept:
@@ -63,7 +84,7 @@ def checked(
     return _compared(run, leaf, check, (gold, extracted), values, path, at, problem)
 
 
-def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[Check, ...]:
+def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[FieldMetric, ...]:
     """Return the checks for a leaf whose type the schema leaves open: gold's type chooses."""
     if leaf.by_type is None:
         return leaf.checks
@@ -72,7 +93,7 @@ def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tu
 
 
 def walk_skip(
-    run: Run, skip: Skip, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, skip: Skip, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
@@ -97,7 +118,7 @@ def walk_skip(
 
 
 def transformed(
-    check: Check, gold: Json | Missing, extracted: Json | Missing
+    check: FieldMetric, gold: Json | Missing, extracted: Json | Missing
 ) -> tuple[tuple[Json | Missing, Json | Missing], str | None]:
     """Return both values after the check's transforms, and what went wrong; a value that cannot be stays as it is."""
     if check.transform is None:
@@ -113,9 +134,9 @@ def transformed(
 
 
 def one_sided(
-    run: Run,
+    run: ScoringContext,
     leaf: Leaf,
-    check: Check,
+    check: FieldMetric,
     status: Status,
     values: tuple[Json | Missing, Json | Missing],
     path: Path,
@@ -130,9 +151,9 @@ def one_sided(
 
 
 def _both_absent(
-    run: Run,
+    run: ScoringContext,
     leaf: Leaf,
-    check: Check,
+    check: FieldMetric,
     values: tuple[Json | Missing, Json | Missing],
     path: Path,
     at: Path | None,
@@ -148,9 +169,9 @@ def _both_absent(
 
 
 def _compared(
-    run: Run,
+    run: ScoringContext,
     leaf: Leaf,
-    check: Check,
+    check: FieldMetric,
     raw: tuple[Json, Json],
     values: tuple[Json, Json],
     path: Path,
@@ -175,7 +196,7 @@ def _compared(
     return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
 
 
-def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Outcome:
+def _decide(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:
     metric = check.metric
     if metric.judged:
         return _ask(run, check, gold, extracted, path)
@@ -189,7 +210,7 @@ def _decide(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> 
     return _Outcome(score)
 
 
-def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Outcome:
+def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:
     metric = check.metric
     if run.depth and check.likeness is not None:
         return _Outcome(check.likeness.compare(gold, extracted))
@@ -212,31 +233,33 @@ def _ask(run: Run, check: Check, gold: Json, extracted: Json, path: Path) -> _Ou
     if answer is _UNASKED:
         run.questions.setdefault(key, question)
         return _Outcome(None, run.unanswered)
-    if isinstance(answer, Verdict):
+    if isinstance(answer, JudgeAnswer):
         return _Outcome(answer.score, answer.reason or None)
     return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
 
 
 def _reading(
-    run: Run, leaf: Leaf, check: Check, gold: Json | Missing, extracted: Json | Missing, path: Path
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Json | Missing, extracted: Json | Missing, path: Path
 ) -> Json | Missing:
     """Return the accepted reading that the extracted value agrees with, where gold itself does not; else gold."""
     found = (gold, *readings(run, leaf.pattern, path))
     return next((reading for reading in found if agree(check, reading, extracted)), gold)
 
 
-def agree(check: Check, reading: Json | Missing, extracted: Json | Missing) -> bool:
+def agree(check: FieldMetric, reading: Json | Missing, extracted: Json | Missing) -> bool:
     """Whether a check finds the extracted value right by this reading, without asking a judge."""
     return _agrees(check, *transformed(check, reading, extracted)[0])
 
 
-def _agrees(check: Check, ours: Json | Missing, theirs: Json | Missing) -> bool:
+def _agrees(check: FieldMetric, ours: Json | Missing, theirs: Json | Missing) -> bool:
     if ours is MISSING or ours is None or theirs is MISSING or theirs is None:
         return ours in (MISSING, None) and theirs in (MISSING, None)
     return check.metric.compare(ours, theirs) >= (1.0 if check.metric.judged else check.threshold)
 
 
-def _judged_reading(run: Run, leaf: Leaf, check: Check, extracted: Json, path: Path, outcome: _Outcome) -> _Outcome:
+def _judged_reading(
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, extracted: Json, path: Path, outcome: _Outcome
+) -> _Outcome:
     """Ask about the case's further right readings, where the judge found the value unlike gold."""
     for reading in readings(run, leaf.pattern, path):
         ours = transformed(check, reading, MISSING)[0][0]
@@ -248,7 +271,7 @@ def _judged_reading(run: Run, leaf: Leaf, check: Check, extracted: Json, path: P
     return outcome
 
 
-def readings(run: Run, pattern: str, path: Path) -> tuple[Json, ...]:
+def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
     """Return the accepted readings of a place, by its pattern and by its path; an invented row has none."""
     if any(type(step) is int and step < 0 for step in path):
         return ()
@@ -257,15 +280,15 @@ def readings(run: Run, pattern: str, path: Path) -> tuple[Json, ...]:
     return found if text == pattern else found + tuple(run.accept.get(text, ()))
 
 
-def rule_of(run: Run, pattern: str, path: Path) -> str | None:
+def rule_of(run: ScoringContext, pattern: str, path: Path) -> str | None:
     """Return what the case says about a place that is empty: must, either, or nothing."""
     return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
 
 
 def _waiting(
-    run: Run,
+    run: ScoringContext,
     leaf: Leaf,
-    check: Check,
+    check: FieldMetric,
     raw: tuple[Json, Json],
     values: tuple[Json, Json],
     path: Path,
@@ -279,7 +302,7 @@ def _waiting(
 
 def _result(
     leaf: Leaf,
-    check: Check,
+    check: FieldMetric,
     status: Status,
     score: float,
     values: tuple[Json | Missing, Json | Missing],

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Plan
+from pytest_extract.core.compile.nodes import Array, Leaf, Node
 from pytest_extract.core.engine.cells import all_scores, is_plain
-from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, Run
+from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.engine.pairs import leaf_column, rows_of, single_check
 from pytest_extract.core.engine.table import Table
@@ -32,7 +32,7 @@ class Undecided(NamedTuple):
 
 
 def pair_rows(
-    run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None, path: Path
+    run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None, path: Path
 ) -> Pairing | Undecided:
     """Pair the rows of two lists as the array's plan says; `table`: the rows laid out, where they are flat objects."""
     match array.align.mode:
@@ -51,7 +51,9 @@ def pair_rows(
             return _best_fit(run, array, gold, extracted, table)
 
 
-def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], table: Table | None) -> Pairing:
+def _best_fit(
+    run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None
+) -> Pairing:
     few = len(gold) * len(extracted) <= MOST_SCORES
     if table is not None and few and not run.f1 and run.absent and is_plain(table):
         scores = all_scores(table)
@@ -69,7 +71,7 @@ def _best_fit(run: Run, array: Array, gold: list[Json], extracted: list[Json], t
     )
 
 
-def _by_key(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
     """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
     keys = [_key(row, names) for row in gold], [_key(row, names) for row in extracted]
@@ -100,7 +102,7 @@ def _key(row: Json, names: Sequence[str]) -> Hashable | None:
     return parts[0] if len(parts) == 1 else parts
 
 
-def _by_value(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
+def _by_value(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
     """Pair equal values in order; then what a metric that is no equality lets pass, best fits first."""
     check = single_check(array.items) if isinstance(array.items, Leaf) else None
     if check is None:
@@ -122,7 +124,7 @@ def _by_value(run: Run, array: Array, gold: list[Json], extracted: list[Json]) -
     return _with(same, close)
 
 
-def _by_reading(run: Run, items: Plan, extracted: list[Json], found: Pairing, path: Path) -> Pairing:
+def _by_reading(run: ScoringContext, items: Node, extracted: list[Json], found: Pairing, path: Path) -> Pairing:
     """Pair what is left with the places whose further right readings it agrees with, as many as can be."""
     check = single_check(items) if isinstance(items, Leaf) else None
     if check is None or not found.missing or not found.extra:
@@ -165,7 +167,9 @@ def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairi
     return Pairing(tuple(sorted(pairs)), missing, tuple(j for j in range(width) if j not in columns))
 
 
-def _by_judge(run: Run, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | Undecided:
+def _by_judge(
+    run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path
+) -> Pairing | Undecided:
     """Pair as the judge says; lists of the same rows in any order need no judge."""
     if not gold or not extracted:
         return by_position(len(gold), len(extracted))

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Check, Entry, Leaf, Object, Places, Plan, Skip
+from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.context import STRUCTURE, Run, equal, there
+from pytest_extract.core.engine.context import STRUCTURE, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.walk import lacking
 from pytest_extract.core.matching.columns import Column, Items, PairScore, f1_of
@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     hallucinated: list[float] | None = None
 
 
-def rows_of(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
     """Lay out two lists of rows as columns."""
     if not isinstance(items, Object) or items.groups or items.checks:
         return Rows([_whole(run, items, gold, extracted)])
@@ -61,14 +61,14 @@ def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:
     return None in other and any(type(row) is dict and not row for row in one)
 
 
-def _whole(run: Run, items: Plan, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+def _whole(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
     """Return rows as one column: by their metric where they are plain values."""
     if isinstance(items, Leaf) and (check := single_check(items)) is not None and _typed(items, [*gold, *extracted]):
         return leaf_column(run, check, gold, extracted)
     return Column(gold=gold, extracted=extracted, pair=pair_score(run, items))
 
 
-def single_check(leaf: Leaf) -> Check | None:
+def single_check(leaf: Leaf) -> FieldMetric | None:
     """Return a leaf's one check, where the leaf is scored by nothing else."""
     plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and not leaf.empty_absent
     return leaf.checks[0] if plain_leaf and leaf.checks[0].batch is None else None
@@ -80,7 +80,7 @@ def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
     return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
 
 
-def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
     plan, name = entry.plan, entry.name
     if isinstance(plan, Skip):
         return Rows([])
@@ -95,7 +95,7 @@ def _columns(run: Run, entry: Entry, gold: Sequence[Json], extracted: Sequence[J
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 
 
-def _are_objects(run: Run, obj: Object, *sides: Sequence[Json | Missing]) -> bool:
+def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Json | Missing]) -> bool:
     """Whether each value is an object whose properties say all, or is not there.
 
     Under struct-extract-eval a key that the schema does not have counts only where the other side has an object.
@@ -107,15 +107,15 @@ def _are_objects(run: Run, obj: Object, *sides: Sequence[Json | Missing]) -> boo
 
 def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
     """Whether every value is of this kind and not empty, or not there at all."""
-    return all((type(value) is kind and value) or not there(value) for value in values)
+    return all((type(value) is kind and value) or not is_present(value) for value in values)
 
 
 def _are_lists(values: Sequence[Json | Missing]) -> bool:
     """Whether every value is a list, or not there: an empty one is as good as none."""
-    return all(type(value) is list or not there(value) for value in values)
+    return all(type(value) is list or not is_present(value) for value in values)
 
 
-def _hold_plain_rows(run: Run, array: Array, *sides: Sequence[Json | Missing]) -> bool:
+def _hold_plain_rows(run: ScoringContext, array: Array, *sides: Sequence[Json | Missing]) -> bool:
     """Whether each value is a list, or is not there, and what a row weighs alone is what its fields weigh.
 
     `{}` or null for an object is a leaf when it stands alone, of which no column knows.
@@ -139,7 +139,7 @@ def _is_laid_out(array: Array) -> bool:
     return array.align.mode in ("best_fit", "judge")
 
 
-def _list_rows(run: Run, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+def _list_rows(run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
     """Return the lists of a property with their elements laid out one after another."""
     ours, theirs = ([value if type(value) is list else [] for value in side] for side in (gold, extracted))
     rows = rows_of(run, array.items, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)])
@@ -156,7 +156,9 @@ def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
     return [row.get(name, MISSING) if type(row) is dict else MISSING for row in rows]
 
 
-def leaf_column(run: Run, check: Check, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]) -> Column:
+def leaf_column(
+    run: ScoringContext, check: FieldMetric, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
+) -> Column:
     """Return one field of all rows as best fit wants it: transformed, by likeness where a judge would be asked."""
     metric = check.metric if check.likeness is None else check.likeness
     if check.transform is not None:
@@ -168,20 +170,22 @@ def leaf_column(run: Run, check: Check, gold: Sequence[Json | Missing], extracte
     return Column(gold=gold, extracted=extracted, weight=check.weight, metric=metric)
 
 
-def _odd(run: Run, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+def _odd(run: ScoringContext, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
     """Return the rows that are no objects as a column of their own: right only against an equal one."""
-    sides = [[row if there(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)]
+    sides = [
+        [row if is_present(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)
+    ]
     return Column(gold=sides[0], extracted=sides[1], metric=_equality(run))
 
 
-def _equality(run: Run) -> BoundMetric:
+def _equality(run: ScoringContext) -> BoundMetric:
     def compare(one: Json, other: Json) -> float:
         return 1.0 if equal(run, one, other) else 0.0
 
     return BoundMetric(name=STRUCTURE, compare=compare, key=None if run.free else equality.same_key, triangle=True)
 
 
-def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+def _undeclared(run: ScoringContext, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
     """Return the keys that the schema does not declare as columns, or as one where there are many or have a plan."""
     sides = [[_rest(row, items) for row in rows] for rows in (gold, extracted)]
     names = {name: None for side in sides for rest in side if rest is not MISSING for name in rest}
@@ -192,7 +196,7 @@ def _undeclared(run: Run, items: Object, gold: Sequence[Json], extracted: Sequen
         lists = [[[_known(rest, name) for rest in side] for side in sides] for name in names]
         return [Column(gold=ours, extracted=theirs, metric=metric) for ours, theirs in lists]
     rest = Object(
-        pattern=items.pattern, entries=(), names=frozenset(), places=Places(()), patterns=items.patterns,
+        pattern=items.pattern, entries=(), names=frozenset(), places=FlatPaths(()), patterns=items.patterns,
         other=items.other, extra="compare", field=False,
     )  # fmt: skip
     return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]
@@ -213,7 +217,7 @@ def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
     return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
 
 
-def pair_score(run: Run, plan: Plan) -> Callable[[Json | Missing, Json | Missing], PairScore]:
+def pair_score(run: ScoringContext, plan: Node) -> Callable[[Json | Missing, Json | Missing], PairScore]:
     """Return the function that scores a pair of values of this plan, one of which may be missing."""
 
     def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
@@ -249,7 +253,7 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
     return PairScore(score, compared, omitted, hallucinated)
 
 
-def pair_number(run: Run, sums: PairScore) -> float:
+def pair_number(run: ScoringContext, sums: PairScore) -> float:
     """Return a pair's score: its F1, or the weighted mean of its leaves; 1.0 where nothing was scorable."""
     score, compared, omitted, hallucinated = sums
     if run.f1:
@@ -269,7 +273,7 @@ class RowFit(NamedTuple):
     apart: bool
 
 
-def row_fit(run: Run, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
+def row_fit(run: ScoringContext, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
     """Return how well the pair of rows that gave these leaves fits."""
     found = sums(leaves)
     score, weight = pair_number(run, found), found.compared + found.omitted + found.hallucinated

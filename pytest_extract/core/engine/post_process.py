@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Check, Leaf, Program
+from pytest_extract.core.compile.nodes import FieldMetric, Leaf, Program
 from pytest_extract.core.engine.context import SCORED, STRUCTURE
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.extensions import PostSpec, Transformed
@@ -159,5 +159,5 @@ def _transformed_by(program: Program) -> Callable[[FieldResult], Sides]:
     return find
 
 
-def _check_of(leaf: Leaf, metric: str) -> Check | None:
+def _check_of(leaf: Leaf, metric: str) -> FieldMetric | None:
     return next((check for check in leaf.checks if check.metric.name == metric), None)

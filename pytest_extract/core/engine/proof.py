@@ -16,7 +16,7 @@ from itertools import accumulate
 from math import isfinite
 from typing import Final, TypeAlias
 
-from pytest_extract.core.engine.context import there
+from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Table
 from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
@@ -128,7 +128,7 @@ def _unlike_any(compare: Compare, cells: Sequence[int], odd: Sides, columns: Sid
     texts -= {None, MISSING}
     wrong = []
     for cell, own, other in zip(cells, *odd, strict=True):
-        if there(own) and there(other):
+        if is_present(own) and is_present(other):
             score = compare(own, other)
             others = texts - {own if to_gold else other}
             likes = [compare(text, other) if to_gold else compare(own, text) for text in others]

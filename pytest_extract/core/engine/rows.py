@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.engine.context import Path, Run
+from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import checked
 from pytest_extract.core.engine.pairs import RowFit, row_fit
 from pytest_extract.core.engine.table import Pairs, Table, matches, places_of
@@ -31,7 +31,7 @@ class Walked(NamedTuple):
     lost: Mapping[int, float] = _NOTHING
 
 
-def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> None:
+def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
     """Keep a match for every cell of two tables that have no odd cell, but for void ones."""
     items, bulk, gold, extracted, (_, void) = table
     size = len(gold) // len(bulk.patterns)
@@ -47,7 +47,7 @@ def keep_equal(run: Run, table: Table, path: Path, at: Path | None) -> None:
 
 
 def keep_pairs(
-    run: Run, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None, *, placed: bool
+    run: ScoringContext, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None, *, placed: bool
 ) -> Walked:
     """Score pairs of rows, laid out in their order; `placed`: whether these are all rows as they stand."""
     places, wheres = (
@@ -83,7 +83,7 @@ def keep_pairs(
 
 
 def _put_odd(
-    run: Run,
+    run: ScoringContext,
     table: Table,
     places: Sequence[FieldPath],
     wheres: Sequence[FieldPath | None] | None,
@@ -109,7 +109,7 @@ def _put_odd(
     return flawed, empty
 
 
-def _quick_fit(run: Run, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:
+def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:
     """Return how well a pair of full rows fits by its flaws alone; None where a right cell is not left for sure."""
     weight = table.bulk.weight
     if run.f1 or not weight or len(wrong) == table.width:

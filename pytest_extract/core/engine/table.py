@@ -8,8 +8,8 @@ from itertools import chain, compress, count, repeat
 from operator import is_not, ne
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import SCALARS, Array, Bulk, Object
-from pytest_extract.core.engine.context import Path, Run
+from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
+from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
@@ -29,7 +29,7 @@ ABSENT: Final = frozenset({type(None), Missing})
 _CELLS: Final = SCALARS | ABSENT
 
 
-class Glance(NamedTuple):
+class CellDiff(NamedTuple):
     """What a look at cells tells: `odd` ones that must be looked at, and `void` ones, which neither side has.
 
     Odd are unlike values or types, and what a metric is not sure of. Void ones give no result. Both ascending.
@@ -39,7 +39,7 @@ class Glance(NamedTuple):
     void: Sequence[int]
 
 
-NOTHING_ODD: Final = Glance((), ())
+NOTHING_ODD: Final = CellDiff((), ())
 
 
 class Table(NamedTuple):
@@ -49,10 +49,10 @@ class Table(NamedTuple):
     """
 
     items: Object
-    bulk: Bulk
+    bulk: FlatTable
     gold: Cells
     extracted: Cells
-    glance: Glance
+    glance: CellDiff
 
     @property
     def width(self) -> int:
@@ -69,7 +69,7 @@ class Table(NamedTuple):
         gold, extracted = ([side[place::width] for place in places] for side in (self.gold, self.extracted))
         return [*zip(*gold, strict=True)], [*zip(*extracted, strict=True)]
 
-    def take(self, run: Run, pairs: Pairs) -> Table:
+    def take(self, run: ScoringContext, pairs: Pairs) -> Table:
         """Return the rows of some pairs, in their order; the table itself where these are all rows as they stand."""
         size = len(pairs)
         if len(self.gold) == len(self.extracted) == size * self.width and pairs == identity(size):
@@ -77,7 +77,7 @@ class Table(NamedTuple):
         ours, theirs = self.rows()
         gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
         extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]
-        glance = with_unsure(look(run, gold, extracted) or NOTHING_ODD, self.bulk, gold)
+        glance = with_unsure(diff_cells(run, gold, extracted) or NOTHING_ODD, self.bulk, gold)
         return self._replace(gold=gold, extracted=extracted, glance=glance)
 
 
@@ -87,7 +87,7 @@ def identity(size: int) -> tuple[tuple[int, int], ...]:
     return tuple((index, index) for index in range(size))
 
 
-def lay_out(run: Run, array: Array, gold: Rows, extracted: Rows) -> Table | None:
+def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> Table | None:
     """Lay out two lists; None unless their rows are objects with nothing but scalars, all of them declared."""
     items = array.items
     if array.prefix or type(items) is not Object or items.bulk is None:
@@ -110,7 +110,7 @@ def lay_out(run: Run, array: Array, gold: Rows, extracted: Rows) -> Table | None
     if len(ours) != len(theirs):
         scalars = _CELLS.issuperset(map(type, chain(ours, theirs)))
         return Table(items, bulk, ours, theirs, NOTHING_ODD) if scalars else None
-    glance = look(run, ours, theirs)
+    glance = diff_cells(run, ours, theirs)
     if glance is None:
         return None
     if bulk.odd:
@@ -122,7 +122,7 @@ def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:
     return [*chain.from_iterable([map(row.get, items.places.names, _MISSINGS) for row in rows])]
 
 
-def look(run: Run, ours: Cells, theirs: Cells) -> Glance | None:
+def diff_cells(run: ScoringContext, ours: Cells, theirs: Cells) -> CellDiff | None:
     """Look at the cells of two tables of one size, whatever their metrics; None where some hold lists or objects."""
     kinds, others = [*map(type, ours)], [*map(type, theirs)]
     held, same = {*kinds}, kinds == others
@@ -132,25 +132,25 @@ def look(run: Run, ours: Cells, theirs: Cells) -> Glance | None:
     if not same:
         odd = sorted({*odd, *compress(count(), map(is_not, kinds, others))})
     if held.isdisjoint(ABSENT):
-        return Glance(odd, ()) if odd else NOTHING_ODD
+        return CellDiff(odd, ()) if odd else NOTHING_ODD
     gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
     if not run.absent:
-        return Glance(sorted({*odd, *gaps}), ())
+        return CellDiff(sorted({*odd, *gaps}), ())
     void = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
-    return Glance(sorted({*odd}.difference(void)) if odd else (), void)
+    return CellDiff(sorted({*odd}.difference(void)) if odd else (), void)
 
 
-def with_unsure(glance: Glance, bulk: Bulk, ours: Cells) -> Glance:
+def with_unsure(glance: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
     """Add the cells of types that their metrics are not sure of."""
     width, odd = len(bulk.patterns), {*glance.odd}
     for place, sure in bulk.odd:
         if not sure.issuperset(map(type, ours[place::width])):
             odd.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
-    return Glance(sorted(odd), glance.void) if len(odd) > len(glance.odd) else glance
+    return CellDiff(sorted(odd), glance.void) if len(odd) > len(glance.odd) else glance
 
 
 def matches(
-    bulk: Bulk, ours: Cells, theirs: Cells, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
+    bulk: FlatTable, ours: Cells, theirs: Cells, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
 ) -> Iterator[FieldResult]:
     """Make a match of every cell of a table."""
     _, patterns, metrics, params, weights, *_ = bulk

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import repeat
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Choice, Lazy, Leaf, Object, Plan, Skip
-from pytest_extract.core.engine.context import DEEPEST, Path, Run, equal, there
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
+from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
@@ -23,7 +23,7 @@ _NONES: Final = repeat(None)
 
 
 def walk_object(
-    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an object on both sides, whatever stands in its place."""
     if run.accept:
@@ -45,7 +45,7 @@ def walk_object(
 
 
 def _properties(
-    run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
 ) -> None:
     """Score the declared properties, then what is not declared. The loop is the engine's hottest: no calls in it."""
     keep, keep_field = run.leaves.append, run.fields.append
@@ -77,11 +77,13 @@ def _properties(
         names = obj.names
         if not extracted.keys() <= names or not (free or gold.keys() <= names):
             _undeclared(run, obj, gold, extracted, path, at)
-        elif run.both_passed and obj.other is not None and not isinstance(obj.other, Lazy):
+        elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, no, no, (*path, "*"), None)
 
 
-def _half(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
+def _half(
+    run: ScoringContext, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+) -> None:
     """Score a property that is missing on a side, under struct-extract-eval."""
     if plan.skipped:
         skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
@@ -93,7 +95,7 @@ def _half(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing,
 
 
 def _undeclared(
-    run: Run, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
 ) -> None:
     """Score the keys that are no declared properties, sorted by name."""
     names = set(extracted) if obj.extra == "hallucinate" else {*gold, *extracted}
@@ -113,7 +115,7 @@ def _undeclared(
 
 
 def _unknown(
-    run: Run,
+    run: ScoringContext,
     obj: Object,
     name: str,
     values: tuple[Json | Missing, Json | Missing],
@@ -123,11 +125,11 @@ def _unknown(
     """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
     gold, extracted = values
     leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
-    if not (there(gold) or there(extracted)):
+    if not (is_present(gold) or is_present(extracted)):
         run.vacuous += 1
-    elif not there(gold):
+    elif not is_present(gold):
         run.shape(leaf, Status.HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
-    elif not there(extracted):
+    elif not is_present(extracted):
         run.shape(leaf, Status.OMISSION, values, path, at, "extracted is missing")
     elif equality.same(gold, extracted):
         run.shape(leaf, Status.MATCH, values, path, at)
@@ -136,7 +138,7 @@ def _unknown(
 
 
 def _own_checks(
-    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
     walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
@@ -145,17 +147,17 @@ def _own_checks(
 
 
 def _odd_object(
-    run: Run, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an object's place where not both sides hold one."""
-    if not there(gold) and not there(extracted):
+    if not is_present(gold) and not is_present(extracted):
         if run.both_passed:
             _absent_properties(run, obj, path, at)
         elif not run.free:
             run.vacuous += 1
-    elif not there(extracted):
+    elif not is_present(extracted):
         _null_side(run, obj, gold, Status.OMISSION, path, at, null=extracted is None)
-    elif not there(gold):
+    elif not is_present(gold):
         _null_side(run, obj, extracted, Status.HALLUCINATION, path, at, null=gold is None)
     elif equal(run, gold, extracted):
         run.shape(obj, Status.MATCH, (gold, extracted), path, at, "not an object, but equal to gold")
@@ -163,7 +165,9 @@ def _odd_object(
         run.shape(obj, Status.MISMATCH, (gold, extracted), path, at, wrong_kind("an object", gold, extracted))
 
 
-def _null_side(run: Run, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool) -> None:
+def _null_side(
+    run: ScoringContext, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool
+) -> None:
     """Score an object's place where one side is null or missing."""
     if run.free and type(value) is not dict:
         values = (value, None) if status is Status.OMISSION else (None, value)
@@ -172,18 +176,18 @@ def _null_side(run: Run, obj: Object, value: Json, status: Status, path: Path, a
         lacking(run, obj, value, status, path, at, null=null)
 
 
-def _absent_properties(run: Run, obj: Object, path: Path, at: Path | None) -> None:
+def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
     """Score the properties of an object that neither side has; a recursive place ends it."""
     for entry in obj.entries:
-        if not isinstance(entry.plan, Lazy):
+        if not isinstance(entry.plan, RecursiveRef):
             run.walk(entry.plan, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
-    if obj.other is not None and not isinstance(obj.other, Lazy):
+    if obj.other is not None and not isinstance(obj.other, RecursiveRef):
         run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
 
 
 def lacking(
-    run: Run,
-    plan: Plan,
+    run: ScoringContext,
+    plan: Node,
     value: Json,
     status: Status,
     path: Path,
@@ -196,9 +200,9 @@ def lacking(
     if len(path) > DEEPEST:
         run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
-    if isinstance(plan, Lazy):
+    if isinstance(plan, RecursiveRef):
         plan = plan.plan()
-    if isinstance(plan, Choice):
+    if isinstance(plan, Union):
         plan = branch_of(run.fits, plan, value)
     if run.free:
         if not plan.skipped:
@@ -215,7 +219,9 @@ def lacking(
         _properties(run, plan, ours, theirs, path, at)
 
 
-def _lacking_published(run: Run, plan: Plan, value: Json, status: Status, path: Path, at: Path | None) -> None:
+def _lacking_published(
+    run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None
+) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
     values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
     if isinstance(plan, Leaf):
@@ -234,7 +240,7 @@ def _lacking_published(run: Run, plan: Plan, value: Json, status: Status, path: 
         _lacking_rows(run, plan, value, status, path, at)
 
 
-def _lacking_rows(run: Run, plan: Array, value: Json, status: Status, path: Path, at: Path | None) -> None:
+def _lacking_rows(run: ScoringContext, plan: Array, value: Json, status: Status, path: Path, at: Path | None) -> None:
     if type(value) is not list or not value:
         values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
         run.shape(plan, status, values, path, at)
@@ -245,11 +251,11 @@ def _lacking_rows(run: Run, plan: Array, value: Json, status: Status, path: Path
 
 
 def walk_choice(
-    run: Run, choice: Choice, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, choice: Union, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score the branch that fits gold (what was extracted, where gold has nothing)."""
-    value = gold if there(gold) else extracted
-    if not there(value) and choice.branches:
+    value = gold if is_present(gold) else extracted
+    if not is_present(value) and choice.branches:
         # nothing on either side: agreement on absence counts once, not once a branch
         if run.both_passed and choice.field:
             run.walk(choice.branches[0][1], gold, extracted, path, at)
@@ -259,7 +265,7 @@ def walk_choice(
     run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
 
 
-def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Choice, value: Json) -> Plan:
+def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
     """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
     for node, plan in choice.branches:
         if fits(node, value):
@@ -271,20 +277,27 @@ def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Choice, value: J
 
 
 def walk_lazy(
-    run: Run, lazy: Lazy, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext,
+    lazy: RecursiveRef,
+    gold: Json | Missing,
+    extracted: Json | Missing,
+    path: Path,
+    at: Path | None,
 ) -> None:
     """Score a recursive place, where there is anything to score."""
-    if there(gold) or there(extracted):
+    if is_present(gold) or is_present(extracted):
         run.walk(lazy.plan(), gold, extracted, path, at)
 
 
-def accepted(run: Run, plan: Plan, gold: Json | Missing, extracted: Json | Missing, path: Path) -> Json | Missing:
+def accepted(
+    run: ScoringContext, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path
+) -> Json | Missing:
     """Return the accepted reading that a container equals, else gold."""
     right = any(_same(run, reading, extracted) for reading in readings(run, plan.pattern, path))
     return extracted if right else gold
 
 
-def _same(run: Run, reading: Json, extracted: Json | Missing) -> bool:
+def _same(run: ScoringContext, reading: Json, extracted: Json | Missing) -> bool:
     """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
     if equality.same(reading, extracted):
         return True
@@ -299,7 +312,7 @@ def wrong_kind(wanted: str, gold: Json, extracted: Json) -> str:
     return f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
 
 
-def _too_deep(run: Run, plan: Plan, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
+def _too_deep(run: ScoringContext, plan: Node, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
     status = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
     reason = f"nested more than {DEEPEST} steps deep: compared as one value"
     run.shape(plan, status, (gold, extracted), path, at, reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.engine.context import Path, Recall, Run
+from pytest_extract.core.engine.context import Path, Recall, ScoringContext
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.results import ArrayResult, FieldResult, Status
@@ -15,7 +15,7 @@ _new: Final = tuple.__new__
 
 
 def conclude(
-    run: Run,
+    run: ScoringContext,
     array: Array,
     lists: tuple[list[Json], list[Json]],
     pairing: Pairing,
@@ -45,7 +45,7 @@ def conclude(
     array_result(run, array, status, f1, lists, path, at, summary if f1 < 1.0 else None)
 
 
-def finish_recalls(run: Run) -> None:
+def finish_recalls(run: ScoringContext) -> None:
     """Score the arrays whose result is their recall: the share of gold's rows whose pair is right in every leaf."""
     for recall in run.recalls:
         depth = len(recall.path)
@@ -71,7 +71,9 @@ def finish_recalls(run: Run) -> None:
         )
 
 
-def conclude_equal(run: Run, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None) -> None:
+def conclude_equal(
+    run: ScoringContext, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None
+) -> None:
     """Do the same for two lists that are equal."""
     if run.depth:
         return
@@ -84,7 +86,7 @@ def _left(pairing: Pairing) -> str:
 
 
 def array_result(
-    run: Run,
+    run: ScoringContext,
     array: Array,
     status: Status,
     score: float,

@@ -16,7 +16,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodedColumn:
+class EncodedColumn:
     """A column whose values are numbered: equal codes mean equal values, ABSENT means MISSING.
 
     `equality`: two present values score 1 where their codes are equal, and 0 elsewhere; nothing else is left to
@@ -68,7 +68,7 @@ class CodedColumn:
         return score == compared and not omitted and not hallucinated
 
 
-def encode(column: Column) -> CodedColumn:
+def encode(column: Column) -> EncodedColumn:
     """Replace the values of a column by codes."""
     metric = column.metric
     gold, extracted = strict_keys(column.gold), strict_keys(column.extracted)
@@ -80,7 +80,7 @@ def encode(column: Column) -> CodedColumn:
     table: dict[Hashable, int] = {}
     codes = {key: table.setdefault(by, code) for code, (key, by) in enumerate(zip(keys, equal_by or keys, strict=True))}
     codes[strict_key(MISSING)] = ABSENT
-    coded = CodedColumn(
+    coded = EncodedColumn(
         gold=list(map(codes.__getitem__, gold)),
         extracted=list(map(codes.__getitem__, extracted)),
         values=values,
@@ -105,7 +105,7 @@ def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[H
     return keys
 
 
-def _merge_near(coded: CodedColumn) -> CodedColumn:
+def _merge_near(coded: EncodedColumn) -> EncodedColumn:
     """Make a tolerance an equality where, over the values at hand, it is one."""
     metric = coded.metric
     if coded.equality or metric is None or metric.near is None:
@@ -114,7 +114,7 @@ def _merge_near(coded: CodedColumn) -> CodedColumn:
     if groups is None:
         return coded
     names = {ABSENT: ABSENT, **dict(enumerate(groups))}
-    return CodedColumn(
+    return EncodedColumn(
         gold=[names[code] for code in coded.gold],
         extracted=[names[code] for code in coded.extracted],
         values=coded.values,
@@ -140,7 +140,7 @@ def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodedItems:
+class EncodedLists:
     """Lists inside rows. `gold[i]`, `extracted[j]`: the places of a row's elements in `problem`.
 
     Rows with equal codes have the same elements in any order, each of which scores 1 against itself. `gold_alone`,
@@ -148,7 +148,7 @@ class CodedItems:
     plain leaves in a list, which a pair of lists never falls below.
     """
 
-    problem: Problem
+    problem: EncodedTable
     gold: list[range]
     extracted: list[range]
     gold_codes: list[int]
@@ -161,14 +161,14 @@ class CodedItems:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class EncodedTable:
     """Which gold row belongs to which extracted row, so that the summed pair score is highest.
 
     `omitted[i]`, `hallucinated[j]`: weight that a row adds to every pair that it is in.
     """
 
-    columns: Sequence[CodedColumn]
-    items: Sequence[CodedItems]
+    columns: Sequence[EncodedColumn]
+    items: Sequence[EncodedLists]
     height: int
     width: int
     objective: Objective
@@ -183,9 +183,9 @@ def encode_problem(
     objective: Objective,
     omitted: Sequence[float] | None = None,
     hallucinated: Sequence[float] | None = None,
-) -> Problem:
+) -> EncodedTable:
     """Replace the values of all columns by codes, also inside lists."""
-    return Problem(
+    return EncodedTable(
         columns=[encode(column) for column in columns if isinstance(column, Column)],
         items=[_encode_items(column, objective) for column in columns if isinstance(column, Items)],
         height=height,
@@ -196,7 +196,7 @@ def encode_problem(
     )
 
 
-def row_keys(problem: Problem, rows: Sequence[int], *, gold: bool) -> list[tuple[int, ...]]:
+def row_keys(problem: EncodedTable, rows: Sequence[int], *, gold: bool) -> list[tuple[int, ...]]:
     """Return, for each of these rows, its codes in all columns and lists."""
     codes = [column.gold if gold else column.extracted for column in problem.columns]
     codes += [column.gold_codes if gold else column.extracted_codes for column in problem.items]
@@ -205,12 +205,12 @@ def row_keys(problem: Problem, rows: Sequence[int], *, gold: bool) -> list[tuple
     return list(zip(*(map(column.__getitem__, rows) for column in codes), strict=True))
 
 
-def perfect(problem: Problem, key: tuple[int, ...]) -> bool:
+def perfect(problem: EncodedTable, key: tuple[int, ...]) -> bool:
     """Whether a row with these codes scores 1 against another with the same."""
     return all(column.perfect(code) for column, code in zip(problem.columns, key, strict=False))
 
 
-def _row_weights(problem: Problem, *, gold: bool, plain: bool) -> list[float]:
+def _row_weights(problem: EncodedTable, *, gold: bool, plain: bool) -> list[float]:
     """Return the weight of all leaves of each row without a partner; `plain`: without what a pair function scores."""
     weights = list(problem.omitted if gold else problem.hallucinated)
     for column in problem.columns:
@@ -230,17 +230,17 @@ def _row_weights(problem: Problem, *, gold: bool, plain: bool) -> list[float]:
     return weights
 
 
-def _alone(column: CodedColumn, code: int, *, gold: bool) -> float:
+def _alone(column: EncodedColumn, code: int, *, gold: bool) -> float:
     return column.pair_of(code, ABSENT).omitted if gold else column.pair_of(ABSENT, code).hallucinated
 
 
-def _encode_items(items: Items, objective: Objective) -> CodedItems:
+def _encode_items(items: Items, objective: Objective) -> EncodedLists:
     gold, extracted = _ranges(items.gold), _ranges(items.extracted)
     problem = encode_problem(
         items.columns, sum(items.gold), sum(items.extracted), objective, hallucinated=items.hallucinated
     )
     names: dict[Hashable, int] = {}
-    return CodedItems(
+    return EncodedLists(
         problem=problem,
         gold=gold,
         extracted=extracted,
@@ -265,7 +265,7 @@ def _range_sums(weights: Sequence[float], ranges: Sequence[range]) -> list[float
     return [sum(weights[part.start : part.stop], 0.0) for part in ranges]
 
 
-def _bag_codes(problem: Problem, ranges: Sequence[range], names: dict[Hashable, int], *, gold: bool) -> list[int]:
+def _bag_codes(problem: EncodedTable, ranges: Sequence[range], names: dict[Hashable, int], *, gold: bool) -> list[int]:
     """Return a code for each bag of elements; one with an element that is no match for itself gets its own."""
     size = problem.height if gold else problem.width
     extra = problem.omitted if gold else problem.hallucinated

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from pytest_extract.core.matching.columns import PairScore, objective_score
-from pytest_extract.core.matching.encoding import ABSENT, CodedColumn, CodedItems, Pairs, Problem, perfect, row_keys
+from pytest_extract.core.matching.encoding import (
+    ABSENT,
+    EncodedColumn,
+    EncodedLists,
+    EncodedTable,
+    Pairs,
+    perfect,
+    row_keys,
+)
 from pytest_extract.core.matching.proof import proved
 from pytest_extract.core.matching.solve import solve
 from pytest_extract.core.matching.ties import equal_in_order, in_order
@@ -32,7 +40,7 @@ class _Split:
     columns: list[int]
 
 
-def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
+def fit(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
     """Return the pairs of a best fit of these gold rows and these extracted rows, without those of score 0."""
     if not rows or not columns:
         return []
@@ -48,7 +56,7 @@ def fit(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
     return solve(problem, rows, columns, score_of).pairs if pairs is None else sorted(pairs)
 
 
-def ordered(problem: Problem, pairs: Pairs) -> Pairs:
+def ordered(problem: EncodedTable, pairs: Pairs) -> Pairs:
     """Return a pairing as good as this one, in which rows keep their order as far as that goes.
 
     Equal rows stay together; which of several equal ones these are goes by their order.
@@ -62,7 +70,7 @@ def ordered(problem: Problem, pairs: Pairs) -> Pairs:
     return sorted([*kept, *in_order(unlike, partial(score_of, problem))])
 
 
-def _is_distance(problem: Problem) -> bool:
+def _is_distance(problem: EncodedTable) -> bool:
     """Whether 1 - score is a distance between rows.
 
     A weighted mean over the fields that either row has is one where each field's is: along a detour the numerators add
@@ -71,7 +79,7 @@ def _is_distance(problem: Problem) -> bool:
     return problem.objective == "mean" and not problem.items and all(column.triangle for column in problem.columns)
 
 
-def _split(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> _Split:
+def _split(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> _Split:
     """Pair equal rows in order, as far as they score 1."""
     waiting: dict[tuple[int, ...], deque[int]] = {}
     for other, key in zip(columns, row_keys(problem, columns, gold=False), strict=True):
@@ -90,12 +98,12 @@ def _split(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> _Sp
     return _Split(same=same, rows=left, columns=[other for other in columns if other not in taken])
 
 
-def score_of(problem: Problem, row: int, other: int) -> float:
+def score_of(problem: EncodedTable, row: int, other: int) -> float:
     """Return what a pair of rows scores."""
     return objective_score(problem.objective, _pair_sums(problem, row, other))
 
 
-def _pair_sums(problem: Problem, row: int, other: int) -> PairScore:
+def _pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
     """Score one pair of rows, lists inside paired by best fit."""
     score = compared = 0.0
     omitted, hallucinated = problem.omitted[row], problem.hallucinated[other]
@@ -111,7 +119,7 @@ def _pair_sums(problem: Problem, row: int, other: int) -> PairScore:
     return PairScore(score, compared, omitted, hallucinated)
 
 
-def _column_sums(column: CodedColumn, gold: int, extracted: int) -> PairScore:
+def _column_sums(column: EncodedColumn, gold: int, extracted: int) -> PairScore:
     if gold == extracted == ABSENT:
         return _NOTHING
     if column.pair is not None:
@@ -123,7 +131,7 @@ def _column_sums(column: CodedColumn, gold: int, extracted: int) -> PairScore:
     return PairScore(column.score(gold, extracted), 1.0, 0.0, 0.0)
 
 
-def _list_sums(items: CodedItems, row: int, other: int) -> PairScore:
+def _list_sums(items: EncodedLists, row: int, other: int) -> PairScore:
     """Score two lists, once for all rows that have the same."""
     codes = items.gold_codes[row], items.extracted_codes[other]
     known = items.memo.get(codes)
@@ -132,7 +140,7 @@ def _list_sums(items: CodedItems, row: int, other: int) -> PairScore:
     return known
 
 
-def _fitted_sums(items: CodedItems, row: int, other: int) -> PairScore:
+def _fitted_sums(items: EncodedLists, row: int, other: int) -> PairScore:
     ours, theirs = items.gold[row], items.extracted[other]
     pairs = fit(items.problem, ours, theirs)
     parts = [_pair_sums(items.problem, *pair) for pair in pairs]

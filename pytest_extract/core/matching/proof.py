@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_extract.core.matching.encoding import Pairs, Problem
+from pytest_extract.core.matching.encoding import EncodedTable, Pairs
 from pytest_extract.core.matching.solve import ScoreOf, backend, solve
 
 _ROUNDS = 4
@@ -19,7 +19,7 @@ _ROUNDING = 1e-12
 
 
 def proved(
-    problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
+    problem: EncodedTable, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
 ) -> Pairs | None:
     """Return a best fit that keeps equal pairs together where that is best; None where solving in full is cheaper.
 
@@ -45,7 +45,7 @@ class _Proof:
     """One attempt with a fixed set of equal pairs."""
 
     def __init__(
-        self, problem: Problem, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
+        self, problem: EncodedTable, same: Pairs, rows: Sequence[int], columns: Sequence[int], score_of: ScoreOf
     ) -> None:
         self.problem = problem
         self.module = module = backend(problem, len(rows) + len(columns), len(same))

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_extract.core.matching import solve_numpy, solve_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
-from pytest_extract.core.matching.encoding import Pairs, Problem
+from pytest_extract.core.matching.encoding import EncodedTable, Pairs
 
-ScoreOf: TypeAlias = Callable[[Problem, int, int], float]
+ScoreOf: TypeAlias = Callable[[EncodedTable, int, int], float]
 """Score of one pair of rows, lists inside paired."""
 _NUMPY_PAYS = 200_000  # cells times columns from which importing numpy costs less than doing without
 FURTHER = 8
@@ -28,7 +28,7 @@ class Solution(NamedTuple):
     columns: list[float]
 
 
-def backend(problem: Problem, rows: int, columns: int) -> Any:
+def backend(problem: EncodedTable, rows: int, columns: int) -> Any:
     """Choose between `solve_numpy` and `solve_pure` for this many rows; both give the same floats."""
     work = rows * columns * max(1, len(problem.columns))
     for items in problem.items:
@@ -39,7 +39,7 @@ def backend(problem: Problem, rows: int, columns: int) -> Any:
 
 
 def solve(
-    problem: Problem,
+    problem: EncodedTable,
     rows: Sequence[int],
     columns: Sequence[int],
     score_of: ScoreOf,
@@ -65,7 +65,7 @@ def solve(
 
 
 def _refine(
-    problem: Problem,
+    problem: EncodedTable,
     rows: Sequence[int],
     columns: Sequence[int],
     scores: Any,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_extract.core.matching.encoding import ABSENT, CodedColumn, CodedItems, Problem
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedLists, EncodedTable
 
 Floats = Any
 """A numpy array of float64."""
 _CELLS_AT_ONCE = 2_000_000
 
 
-def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
 
     Where rows have lists inside, these are upper bounds.
@@ -27,7 +27,7 @@ def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) 
     return matrix
 
 
-def _cells_a_row(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> float:
+def _cells_a_row(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> float:
     """Return how many cells a gold row takes on average; lists inside count with their elements."""
     cells = float(len(columns))
     for items in problem.items:
@@ -37,7 +37,7 @@ def _cells_a_row(problem: Problem, rows: Sequence[int], columns: Sequence[int]) 
     return cells
 
 
-def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
@@ -66,7 +66,7 @@ def _score_part(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -
 
 
 def _sums(
-    problem: Problem,
+    problem: EncodedTable,
     rows: Sequence[int],
     columns: Sequence[int],
     golds: list[Any],
@@ -89,7 +89,7 @@ def _sums(
 
 
 def _item_weights(
-    items: CodedItems, rows: Sequence[int], columns: Sequence[int], bound: Floats
+    items: EncodedLists, rows: Sequence[int], columns: Sequence[int], bound: Floats
 ) -> tuple[Floats, Floats]:
     """Return what lists weigh at least, gold's and the extracted; never less than their score."""
     import numpy as np
@@ -98,7 +98,7 @@ def _item_weights(
     return np.maximum(ours, bound), np.maximum(np.array([items.extracted_floor[other] for other in columns]), bound)
 
 
-def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _item_bounds(items: EncodedLists, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
     import numpy as np
 
@@ -118,7 +118,7 @@ def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int])
     return bounds
 
 
-def _element_sums(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _element_sums(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
@@ -128,7 +128,7 @@ def _element_sums(problem: Problem, rows: Sequence[int], columns: Sequence[int])
     return _sums(problem, rows, columns, golds, others, bounds)
 
 
-def _union(leaves: Sequence[CodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
+def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
     union = expected
     for column, gold, other in zip(leaves, golds, others, strict=True):
         lacking, present = gold == ABSENT, other != ABSENT
@@ -138,7 +138,7 @@ def _union(leaves: Sequence[CodedColumn], golds: list[Any], others: list[Any], e
 
 
 def _f1(
-    problem: Problem,
+    problem: EncodedTable,
     rows: Sequence[int],
     columns: Sequence[int],
     sums: Floats,
@@ -168,7 +168,7 @@ def _divide(above: Floats, below: Floats, empty: float = 1.0) -> Floats:
     return np.divide(above, below, out=np.full(above.shape, empty), where=below != 0)
 
 
-def _add_column(sums: Floats, column: CodedColumn, gold: Any, other: Any) -> None:
+def _add_column(sums: Floats, column: EncodedColumn, gold: Any, other: Any) -> None:
     """Add one leaf column's weighted scores to the sums."""
     import numpy as np
 
@@ -185,7 +185,7 @@ def _add_column(sums: Floats, column: CodedColumn, gold: Any, other: Any) -> Non
     sums += column.weight * scores[np.ix_(gold_at, other_at)]
 
 
-def _value_scores(column: CodedColumn, golds: list[int], others: list[int]) -> Floats:
+def _value_scores(column: EncodedColumn, golds: list[int], others: list[int]) -> Floats:
     """Return the metric's scores of distinct gold values with distinct extracted values."""
     import numpy as np
 
@@ -208,7 +208,7 @@ def _value_scores(column: CodedColumn, golds: list[int], others: list[int]) -> F
     return scores
 
 
-def _nested(column: CodedColumn, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     """Return score, compared, omitted and hallucinated of every nested pair, shape [4, rows, columns]."""
     import numpy as np
 

@@ -9,14 +9,14 @@ from operator import add
 from typing import TypeAlias
 
 from pytest_extract.core.matching.columns import PairScore, f1_of
-from pytest_extract.core.matching.encoding import ABSENT, CodedColumn, CodedItems, Problem
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedLists, EncodedTable
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
 _NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
-def score_matrix(problem: Problem, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
 
     Where rows have lists inside, these are upper bounds.
@@ -46,7 +46,7 @@ def _ratio(score: float, weight: float) -> float:
 
 
 def _sum_matrix(
-    problem: Problem, rows: Sequence[int], columns: Sequence[int], bounds: Sequence[list[list[float]]]
+    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], bounds: Sequence[list[list[float]]]
 ) -> Matrix:
     """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
     leaves = [column for column in problem.columns if column.pair is None]
@@ -67,13 +67,13 @@ def _sum_matrix(
     return matrix
 
 
-def _part(column: CodedColumn, row: int, other: int) -> PairScore:
+def _part(column: EncodedColumn, row: int, other: int) -> PairScore:
     gold, extracted = column.gold[row], column.extracted[other]
     return _NOTHING if gold == extracted == ABSENT else column.pair_of(gold, extracted)
 
 
 def _f1_weights(
-    problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int], given: list[float]
+    problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], given: list[float]
 ) -> tuple[list[float], list[float]]:
     """Return, for each extracted row, the weight that could be found and the weight that was offered."""
     wanted, offered = [_expected(problem, leaves, row)] * len(columns), list(given)
@@ -86,12 +86,12 @@ def _f1_weights(
     return wanted, offered
 
 
-def _expected(problem: Problem, leaves: Sequence[CodedColumn], row: int) -> float:
+def _expected(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int) -> float:
     return sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
 
 
 def _item_weights(
-    problem: Problem, row: int, columns: Sequence[int], bounds: Sequence[list[float]]
+    problem: EncodedTable, row: int, columns: Sequence[int], bounds: Sequence[list[float]]
 ) -> list[tuple[list[float], list[float], list[float]]]:
     """Return what lists weigh at least: both sides together, gold's, the extracted; never less than their score."""
     weights = []
@@ -103,7 +103,7 @@ def _item_weights(
     return weights
 
 
-def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[int]) -> list[float]:
+def _given(problem: EncodedTable, leaves: Sequence[EncodedColumn], columns: Sequence[int]) -> list[float]:
     """Return, for each extracted row, the weight of the leaves that it has."""
     return [
         sum((c.weight for c in leaves if c.extracted[column] != ABSENT), 0.0) + problem.hallucinated[column]
@@ -111,7 +111,7 @@ def _given(problem: Problem, leaves: Sequence[CodedColumn], columns: Sequence[in
     ]
 
 
-def _union(problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: Sequence[int]) -> list[float]:
+def _union(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int]) -> list[float]:
     """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for lists."""
     union = [_expected(problem, leaves, row)] * len(columns)
     for column in leaves:
@@ -130,7 +130,7 @@ def _union(problem: Problem, leaves: Sequence[CodedColumn], row: int, columns: S
     return union
 
 
-def _item_bounds(items: CodedItems, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
+def _item_bounds(items: EncodedLists, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
     """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
     ours = [element for row in rows for element in items.gold[row]]
     theirs = [element for column in columns for element in items.extracted[column]]
@@ -157,7 +157,7 @@ def _most(cells: Sequence[Sequence[float]]) -> float:
     return min(by_rows, sum(map(max, zip(*cells, strict=True)), 0.0))
 
 
-def _adder(column: CodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:
+def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:
     """Make the function that adds one leaf column's weighted scores of a gold value to a row of sums."""
     places: dict[int, list[int]] = {}
     for place, other in enumerate(columns):
@@ -180,7 +180,7 @@ def _equality_adder(places: dict[int, list[int]], weight: float) -> _AddRow:
     return add_row
 
 
-def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[int]]) -> _AddRow:
+def _near_adder(column: EncodedColumn, golds: list[int], places: dict[int, list[int]]) -> _AddRow:
     assert column.metric is not None  # noqa: S101 - leaves only
     assert column.metric.near is not None  # noqa: S101
     others, values, weight = list(places), column.values, column.weight
@@ -196,7 +196,7 @@ def _near_adder(column: CodedColumn, golds: list[int], places: dict[int, list[in
     return add_row
 
 
-def _compare_adder(column: CodedColumn, uses: Counter[int], places: dict[int, list[int]]) -> _AddRow:
+def _compare_adder(column: EncodedColumn, uses: Counter[int], places: dict[int, list[int]]) -> _AddRow:
     others, weight = list(places), column.weight
     targets = list(places.values())
     scan = _scan(column, others)
@@ -216,7 +216,7 @@ def _compare_adder(column: CodedColumn, uses: Counter[int], places: dict[int, li
     return add_row
 
 
-def _scan(column: CodedColumn, others: list[int]) -> Callable[[int], Sequence[float]]:
+def _scan(column: EncodedColumn, others: list[int]) -> Callable[[int], Sequence[float]]:
     """Make the function from a gold code to its scores with these extracted codes."""
     metric, values = column.metric, column.values
     assert metric is not None  # noqa: S101 - leaves only

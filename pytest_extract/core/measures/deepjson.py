@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
@@ -30,13 +30,13 @@ class DeepJsonScore:
 
 
 def deepjson_measures(
-    gold: Json, extracted: Json | Missing, validator: Validator, *, sides: Sides | None = None
+    gold: Json, extracted: Json | Missing, validator: Validator, *, sides: DocumentPair | None = None
 ) -> dict[str, float]:
     """Measures of contract section 6 that come from DeepJSONEval; all 0 when the schema does not admit the value."""
-    return measures_of(sides or Sides(gold, extracted, validator))
+    return measures_of(sides or DocumentPair(gold, extracted, validator))
 
 
-def measures_of(sides: Sides) -> dict[str, float]:
+def measures_of(sides: DocumentPair) -> dict[str, float]:
     """Compute `syntax`, `key_match` and `strict` of one comparison."""
     return {measure.name: measure.function(sides) for measure in MEASURES}
 
@@ -50,7 +50,7 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
         value = json.loads(block)
     except (ValueError, RecursionError):
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_JSON)
-    measures = measures_of(Sides(gold, value, Validator(schema)))
+    measures = measures_of(DocumentPair(gold, value, Validator(schema)))
     if not measures["syntax"]:
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
@@ -111,7 +111,7 @@ def _jaccard_of_texts(gold: list[Json], value: list[Json]) -> float:
     return (one & other).total() / (one | other).total()
 
 
-MEASURES: Final[tuple[Measure[[Sides]], ...]] = (
+MEASURES: Final[tuple[Measure[[DocumentPair]], ...]] = (
     Measure(
         name="syntax",
         function=lambda sides: 1.0 if sides.valid else 0.0,

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from pytest_extract.core.gates import GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, sob
-from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_paths import Declared, declare
 from pytest_extract.core.results import Failure, FailureKind, Gates
 from pytest_extract.core.validate.validator import Validator
@@ -33,14 +33,14 @@ class DocumentMeasures:
         config: GateConfig | None = None,
     ) -> DocumentScore:
         """Return the lazy score of one output; `failure` says why there is no value."""
-        sides = Sides(gold, extracted, self.validator, self._declared)
+        sides = DocumentPair(gold, extracted, self.validator, self._declared)
         return DocumentScore(sides, failure, modality, config or GateConfig())
 
 
 class DocumentScore:
     """Gates and measures of one output, each worked out when first asked for."""
 
-    def __init__(self, sides: Sides, failure: Failure | None, modality: str, config: GateConfig) -> None:
+    def __init__(self, sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> None:
         self.sides = sides
         self._failure = failure
         self._modality = modality

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from pytest_extract.core.measures.leaf_counts import Tally, TooDeep, tally
+from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
 from pytest_extract.core.values import MISSING, Json, Missing
 
 
-class Sides:
+class DocumentPair:
     """One comparison; everything but the first walk is lazy.
 
     extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
@@ -28,11 +28,11 @@ class Sides:
         self.deep = False
         self.extracted = extracted
         try:
-            self.counts = tally(gold, extracted, self.declared)
+            self.counts = count_leaves(gold, extracted, self.declared)
         except (TooDeep, RecursionError):
             self.deep = True
             self.extracted = MISSING
-            self.counts = Tally()
+            self.counts = LeafCounts()
         self.structured = isinstance(self.extracted, dict | list)
 
     @cached_property

@@ -18,7 +18,7 @@ class TooDeep(ValueError):
     """A value nested deeper than anything here recurses."""
 
 
-class Tally:
+class LeafCounts:
     """Counts over leaves.
 
     expected, found: leaves of gold and of extracted value; shared: paths of both; equal: shared paths with values equal
@@ -34,7 +34,7 @@ class Tally:
         self.odd = False
 
 
-def tally(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
+def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
     walk = _Walk()
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
@@ -45,9 +45,9 @@ def tally(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
     return _by_path(gold, extracted, declared) if walk.odd else walk
 
 
-def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> Tally:
+def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
     """Count over path maps, where a later leaf takes the place of an earlier one with the same path."""
-    counts = Tally()
+    counts = LeafCounts()
     counts.odd = True
     expected, found = leaf_map(gold), typed_leaves(extracted, declared)
     counts.expected, counts.found, counts.typed = len(expected), len(found.values), found.typed
@@ -66,7 +66,7 @@ _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 
 
-class _Walk(Tally):
+class _Walk(LeafCounts):
     """The walk; each method takes the depth it is called at.
 
     plain: names met so far that are not odd; spoken: the words of texts, many of which a document says again and again.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document_pair import Sides
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
 
@@ -24,26 +24,26 @@ def sob_measures(
     modality: str = "text",
     *,
     coverage: CoverageGate | None = None,
-    sides: Sides | None = None,
+    sides: DocumentPair | None = None,
 ) -> dict[str, float]:
     """Measures of contract section 6 that come from SOB, each in [0, 1].
 
     `coverage` takes the place of the modality's own coverage gate; `sides` shares work with the other measures.
     """
-    both = sides or Sides(gold, extracted, validator)
+    both = sides or DocumentPair(gold, extracted, validator)
     return measures_of(both, coverage or coverage_gate(modality))
 
 
-def measures_of(sides: Sides, gate: CoverageGate) -> dict[str, float]:
+def measures_of(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     """Compute the SOB measures of one comparison under one coverage gate."""
     return {measure.name: measure.function(sides, gate) for measure in MEASURES}
 
 
-def _hardening(sides: Sides) -> float:
+def _hardening(sides: DocumentPair) -> float:
     return 1.0 if sides.valid_draft7 else 0.0
 
 
-def _content_factor(sides: Sides, gate: CoverageGate) -> float:
+def _content_factor(sides: DocumentPair, gate: CoverageGate) -> float:
     return _hardening(sides) * gate.factor(sides.coverage)
 
 
@@ -51,14 +51,14 @@ def _share(part: float, whole: int, *, empty: float = 0.0) -> float:
     return part / whole if whole else empty
 
 
-def _required_recall(sides: Sides) -> float:
+def _required_recall(sides: DocumentPair) -> float:
     if not sides.structured or not sides.validator.valid_schema_draft7:
         return 0.0
     required = {path for path, _ in sides.declared.required}
     return 1.0 - len(sides.missing_required) / len(required) if required else 1.0
 
 
-MEASURES: Final[tuple[Measure[[Sides, CoverageGate]], ...]] = (
+MEASURES: Final[tuple[Measure[[DocumentPair, CoverageGate]], ...]] = (
     Measure(
         name="json_parse",
         function=lambda sides, _gate: 1.0 if sides.structured else 0.0,
@@ -134,7 +134,7 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
 """Our name of a measure -> the column of a published row."""
 
 
-def published_row(sides: Sides, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:
+def published_row(sides: DocumentPair, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:
     """Return the row that the published program writes for a record with this metadata."""
     measures = measures_of(sides, coverage_gate(modality))
     row: dict[str, Any] = {"record_id": metadata.get("record_id", ""), "model_id": metadata.get("model_id", "unknown")}

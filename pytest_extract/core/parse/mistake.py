@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from pytest_extract.core.parse.brackets import STRING, Opened, opened_at
-from pytest_extract.core.parse.reader import Problem, Reader
+from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import StrictDecoder
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import FieldPath, Step
@@ -23,7 +23,7 @@ _ODD_NUMBER: Final = re.compile(
 _KEYS: Final = re.compile(rf"({STRING})(\s*+:)?+|([\[\]{{}}])", re.DOTALL)
 
 
-def find_mistake(text: str, start: int, stop: int, *, opened: Opened | None = None) -> Problem | None:
+def find_mistake(text: str, start: int, stop: int, *, opened: Opened | None = None) -> SyntaxProblem | None:
     """Return what is wrong with the JSON at `text[start:stop]`, which begins with a bracket; None where nothing is.
 
     The first mistake in the order of the text; a repeated key only where nothing else is wrong. `opened`: how far
@@ -38,7 +38,7 @@ def find_mistake(text: str, start: int, stop: int, *, opened: Opened | None = No
         opened = opened_at(text, start, wrong)
     try:
         Reader(text, start, stop).read_on(opened)
-    except Problem as problem:
+    except SyntaxProblem as problem:
         if problem.kind is not FailureKind.DUPLICATE_KEY:
             return problem
     return _repeated_key(text, start, opened.end)
@@ -64,7 +64,7 @@ def _fits(number: str) -> bool:
     return value - value == 0
 
 
-def _repeated_key(text: str, start: int, stop: int) -> Problem | None:
+def _repeated_key(text: str, start: int, stop: int) -> SyntaxProblem | None:
     """Find the first key that stands twice in its object; `text[start:stop]` is JSON otherwise."""
     keys: list[set[str] | None] = []
     for token in _KEYS.finditer(text, start, stop):
@@ -80,7 +80,7 @@ def _repeated_key(text: str, start: int, stop: int) -> Problem | None:
             if key in keys[-1]:
                 path = FieldPath((*_path_to(text, start, token.start()), key))
                 message = f"the key {key!r} stands twice in one object"
-                return Problem(FailureKind.DUPLICATE_KEY, message, token.start(), path)
+                return SyntaxProblem(FailureKind.DUPLICATE_KEY, message, token.start(), path)
             keys[-1].add(key)
     return None
 

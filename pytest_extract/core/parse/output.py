@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.parse.mistake import find_mistake
-from pytest_extract.core.parse.reader import Problem, Reader, TooMany, line_column
+from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
 from pytest_extract.core.parse.text import (
     MOST_PLACES,
@@ -31,7 +31,7 @@ _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class ParsedOutput:
     """An output as JSON: `value` (MISSING without one), why not, and the text it came from.
 
     With the failure `not_structured` the value is there: JSON, but neither object nor array.
@@ -55,7 +55,7 @@ def parse_output(
     repair: bool = False,
     finish_reason: str | None = None,
     most_repaired: int = MAX_OUTPUT_BYTES // BYTES_A_VALUE,
-) -> Parsed:
+) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
     Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`; a broken output
@@ -72,25 +72,25 @@ def parse_output(
     return _parse_value(output)
 
 
-def _parse_value(output: object) -> Parsed:
+def _parse_value(output: object) -> ParsedOutput:
     try:
         value = plain_json(output)
     except NotJson as problem:
         return _failed(Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path), "")
-    return _structured(Parsed(value=value))
+    return _structured(ParsedOutput(value=value))
 
 
-def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> Parsed:
+def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     repair = most_repaired is not None
     start = answer_start(text)
     whole, broken_at = read_whole(text, start)
     if whole is not None and not text[whole[1] :].strip():
-        parsed = Parsed(value=whole[0], wrapped=_lead(text, start), text=text)
+        parsed = ParsedOutput(value=whole[0], wrapped=_lead(text, start), text=text)
         return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
     if (scalar := fenced_scalar(text, start)) is not None:
-        parsed = Parsed(value=scalar[0], wrapped=_lead(text, start) | _FENCED, text=text)
+        parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, start) | _FENCED, text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
     found = find_regions(text, start, broken_at=broken_at)
     good, broken = found.good, found.broken
@@ -101,53 +101,55 @@ def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> Parsed:
     return _from_broken(text, broken, most_repaired=most_repaired, reason=reason)
 
 
-def _from_region(text: str, start: int, region: Region, found: Regions) -> Parsed:
+def _from_region(text: str, start: int, region: Region, found: Regions) -> ParsedOutput:
     if only_punctuation(text, start, region):
         place = region.stop if text[region.stop :].strip() else start
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
-        return _failed(_failure(text, Problem(FailureKind.MALFORMED_JSON, message, place)), text)
+        return _failed(_failure(text, SyntaxProblem(FailureKind.MALFORMED_JSON, message, place)), text)
     wrapped = _lead(text, start) | (_FENCED if region.fenced else _PROSE)
     if found.count > 1:
         line, _ = line_column(text, region.start)
         count = f"{found.count}" if found.complete else f"more than {found.count}"
         wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
-    return Parsed(value=region.value, wrapped=wrapped, text=text)
+    return ParsedOutput(value=region.value, wrapped=wrapped, text=text)
 
 
-def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> Parsed:
+def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
     problem = find_mistake(text, region.start, region.stop, opened=region.opened)
     if problem is None:  # `json` also gives up where Python's own stack is nearly used up
-        return Parsed(value=Reader(text, region.start, region.stop).read(), text=text)
+        return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
     mended = None if most_repaired is None else _mended(text, region, most_repaired)
     return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
 
 
-def _mended(text: str, region: Region, most: int) -> Parsed | None:
+def _mended(text: str, region: Region, most: int) -> ParsedOutput | None:
     reader = Reader(text, region.start, region.stop, lenient=True, most=most)
     try:
         value = reader.read()
-    except Problem:
+    except SyntaxProblem:
         return None
     except TooMany:
         return _failed(too_many_to_repair(most), text)
-    return Parsed(value=value, wrapped={Wrapping.REPAIRED: "; ".join(reader.notes())}, text=text)
+    return ParsedOutput(value=value, wrapped={Wrapping.REPAIRED: "; ".join(reader.notes())}, text=text)
 
 
-def _blamed(problem: Problem, reason: str, *, at_end: bool) -> Problem:
+def _blamed(problem: SyntaxProblem, reason: str, *, at_end: bool) -> SyntaxProblem:
     """Give the provider's reason for stopping precedence over what it left behind."""
     if reason in _REFUSED:
         message = f"stopped by the provider (finish_reason={reason}): {problem.message}"
-        return Problem(FailureKind.REFUSAL, message, problem.position)
+        return SyntaxProblem(FailureKind.REFUSAL, message, problem.position)
     if reason not in _CUT:
         return problem
     if problem.kind is FailureKind.TRUNCATED_JSON or not at_end:
-        return Problem(problem.kind, f"{problem.message} (finish_reason={reason})", problem.position, problem.path)
+        return SyntaxProblem(
+            problem.kind, f"{problem.message} (finish_reason={reason})", problem.position, problem.path
+        )
     message = f"cut at the token limit (finish_reason={reason}); before that, {problem.message}"
-    return Problem(FailureKind.TRUNCATED_JSON, message, problem.position)
+    return SyntaxProblem(FailureKind.TRUNCATED_JSON, message, problem.position)
 
 
-def _without_json(text: str, start: int, reason: str, *, complete: bool) -> Parsed:
+def _without_json(text: str, start: int, reason: str, *, complete: bool) -> ParsedOutput:
     if reason in _REFUSED:
         message = f"stopped by the provider (finish_reason={reason}); it says {_excerpt(text, start)}"
         return _failed(Failure(kind=FailureKind.REFUSAL, message=message), text)
@@ -157,7 +159,7 @@ def _without_json(text: str, start: int, reason: str, *, complete: bool) -> Pars
     return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
 
 
-def _structured(parsed: Parsed, *, repair: bool = False, place: int = 0) -> Parsed:
+def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -> ParsedOutput:
     """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
     value = parsed.value
     if isinstance(value, dict | list):
@@ -167,11 +169,11 @@ def _structured(parsed: Parsed, *, repair: bool = False, place: int = 0) -> Pars
     if inner is not None and isinstance(inner[0], dict | list):
         if repair:
             wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
-            return Parsed(value=inner[0], wrapped=wrapped, text=parsed.text)
+            return ParsedOutput(value=inner[0], wrapped=wrapped, text=parsed.text)
         message += " (the text holds JSON: it was encoded twice)"
     line, column = line_column(parsed.text, place)
     failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)
-    return Parsed(value=value, failure=failure, wrapped=parsed.wrapped, text=parsed.text)
+    return ParsedOutput(value=value, failure=failure, wrapped=parsed.wrapped, text=parsed.text)
 
 
 def _empty(reason: str) -> Failure:
@@ -192,13 +194,13 @@ def _lead(text: str, start: int) -> dict[Wrapping, str]:
     return found
 
 
-def _failure(text: str, problem: Problem) -> Failure:
+def _failure(text: str, problem: SyntaxProblem) -> Failure:
     line, column = line_column(text, problem.position)
     return Failure(kind=problem.kind, message=problem.message, line=line, column=column, path=problem.path)
 
 
-def _failed(failure: Failure, text: str) -> Parsed:
-    return Parsed(value=MISSING, failure=failure, text=text)
+def _failed(failure: Failure, text: str) -> ParsedOutput:
+    return ParsedOutput(value=MISSING, failure=failure, text=text)
 
 
 def _excerpt(text: str, start: int) -> str:

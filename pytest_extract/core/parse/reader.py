@@ -30,7 +30,7 @@ _OPENED: Final = object()
 _LOOSE = json.JSONDecoder(strict=False)
 
 
-class Problem(ValueError):
+class SyntaxProblem(ValueError):
     """Why a text is no JSON: failure kind, what was found, offset into the text, path of the value around it."""
 
     def __init__(self, kind: FailureKind, message: str, position: int, path: FieldPath | None = None) -> None:
@@ -69,13 +69,13 @@ class Reader:
         self._stack: list[dict[str, Json] | list[Json]] = []
         self._keys: list[str] = []
         self._opened: list[int] = []
-        self._duplicate: Problem | None = None
+        self._duplicate: SyntaxProblem | None = None
 
     def read(self) -> Json:
         """Return the value; raises Problem. A syntax error anywhere outranks a repeated key before it."""
         try:
             value = self._read(self._value())
-        except Problem as problem:
+        except SyntaxProblem as problem:
             if not (self.lenient and problem.kind is FailureKind.TRUNCATED_JSON and self._stack):
                 raise
             self._mend("unclosed bracket", self.position, len(self._stack))
@@ -182,7 +182,7 @@ class Reader:
         self.position = match.end()
         return decoded
 
-    def _string_problem(self) -> Problem:
+    def _string_problem(self) -> SyntaxProblem:
         start = _STRING_START.match(self.text, self.position, self.end)
         stop = start.end() if start is not None else self.position
         rest = self.text[stop : min(stop + 6, self.end)]
@@ -256,7 +256,7 @@ class Reader:
         elif self._duplicate is None:
             path = FieldPath((*self._path(), key))
             message = f"the key {key!r} stands twice in one object"
-            self._duplicate = Problem(FailureKind.DUPLICATE_KEY, message, place, path)
+            self._duplicate = SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, path)
 
     def _path(self) -> tuple[str | int, ...]:
         """Path of the innermost open container."""
@@ -286,7 +286,7 @@ class Reader:
         self._skip()
         if self._closes():
             if not self.lenient:
-                raise Problem(FailureKind.TRAILING_COMMA, f"a comma stands before `{closing}`", comma, None)
+                raise SyntaxProblem(FailureKind.TRAILING_COMMA, f"a comma stands before `{closing}`", comma, None)
             self._mend("trailing comma", comma)
             self.position += 1
             return False
@@ -328,16 +328,16 @@ class Reader:
     def _found(self) -> str:
         return f"`{self.text[self.position : min(self.position + 12, self.end)]}`".replace("\n", "\\n")
 
-    def _malformed(self, message: str, position: int | None = None) -> Problem:
-        return Problem(FailureKind.MALFORMED_JSON, message, self.position if position is None else position)
+    def _malformed(self, message: str, position: int | None = None) -> SyntaxProblem:
+        return SyntaxProblem(FailureKind.MALFORMED_JSON, message, self.position if position is None else position)
 
-    def _truncated(self, message: str) -> Problem:
+    def _truncated(self, message: str) -> SyntaxProblem:
         opened = self._opened
         if opened:
             line, column = line_column(self.text, opened[-1])
             plural = "bracket is" if len(opened) == 1 else "brackets are"
             message += f"; {len(opened)} {plural} open, the innermost from line {line}, column {column}"
-        return Problem(FailureKind.TRUNCATED_JSON, f"the text ends too early: {message}", self.end)
+        return SyntaxProblem(FailureKind.TRUNCATED_JSON, f"the text ends too early: {message}", self.end)
 
 
 def _requoted(inside: str) -> str:

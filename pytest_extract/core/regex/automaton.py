@@ -21,11 +21,11 @@ from pytest_extract.core.regex.syntax import (
     WORD,
     Branch,
     Character,
-    Look,
-    Node,
-    Place,
-    Repeat,
+    Lookaround,
+    PatternNode,
+    Repetition,
     Sequence,
+    SyntaxPosition,
     Test,
     at_place,
 )
@@ -82,7 +82,7 @@ class Automaton(NamedTuple):
         return len(self.states) + sum(inner.size for inner, _ in self.looks)
 
 
-def build(node: Node, tests: tuple[Test, ...]) -> Automaton:
+def build(node: PatternNode, tests: tuple[Test, ...]) -> Automaton:
     """Make the automaton of an expression; raises TooLargeError."""
     builder = _Builder(tests)
     start = builder.add(node, _MATCHED)
@@ -118,14 +118,14 @@ class _Builder:
         self.states.append(state)
         return len(self.states) - 1
 
-    def add(self, node: Node, after: int) -> int:
+    def add(self, node: PatternNode, after: int) -> int:
         """Add the states of `node` that go on at state `after`; return the first of them."""
         match node:
             case Character(test):
                 return self.state(State((after,), test=self.tests[test]))
-            case Place(kind):
+            case SyntaxPosition(kind):
                 return self.state(State((after,), place=kind))
-            case Look(inner, behind, negative):
+            case Lookaround(inner, behind, negative):
                 if id(inner) not in self.looks:
                     self.looks[id(inner)] = build(inner, tuple(self.tests)), behind
                 return self.state(State((after,), look=list(self.looks).index(id(inner)), negative=negative))
@@ -135,14 +135,14 @@ class _Builder:
                 return after
             case Branch(options):
                 return self.state(State(tuple(self.add(option, after) for option in options)))
-            case Repeat(inner, low, high):
+            case Repetition(inner, low, high):
                 if high is not None:
                     return self.state(State(tuple(self.copies(inner, high, after)[low:])))
                 loop = self.state(State(()))
                 self.states[loop] = State((self.add(inner, loop), after))
                 return self.copies(inner, low, loop)[-1]
 
-    def copies(self, node: Node, most: int, after: int) -> list[int]:
+    def copies(self, node: PatternNode, most: int, after: int) -> list[int]:
         """Return where 0, 1, ... `most` copies of `node` start that go on at state `after`."""
         starts = [after]
         while len(starts) <= most:

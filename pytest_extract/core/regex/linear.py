@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_extract.core.regex.automaton import Machine, Steps, StepsUsedUpError, TooLargeError, build
-from pytest_extract.core.regex.syntax import Place, Sequence, opened, parse, shortest
+from pytest_extract.core.regex.syntax import Sequence, SyntaxPosition, opened, parse, shortest
 
 MOST_STEPS: Final = 2_500_000
 """Steps that one text may cost, about a second; a step is one state at a place that was not met so before."""
@@ -53,7 +53,7 @@ class LinearRegex:
         shared = self._shared.get((short, whole))
         if shared is None:
             node = self._opened if short else self._node
-            ended = Sequence((node, Place("text end"))) if whole else shortest(node)
+            ended = Sequence((node, SyntaxPosition("text end"))) if whole else shortest(node)
             shared = self._shared[short, whole] = Machine(build(ended, self._tests), Steps())
         if len(text) * shared.automaton.size <= _ALWAYS_CHEAP:
             return shared

@@ -23,24 +23,24 @@ class Character(NamedTuple):
     test: Test
 
 
-class Place(NamedTuple):
+class SyntaxPosition(NamedTuple):
     """A place between two characters: the kind of `at_place`."""
 
     kind: str
 
 
-class Look(NamedTuple):
+class Lookaround(NamedTuple):
     """A place where `node` matches from `behind` characters before it (0: looking ahead), or where it does not."""
 
-    node: Node
+    node: PatternNode
     behind: int
     negative: bool
 
 
-class Repeat(NamedTuple):
+class Repetition(NamedTuple):
     """`node` at least `low` and at most `high` times (None: without end)."""
 
-    node: Node
+    node: PatternNode
     low: int
     high: int | None
 
@@ -48,16 +48,16 @@ class Repeat(NamedTuple):
 class Sequence(NamedTuple):
     """Nodes one after the other."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[PatternNode, ...]
 
 
 class Branch(NamedTuple):
     """One of several nodes; of none, it matches nowhere."""
 
-    options: tuple[Node, ...]
+    options: tuple[PatternNode, ...]
 
 
-Node: TypeAlias = Character | Place | Look | Repeat | Sequence | Branch
+PatternNode: TypeAlias = Character | SyntaxPosition | Lookaround | Repetition | Sequence | Branch
 
 _HIGH: Final = 100
 """Further repeats from which on it pays to leave a bound out for the texts that cannot reach it."""
@@ -110,7 +110,7 @@ _REFUSED: Final = {
 _CHARACTER_FLAGS: Final = re.IGNORECASE | re.DOTALL | re.ASCII
 
 
-def parse(pattern: str, flags: re.RegexFlag) -> tuple[Node, tuple[Test, ...]]:
+def parse(pattern: str, flags: re.RegexFlag) -> tuple[PatternNode, tuple[Test, ...]]:
     """Return the expression and its tests; raises ValueError that says what is wrong, after "the pattern ..."."""
     try:
         with warnings.catch_warnings():
@@ -123,7 +123,7 @@ def parse(pattern: str, flags: re.RegexFlag) -> tuple[Node, tuple[Test, ...]]:
         raise ValueError(f"is no regular expression: {error}") from error
 
 
-def shortest(node: Node) -> Node:
+def shortest(node: PatternNode) -> PatternNode:
     """Return what matches from the same places, but with as little as can be at the end of each match."""
     match node:
         case Sequence(nodes) if nodes:
@@ -131,26 +131,26 @@ def shortest(node: Node) -> Node:
             return shortest(Sequence(nodes[:-1])) if last == _NOTHING else Sequence((*nodes[:-1], last))
         case Branch(options):
             return Branch(tuple(map(shortest, options)))
-        case Repeat(inner, low, _):
-            return Repeat(inner, low, low) if low else _NOTHING
+        case Repetition(inner, low, _):
+            return Repetition(inner, low, low) if low else _NOTHING
     return node
 
 
-def opened(node: Node) -> tuple[Node, float]:
+def opened(node: PatternNode) -> tuple[PatternNode, float]:
     """Return the node with its high bounds of repeats left out, and up to which length of text that is the same."""
     match node:
         case Sequence(nodes) | Branch(nodes):
             parts = [opened(one) for one in nodes]
             same = Sequence if isinstance(node, Sequence) else Branch
             return same(tuple(part for part, _ in parts)), min((length for _, length in parts), default=inf)
-        case Look(inner, behind, negative):
+        case Lookaround(inner, behind, negative):
             part, length = opened(inner)
-            return Look(part, behind, negative), length
-        case Repeat(inner, low, high):
+            return Lookaround(part, behind, negative), length
+        case Repetition(inner, low, high):
             part, length = opened(inner)
             if high is None or high - low < _HIGH:
-                return Repeat(part, low, high), length
-            return Repeat(part, low, None), min(length, high)
+                return Repetition(part, low, high), length
+            return Repetition(part, low, None), min(length, high)
     return node, inf
 
 
@@ -158,12 +158,12 @@ class _Reader:
     def __init__(self) -> None:
         self.tests: dict[tuple[str, int], Test] = {}
 
-    def sequence(self, parsed: Iterable[tuple[Any, Any]], flags: int) -> Node:
+    def sequence(self, parsed: Iterable[tuple[Any, Any]], flags: int) -> PatternNode:
         nodes = tuple(self.node(code, argument, flags) for code, argument in parsed)
         nodes = tuple(node for node in nodes if node != _NOTHING)
         return nodes[0] if len(nodes) == 1 else Sequence(nodes)
 
-    def node(self, code: Any, argument: Any, flags: int) -> Node:
+    def node(self, code: Any, argument: Any, flags: int) -> PatternNode:
         if code in {codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN}:
             return self.character(_source(code, argument), flags & _CHARACTER_FLAGS)
         if code is codes.BRANCH:
@@ -177,13 +177,13 @@ class _Reader:
             repeated = self.sequence(inner, flags)
             if high == 0 or repeated == _NOTHING:
                 return _NOTHING
-            return Repeat(repeated, low, None if high == codes.MAXREPEAT else high)
+            return Repetition(repeated, low, None if high == codes.MAXREPEAT else high)
         if code in {codes.ASSERT, codes.ASSERT_NOT}:
             direction, inner = argument
             behind = inner.getwidth()[0] if direction < 0 else 0  # `re` takes only fixed widths
-            return Look(shortest(self.sequence(inner, flags)), behind, code is codes.ASSERT_NOT)
+            return Lookaround(shortest(self.sequence(inner, flags)), behind, code is codes.ASSERT_NOT)
         if code is codes.AT:
-            return Place(_place(argument, flags))
+            return SyntaxPosition(_place(argument, flags))
         if code is codes.FAILURE:
             return Branch(())
         what, instead = _REFUSED.get(code, (f"syntax that is not known here ({code})", "write it otherwise"))

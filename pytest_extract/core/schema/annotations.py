@@ -27,7 +27,7 @@ _OVERRIDE_KEYS: Final = ("metric", "metrics", "params", "weight", *_SHARED_KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedUse:
+class MetricUse:
     """A metric, transform, aligner or post-processor by name. `where`: its path below the node, for messages."""
 
     name: str
@@ -53,14 +53,14 @@ class Annotation:
     """What the configuration at one node says; None where it says nothing."""
 
     dialect: Dialect
-    metrics: tuple[NamedUse, ...] | None = None
+    metrics: tuple[MetricUse, ...] | None = None
     skip: bool | None = None
-    transforms: tuple[NamedUse, ...] | None = None
+    transforms: tuple[MetricUse, ...] | None = None
     align: AlignUse | None = None
     weight: float | None = None
     threshold: float | None = None
     nulls: Literal["absent", "value"] | None = None
-    post: tuple[NamedUse, ...] | None = None
+    post: tuple[MetricUse, ...] | None = None
 
     def over(self, below: Annotation | None) -> Annotation:
         """Return this configuration, with what it leaves open taken from `below`; scoring a node undoes its skip."""
@@ -77,7 +77,7 @@ class Annotation:
     def at(self, place: str) -> Annotation:
         """Return the configuration with `place` put before every `where`, so that messages name the place."""
 
-        def put(uses: tuple[NamedUse, ...] | None) -> tuple[NamedUse, ...] | None:
+        def put(uses: tuple[MetricUse, ...] | None) -> tuple[MetricUse, ...] | None:
             return None if uses is None else tuple(replace(use, where=place + use.where) for use in uses)
 
         align = None if self.align is None else replace(self.align, where=place + self.align.where)
@@ -103,7 +103,7 @@ def parse_evaluation_config(config: Json, report: Report) -> Annotation | None:
     if isinstance(config, str):
         if config == "skip":
             return Annotation(dialect="evaluation_config", metrics=(), skip=True)
-        return Annotation(dialect="evaluation_config", metrics=(NamedUse(name=config, preset=True, where=where),))
+        return Annotation(dialect="evaluation_config", metrics=(MetricUse(name=config, preset=True, where=where),))
     if not isinstance(config, dict):
         report(f"`evaluation_config` must be a preset's name or a mapping, not {_kind(config)}", where)
         return None
@@ -121,7 +121,7 @@ def parse_override(value: Json, report: Report) -> Annotation | None:
     if isinstance(value, str):
         if value == "skip":
             return Annotation(dialect="override", skip=True)
-        return Annotation(dialect="override", metrics=(NamedUse(name=value, preset=True),))
+        return Annotation(dialect="override", metrics=(MetricUse(name=value, preset=True),))
     if not isinstance(value, dict):
         report(f"must be `skip`, a metric's name or a mapping, not {_kind(value)}", "")
         return None
@@ -131,7 +131,7 @@ def parse_override(value: Json, report: Report) -> Annotation | None:
     return Annotation(dialect="override", **{"metrics": _override_metrics(value, report), "weight": weight, **shared})
 
 
-def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> tuple[NamedUse, ...] | None:
+def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> tuple[MetricUse, ...] | None:
     if "metric_id" in config:
         if "metrics" in config:
             report("has both `metric_id` and `metrics`; write one of them", where)
@@ -146,7 +146,7 @@ def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> t
     return _metric_list(config["metrics"], f"{where}/metrics", report)
 
 
-def _override_metrics(value: Mapping[str, Json], report: Report) -> tuple[NamedUse, ...] | None:
+def _override_metrics(value: Mapping[str, Json], report: Report) -> tuple[MetricUse, ...] | None:
     if "metrics" in value:
         if "metric" in value or "params" in value:
             report("has `metrics` beside `metric` or `params`; write one of them", "")
@@ -159,10 +159,10 @@ def _override_metrics(value: Mapping[str, Json], report: Report) -> tuple[NamedU
         report(f"`metric` must be a metric's name, not {_kind(value['metric'])}", "/metric")
         return None
     params = _mapping(value.get("params"), "params", "/params", report)
-    return (NamedUse(name=value["metric"], params=params, preset="params" not in value, where="/metric"),)
+    return (MetricUse(name=value["metric"], params=params, preset="params" not in value, where="/metric"),)
 
 
-def _metric_list(entries: Json, where: str, report: Report) -> tuple[NamedUse, ...]:
+def _metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
     if not isinstance(entries, list):
         report(f"`metrics` must be a list of mappings with `metric_id`, not {_kind(entries)}", where)
         return ()
@@ -171,7 +171,7 @@ def _metric_list(entries: Json, where: str, report: Report) -> tuple[NamedUse, .
     return tuple({use.name: use for use in uses if use is not None}.values())
 
 
-def _metric(entry: Json, where: str, report: Report) -> NamedUse | None:
+def _metric(entry: Json, where: str, report: Report) -> MetricUse | None:
     if not isinstance(entry, dict):
         report(f"a metric must be a mapping with `metric_id`, not {_kind(entry)}", where)
         return None
@@ -182,7 +182,7 @@ def _metric(entry: Json, where: str, report: Report) -> NamedUse | None:
         return None
     weight = _number(entry.get("weight"), "weight", where, report)
     params = _mapping(entry.get("params"), "params", where, report)
-    return NamedUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
+    return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
 
 
 def _parse_x_eval(schema: Mapping[str, Json], keys: list[str], report: Report) -> Annotation | None:
@@ -266,15 +266,15 @@ def _shared(config: Mapping[str, Json], where: str, report: Report, *, prefix: s
     return found
 
 
-def parse_post(value: Json, report: Report) -> tuple[NamedUse, ...]:
+def parse_post(value: Json, report: Report) -> tuple[MetricUse, ...]:
     """Read post-processors: a name, `{name: ..., parameter: ...}`, or a list of these."""
-    found: list[NamedUse] = []
+    found: list[MetricUse] = []
     for index, entry in enumerate(value if isinstance(value, list) else [value]):
         if isinstance(entry, str):
-            found.append(NamedUse(name=entry, where=f"/{index}"))
+            found.append(MetricUse(name=entry, where=f"/{index}"))
         elif isinstance(entry, dict) and isinstance(entry.get("name"), str):
             params = {key: item for key, item in entry.items() if key != "name"}
-            found.append(NamedUse(name=entry["name"], params=params, where=f"/{index}"))
+            found.append(MetricUse(name=entry["name"], params=params, where=f"/{index}"))
         else:
             report(f"a post-processor must be a name or a mapping with `name`, not {_kind(entry)}", f"/{index}")
     return tuple(found)
@@ -308,7 +308,7 @@ def _align(value: Mapping[str, Json], where: str, report: Report) -> AlignUse | 
     return AlignUse(mode=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
 
 
-def _transforms(value: Json, where: str, report: Report) -> tuple[NamedUse, ...] | None:
+def _transforms(value: Json, where: str, report: Report) -> tuple[MetricUse, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
@@ -318,14 +318,14 @@ def _transforms(value: Json, where: str, report: Report) -> tuple[NamedUse, ...]
     return tuple(use for use in uses if use is not None)
 
 
-def _named(value: Json, what: str, where: str, report: Report) -> NamedUse | None:
+def _named(value: Json, what: str, where: str, report: Report) -> MetricUse | None:
     """Read `"name"` or `{"name": {params}}`."""
     if isinstance(value, str):
-        return NamedUse(name=value, where=where)
+        return MetricUse(name=value, where=where)
     if isinstance(value, dict) and len(value) == 1:
         name, params = next(iter(value.items()))
         if isinstance(params, dict):
-            return NamedUse(name=name, params=params, where=where)
+            return MetricUse(name=name, params=params, where=where)
         report(f"the parameters of {name!r} must be a mapping, not {_kind(params)}", f"{where}/{name}")
         return None
     given = f"of {len(value)} names" if isinstance(value, dict) else _kind(value)

@@ -10,7 +10,7 @@ _DEEP = 24
 """Levels that are looked at; what differs only below them is not told apart."""
 
 
-class Fit:
+class Conformance:
     """Answers for one schema."""
 
     def __init__(self, schema: Schema) -> None:

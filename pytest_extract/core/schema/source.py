@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
 
 
-class Layer(NamedTuple):
+class RefLayer(NamedTuple):
     """One schema object of a node."""
 
     pointer: str
@@ -37,7 +37,7 @@ class Layer(NamedTuple):
 class Layers:
     """The layers of a node; `dangling` names the references among them that lead nowhere."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[RefLayer, ...]
     dangling: tuple[str, ...] = ()
 
 
@@ -46,7 +46,7 @@ def escape(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-class Source:
+class SchemaSource:
     """One schema document: looks up pointers and anchors, and expands keys to layers."""
 
     def __init__(self, root: Json) -> None:
@@ -68,7 +68,7 @@ class Source:
 
     def expand(self, key: Key) -> Layers:
         """Return the layers of a node: its objects, what they refer to, and their `allOf`, each once."""
-        layers: list[Layer] = []
+        layers: list[RefLayer] = []
         dangling: list[str] = []
         seen: set[str] = set()
         bare = {ref.pointer for ref in key if ref.bare}
@@ -81,7 +81,7 @@ class Source:
             schema = self.at(pointer)
             if not isinstance(schema, dict):
                 continue
-            layers.append(Layer(pointer, schema, pointer in bare))
+            layers.append(RefLayer(pointer, schema, pointer in bare))
             queue.extend(reversed(list(self._composed(pointer, schema, dangling))))
         return Layers(tuple(layers), tuple(dangling))
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
 from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import Key, Layer, Ref, Source, escape
+from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
@@ -77,7 +77,7 @@ class Schema:
     root: Final[Key] = (Ref(""),)
 
     def __init__(self, document: Json) -> None:
-        self._source = Source(document)
+        self._source = SchemaSource(document)
         self._nodes: dict[Key, SchemaNode] = {}
         self._annotations: dict[str, Annotation | None] = {}
         self.problems: list[SchemaError] = []
@@ -132,7 +132,7 @@ class Schema:
         nullable = only.nullable or node.nullable or null_branch
         return replace(only, nullable=nullable, via_union=True, bare_union=bare)
 
-    def _without_branches(self, key: Key, layers: tuple[Layer, ...], dangling: tuple[str, ...]) -> SchemaNode:
+    def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
         values = _values(layers)
         types, null = _types(layers, values)
         prefix, items = _items(layers)
@@ -153,7 +153,7 @@ class Schema:
             said=bool(layers),
         )
 
-    def _annotation(self, layers: tuple[Layer, ...]) -> Annotation | None:
+    def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
         merged: Annotation | None = None
         for layer in reversed(layers):
@@ -163,14 +163,14 @@ class Schema:
             merged = own.over(merged) if own is not None else merged
         return merged
 
-    def _parse(self, layer: Layer) -> Annotation | None:
+    def _parse(self, layer: RefLayer) -> Annotation | None:
         def report(message: str, path: str) -> None:
             self.problems.append(SchemaError(message, pointer=layer.pointer + path))
 
         found = parse_annotation(layer.schema, report)
         return None if found is None else found.at(layer.pointer)
 
-    def _branches(self, layers: tuple[Layer, ...]) -> tuple[list[Key], bool]:
+    def _branches(self, layers: tuple[RefLayer, ...]) -> tuple[list[Key], bool]:
         """Return the keys of the alternatives that are not null, and whether null is one."""
         for layer in layers:
             for keyword in () if layer.bare else ("anyOf", "oneOf"):
@@ -194,18 +194,18 @@ class Schema:
         return not layers or any(set(layer.schema) - silent for layer in layers)
 
 
-def _bare(layers: tuple[Layer, ...]) -> Key:
+def _bare(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
 
 
-def _with_branches(node: SchemaNode, key: Key, branches: list[Key], layers: tuple[Layer, ...]) -> SchemaNode:
+def _with_branches(node: SchemaNode, key: Key, branches: list[Key], layers: tuple[RefLayer, ...]) -> SchemaNode:
     """Return the node as a choice; what stands beside the choice belongs to each branch."""
     beside = any(set(layer.schema) & {"type", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS} for layer in layers)
     merged = [(*branch, *_bare(layers)) if beside else branch for branch in branches]
     return replace(node, pointer=key[0].pointer, branches=tuple(merged), via_union=True)
 
 
-def _values(layers: tuple[Layer, ...]) -> tuple[Json, ...] | None:
+def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
     for layer in layers:
         if "const" in layer.schema:
             return (layer.schema["const"],)
@@ -214,7 +214,7 @@ def _values(layers: tuple[Layer, ...]) -> tuple[Json, ...] | None:
     return None
 
 
-def _types(layers: tuple[Layer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
+def _types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
     """Return the JSON types besides null, and whether null is one of them."""
     found: tuple[str, ...] | None = None
     for layer in layers:
@@ -230,7 +230,7 @@ def _types(layers: tuple[Layer, ...], values: tuple[Json, ...] | None) -> tuple[
     return tuple(name for name in found if name != "null"), "null" in found
 
 
-def _implied(layers: tuple[Layer, ...]) -> tuple[str, ...]:
+def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
     if any(keyword in layer.schema for layer in layers for keyword in _OBJECT_KEYWORDS[:3]):
         return ("object",)
     if any(keyword in layer.schema for layer in layers for keyword in _ARRAY_KEYWORDS):
@@ -238,7 +238,7 @@ def _implied(layers: tuple[Layer, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _properties(layers: tuple[Layer, ...]) -> dict[str, Key]:
+def _properties(layers: tuple[RefLayer, ...]) -> dict[str, Key]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("properties"), dict):
@@ -247,7 +247,7 @@ def _properties(layers: tuple[Layer, ...]) -> dict[str, Key]:
     return {name: tuple(refs) for name, refs in found.items()}
 
 
-def _patterns(layers: tuple[Layer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
+def _patterns(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("patternProperties"), dict):
@@ -276,7 +276,7 @@ def covers(regex: LinearRegex, name: str) -> bool:
         return False
 
 
-def _additional(layers: tuple[Layer, ...]) -> Key | bool | None:
+def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
     for layer in layers:
         for keyword in ("additionalProperties", "unevaluatedProperties"):
             said = layer.schema.get(keyword)
@@ -287,12 +287,12 @@ def _additional(layers: tuple[Layer, ...]) -> Key | bool | None:
     return None
 
 
-def _required(layers: tuple[Layer, ...]) -> frozenset[str]:
+def _required(layers: tuple[RefLayer, ...]) -> frozenset[str]:
     listed = (layer.schema.get("required") for layer in layers)
     return frozenset(name for names in listed if isinstance(names, list) for name in names if isinstance(name, str))
 
 
-def _items(layers: tuple[Layer, ...]) -> tuple[tuple[Key, ...], Key | None]:
+def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:
     """Return the keys of the tuple's places, and of the items after them."""
     items: list[Ref] = []
     prefix: list[list[Ref]] = []

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_extract.core.values import Json
     from pytest_extract.errors import NotWritten
-    from pytest_extract.extraction.judge.desk import JudgeDesk
+    from pytest_extract.extraction.judge.desk import CachingJudge
     from pytest_extract.extraction.llm.client import Retry
     from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -33,7 +33,7 @@ def build_judge(
     retry: Retry | None = None,
     options: Mapping[str, Json] | None = None,
     loop: BackgroundLoop | None = None,
-) -> JudgeDesk:
+) -> CachingJudge:
     """Return a judge: questions -> answers, `None` where undecided (`.why(question)` says why, `.spent` what it cost).
 
     mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
@@ -43,7 +43,7 @@ def build_judge(
     """
     from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.extraction.judge.cache import AnswerCache
-    from pytest_extract.extraction.judge.desk import JudgeDesk
+    from pytest_extract.extraction.judge.desk import CachingJudge
     from pytest_extract.extraction.judge.kept import KeptAnswers
     from pytest_extract.extraction.judge.llm import LlmJudge
     from pytest_extract.extraction.judge.overrides import Overrides, load_overrides
@@ -52,9 +52,9 @@ def build_judge(
     _check(mode, model, user)
     people = Overrides() if overrides is None else load_overrides(overrides)
     if mode == "exact":
-        return JudgeDesk(ask_exact, overrides=people)
+        return CachingJudge(ask_exact, overrides=people)
     if mode == "fuzzy":
-        return JudgeDesk(ask_fuzzy, overrides=people)
+        return CachingJudge(ask_fuzzy, overrides=people)
     ask: UserJudge | LlmJudge
     if user is not None:
         ask = UserJudge(user, loop, slots)
@@ -63,7 +63,7 @@ def build_judge(
     kept = None
     if folder is not None and ask.identity is not None:
         kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh, on_unkept=on_unkept)
-    return JudgeDesk(None if replay_only else ask, kept=kept, overrides=people)
+    return CachingJudge(None if replay_only else ask, kept=kept, overrides=people)
 
 
 def _check(mode: str, model: str | None, user: object) -> None:

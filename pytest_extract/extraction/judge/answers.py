@@ -6,38 +6,38 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.results import Alignment, Question, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UnansweredQuestion:
     """No usable answer, and why: the comparison becomes a `judge_error`."""
 
     reason: str
 
 
-Decision: TypeAlias = Verdict | Alignment | Undecided
+Decision: TypeAlias = JudgeAnswer | Alignment | UnansweredQuestion
 NO_SCORE: Final = "the judge's score is no number from 0 to 1"
 Ask: TypeAlias = Callable[[Sequence[Question]], Sequence[Decision]]
 """Decisions in the order and number of the questions; never raises for what a model or provider did."""
 
 
 def checked(question: Question, answer: Any) -> Decision:
-    """Return an answer as a sound decision: `Undecided`, saying why, for one that does not fit its question.
+    """Return a valid decision; `UnansweredQuestion` with the reason for an answer that does not fit its question.
 
-    A bare number in [0, 1] or a boolean counts as a `Verdict`. Of an `Alignment` the pairs count; what is left over on
-    each side is worked out here and not believed.
+    A bare number in [0, 1] or a boolean counts as a `JudgeAnswer`. Only the pairs of an `Alignment` are used; the rows
+    left over on each side follow from them.
     """
-    if isinstance(answer, Undecided):
+    if isinstance(answer, UnansweredQuestion):
         return answer
     if answer is None:
-        return Undecided("the judge did not decide")
+        return UnansweredQuestion("the judge did not decide")
     if question.kind == "align":
         return _checked_alignment(question, answer)
     if isinstance(answer, bool | int | float):
-        answer = Verdict(answer)
-    if not isinstance(answer, Verdict):
-        return Undecided(f"the judge answered {type(answer).__name__} where a Verdict was asked for")
+        answer = JudgeAnswer(answer)
+    if not isinstance(answer, JudgeAnswer):
+        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where a Verdict was asked for")
     return _checked_verdict(answer)
 
 
@@ -55,20 +55,20 @@ def lengths(question: Question) -> tuple[int, int]:
     return tuple(len(side) if isinstance(side, list) else 0 for side in (question.gold, question.extracted))  # type: ignore[return-value]
 
 
-def _checked_verdict(verdict: Verdict) -> Decision:
+def _checked_verdict(verdict: JudgeAnswer) -> Decision:
     score: object = verdict.score  # of the user's making: its type is not to be relied on
     if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
-        return Undecided(NO_SCORE)
-    return Verdict(float(score), str(verdict.reason))
+        return UnansweredQuestion(NO_SCORE)
+    return JudgeAnswer(float(score), str(verdict.reason))
 
 
 def _checked_alignment(question: Question, answer: Any) -> Decision:
     if not isinstance(answer, Alignment):
-        return Undecided(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
+        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
     gold, extracted = lengths(question)
     problem = _pairs_problem(answer.pairs, gold, extracted)
     if problem:
-        return Undecided(f"the judge's alignment {problem}")
+        return UnansweredQuestion(f"the judge's alignment {problem}")
     return alignment(gold, extracted, answer.pairs, str(answer.reason))
 
 

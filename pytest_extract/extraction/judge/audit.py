@@ -15,7 +15,7 @@ EQUAL_FROM: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class JudgedPair:
     """A judge's kept answer beside a person's verdict on the same pair."""
 
     answer: KeptAnswer
@@ -40,7 +40,7 @@ class Agreement:
 
     judge: str
     prompt_version: int
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[JudgedPair, ...]
     kappa: float | None
 
     @property
@@ -58,13 +58,13 @@ def audit(
     overrides: Overrides, answers: Iterable[KeptAnswer], threshold: float = EQUAL_FROM
 ) -> tuple[tuple[Agreement, ...], int]:
     """Return the agreement of each judge that answered about an overridden pair, and the number of pairs none did."""
-    groups: dict[tuple[str, int], list[Comparison]] = {}
+    groups: dict[tuple[str, int], list[JudgedPair]] = {}
     met: set[int] = set()
     for answer in answers:
         override = overrides.about(answer.pair, answer.instructions)
         if override is not None:
             met.add(id(override))
-            comparison = Comparison(answer=answer, override=override, threshold=threshold)
+            comparison = JudgedPair(answer=answer, override=override, threshold=threshold)
             groups.setdefault((answer.judge, answer.prompt_version), []).append(comparison)
     agreements = tuple(_agreement(*name, groups[name]) for name in sorted(groups))
     return agreements, sum(id(override) not in met for override in overrides.verdicts)
@@ -87,6 +87,6 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     return (observed - expected) / (1 - expected)
 
 
-def _agreement(judge: str, prompt_version: int, comparisons: Sequence[Comparison]) -> Agreement:
+def _agreement(judge: str, prompt_version: int, comparisons: Sequence[JudgedPair]) -> Agreement:
     kappa = cohen_kappa([comparison.labels for comparison in comparisons])
     return Agreement(judge=judge, prompt_version=prompt_version, comparisons=tuple(comparisons), kappa=kappa)

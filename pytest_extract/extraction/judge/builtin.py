@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.pairing import best_fit, multiset
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.results import Question, Verdict
+from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.extraction.judge.answers import Decision, Undecided, alignment, lengths
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths
 
 
 def ask_exact(questions: Sequence[Question]) -> list[Decision]:
@@ -52,13 +52,13 @@ def _guarded(question: Question, decide: Callable[[Question], Decision]) -> Deci
     try:
         return decide(question)
     except RecursionError:
-        return Undecided("the values are nested too deeply to compare")
+        return UnansweredQuestion("the values are nested too deeply to compare")
 
 
 def _exact(question: Question) -> Decision:
     if question.kind == "equal":
         same = _key(question.gold) == _key(question.extracted)
-        return Verdict(float(same), "equal after folding" if same else "not equal after folding")
+        return JudgeAnswer(float(same), "equal after folding" if same else "not equal after folding")
     gold, extracted = lengths(question)
     pairs = multiset(question.gold, question.extracted, _key).pairs if gold and extracted else ()
     return alignment(gold, extracted, pairs, "rows equal after folding")
@@ -67,7 +67,7 @@ def _exact(question: Question) -> Decision:
 def _fuzzy(question: Question) -> Decision:
     if question.kind == "equal":
         score = similarity(question.gold, question.extracted)
-        return Verdict(score, f"similarity of the letters: {score:.2f}")
+        return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
     gold, extracted = lengths(question)
     columns = _columns(question.gold, question.extracted) if gold and extracted else []
     pairs = best_fit(columns, gold, extracted, objective="mean").pairs

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.atomic import write_atomic, write_once
-from pytest_extract.core.results import Alignment, Question, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import Json
 from pytest_extract.digest import sha256
 from pytest_extract.errors import StoreError
-from pytest_extract.extraction.judge.answers import Decision, Undecided, checked
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
 from pytest_extract.extraction.judge.keys import pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.redact.secrets import TALLY, current
@@ -75,12 +75,12 @@ class AnswerCache:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            return Undecided(
+            return UnansweredQuestion(
                 f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
             )
         return checked(question, found)
 
-    def put(self, question: Question, key: str, answer: Verdict | Alignment, *, replace: bool = False) -> Decision:
+    def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment, *, replace: bool = False) -> Decision:
         """Keep an answer; return the one that counts: another process may have been first. Raises NotWritten."""
         path, text = self._path(key, question.kind), _dump(self.judge, question, key, answer)
         if replace:
@@ -131,15 +131,15 @@ def kept_answers(folder: Path) -> Iterator[KeptAnswer]:
         )
 
 
-def _verdict(answer: Json) -> Verdict:
-    return Verdict(float(answer["score"]), str(answer["reason"]))
+def _verdict(answer: Json) -> JudgeAnswer:
+    return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
 
 
 def _pairs(answer: Json) -> tuple[tuple[int, int], ...]:
     return tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"])
 
 
-def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment) -> str:
+def _dump(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:
     asked = {
         "kind": question.kind,
         "gold": question.gold,
@@ -148,7 +148,7 @@ def _dump(judge: str, question: Question, key: str, answer: Verdict | Alignment)
         "metrics": dict(question.metrics),
         **({"options": dict(question.options)} if question.options else {}),
     }
-    what: dict[str, Json] = {"score": answer.score} if isinstance(answer, Verdict) else {"pairs": answer.pairs}
+    what: dict[str, Json] = {"score": answer.score} if isinstance(answer, JudgeAnswer) else {"pairs": answer.pairs}
     clean = current().without({"question": asked, "answer": {**what, "reason": answer.reason}})
     TALLY.add("kept judge answer", clean.secrets)
     body = {

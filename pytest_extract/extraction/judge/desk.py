@@ -6,15 +6,15 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 
-from pytest_extract.core.results import Alignment, Answer, Question, Verdict
-from pytest_extract.extraction.judge.answers import Ask, Decision, Undecided
+from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
+from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.kept import KeptAnswers
 from pytest_extract.extraction.judge.keys import question_key
-from pytest_extract.extraction.judge.llm import Spent
+from pytest_extract.extraction.judge.llm import JudgeSpending
 from pytest_extract.extraction.judge.overrides import Overrides
 
 
-class JudgeDesk:
+class CachingJudge:
     """A `Judge` (`core.results`): `desk(questions) -> answers`, None where nobody could decide; `why` says why not.
 
     ask: the judge itself, None to replay only. kept: None keeps answers in memory only.
@@ -31,7 +31,7 @@ class JudgeDesk:
         self._kept = kept
         self._overrides = overrides or Overrides()
         self._lock = threading.Lock()
-        self._known: dict[str, Verdict | Alignment] = {}
+        self._known: dict[str, JudgeAnswer | Alignment] = {}
         self._undecided: dict[str, str] = {}
         self._under_way: dict[str, Future[Decision]] = {}
 
@@ -49,13 +49,13 @@ class JudgeDesk:
     def why(self, question: Question) -> str | None:
         """Say why a question was left undecided, None if it was not."""
         key = question_key(question)
-        return key.reason if isinstance(key, Undecided) else self._undecided.get(key)
+        return key.reason if isinstance(key, UnansweredQuestion) else self._undecided.get(key)
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> JudgeSpending:
         """What the model that judges has cost so far in this process; nothing for other judges."""
         spent = getattr(self._ask, "spent", None)
-        return spent if isinstance(spent, Spent) else Spent()
+        return spent if isinstance(spent, JudgeSpending) else JudgeSpending()
 
     @property
     def undecided(self) -> Mapping[str, str]:
@@ -78,12 +78,12 @@ class JudgeDesk:
             return {}
         if self._ask is None:
             told = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
-            return dict.fromkeys(questions, Undecided(told))
+            return dict.fromkeys(questions, UnansweredQuestion(told))
         mine, others = self._claimed(questions)
         try:
             decided = self._ask_for(self._ask, {key: questions[key] for key in mine})
         except BaseException:
-            decided = dict.fromkeys(mine, Undecided("the judge was interrupted"))
+            decided = dict.fromkeys(mine, UnansweredQuestion("the judge was interrupted"))
             raise
         finally:
             self._tell_others(mine, decided)
@@ -116,19 +116,19 @@ class JudgeDesk:
         with self._lock:
             for key, told in mine.items():
                 found = decided[key]
-                if not isinstance(found, Undecided):
+                if not isinstance(found, UnansweredQuestion):
                     self._known.setdefault(key, found)
                 told.set_result(found)
                 del self._under_way[key]
 
     def _settle(self, key: str, found: Decision) -> Answer:
         """Remember a decision; the first one of this process counts, also when two threads asked at once."""
-        if isinstance(found, Undecided):
+        if isinstance(found, UnansweredQuestion):
             self._undecided[key] = found.reason
             return None
         self._undecided.pop(key, None)
         return self._known.setdefault(key, found)
 
 
-class _ToAsk(Undecided):
+class _ToAsk(UnansweredQuestion):
     """Nobody has answered yet."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from pytest_extract.core.results import Question
 from pytest_extract.errors import NotWritten
-from pytest_extract.extraction.judge.answers import Ask, Decision, Undecided
+from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.cache import AnswerCache
 
 
@@ -54,7 +54,7 @@ class KeptAnswers:
         return decided
 
     def _kept(self, key: str, question: Question, decision: Decision) -> Decision:
-        if isinstance(decision, Undecided):
+        if isinstance(decision, UnansweredQuestion):
             return decision
         try:
             counts = self._cache.put(question, key, decision, replace=self._news is not None)
@@ -63,7 +63,7 @@ class KeptAnswers:
                 self._on_unkept(error)
             return decision
         except RecursionError as error:
-            return Undecided(f"the answer could not be kept: {error}")
+            return UnansweredQuestion(f"the answer could not be kept: {error}")
         if self._news is not None:
             self._news.tell(key)
         return counts

@@ -13,7 +13,7 @@ from typing import Final
 
 from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.extraction.judge.answers import Decision, Undecided
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question
 from pytest_extract.extraction.judge.prompt import batch_of, messages, quoted, read_answers, response_format
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
@@ -25,7 +25,7 @@ _IDLE_ROUNDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class JudgeSpending:
     """What a judge has used so far. `cost_usd` counts priced calls only; `unpriced` is the number of the others."""
 
     calls: int = 0
@@ -34,10 +34,10 @@ class Spent:
     cost_usd: float = 0.0
     unpriced: int = 0
 
-    def plus(self, answer: Completion) -> Spent:
+    def plus(self, answer: Completion) -> JudgeSpending:
         """Return the sum with one more call."""
         usage = answer.usage
-        return Spent(
+        return JudgeSpending(
             calls=self.calls + 1,
             prompt_tokens=self.prompt_tokens + ((usage and usage.prompt_tokens) or 0),
             completion_tokens=self.completion_tokens + ((usage and usage.completion_tokens) or 0),
@@ -68,7 +68,7 @@ class LlmJudge:
     ) -> None:
         self.model = model
         self.identity = model
-        self.spent = Spent()
+        self.spent = JudgeSpending()
         self._slots = slots or threading.BoundedSemaphore(4)
         self._lock = threading.Lock()
         self._retry = retry
@@ -77,7 +77,7 @@ class LlmJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
-        decisions: list[Decision] = [Undecided("not asked")] * len(questions)
+        decisions: list[Decision] = [UnansweredQuestion("not asked")] * len(questions)
         asking = {index: ask_question(question) for index, question in enumerate(questions)}
         wanted = {index: next(one) for index, one in asking.items()}
         while wanted:
@@ -92,7 +92,7 @@ class LlmJudge:
 
     def _decide(self, questions: Sequence[Question]) -> list[Decision]:
         """Ask questions, each in one call, and again what has no sound answer."""
-        decisions: list[Decision] = [Undecided("not asked")] * len(questions)
+        decisions: list[Decision] = [UnansweredQuestion("not asked")] * len(questions)
         fits, idle = _Fits(), 0
         groups = list(_grouped(questions, range(len(questions)), fits))
         left = _CALLS_FOR_ONE * len(groups)
@@ -135,15 +135,15 @@ class LlmJudge:
         with self._lock:
             self.spent = self.spent.plus(answer)
         if answer.refusal:
-            return [Undecided(f"the judge refused: {answer.refusal}")] * len(questions)
+            return [UnansweredQuestion(f"the judge refused: {answer.refusal}")] * len(questions)
         return list(read_answers(batch, answer.text).values())
 
 
-class _Failed(Undecided):
+class _Failed(UnansweredQuestion):
     """A call that was retried in vain already: asking again in the same breath helps nobody."""
 
 
-class _TooLong(Undecided):
+class _TooLong(UnansweredQuestion):
     """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
 
 
@@ -160,7 +160,7 @@ class _Fits:
 
 
 def _worth_asking(decision: Decision) -> bool:
-    return isinstance(decision, Undecided) and not isinstance(decision, _Failed)
+    return isinstance(decision, UnansweredQuestion) and not isinstance(decision, _Failed)
 
 
 def _grouped(questions: Sequence[Question], indices: Iterable[int], fits: _Fits) -> Iterator[list[int]]:

@@ -10,7 +10,7 @@ from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, Question
-from pytest_extract.extraction.judge.answers import Decision, Undecided, alignment, lengths
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths
 from pytest_extract.extraction.judge.builtin import folded_text
 from pytest_extract.extraction.judge.prompt import quoted
 
@@ -58,8 +58,8 @@ def ask_question(question: Question) -> Asking:
         before = len(pairs)
         for part, decision in zip(parts, decisions, strict=True):
             if not isinstance(decision, Alignment):
-                why = decision.reason if isinstance(decision, Undecided) else "no alignment"
-                return Undecided(f"one of the {len(parts)} calls for this long list was not answered: {why}")
+                why = decision.reason if isinstance(decision, UnansweredQuestion) else "no alignment"
+                return UnansweredQuestion(f"one of the {len(parts)} calls for this long list was not answered: {why}")
             for i, j in decision.pairs:
                 pair = part.gold[i], part.extracted[j]
                 if pair[0] in gold and pair[1] in extracted:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.cases.sources import Mistake, Source, errors_of, parse_source, read_text
-from pytest_extract.core.results import Question, Verdict
+from pytest_extract.cases.sources import Mistake, SourceFile, errors_of, parse_source, read_text
+from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import Json, Step
 from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
 from pytest_extract.extraction.judge.keys import pair_key
@@ -52,12 +52,12 @@ class Overrides:
         self.verdicts = tuple(verdicts)
         self._by_content = {(item.pair, item.instructions): item for item in verdicts}
 
-    def find(self, question: Question) -> Verdict | None:
+    def find(self, question: Question) -> JudgeAnswer | None:
         """Return the verdict on an "equal" question; one for its very instructions goes first."""
         if not self._by_content or question.kind != "equal":
             return None
         found = self.about(pair_key(question.gold, question.extracted), question.instructions)
-        return None if found is None else Verdict(found.score, _said(found))
+        return None if found is None else JudgeAnswer(found.score, _said(found))
 
     def about(self, pair: str, instructions: str) -> Override | None:
         """Return what people said about a pair of values (its digest) under these instructions."""
@@ -88,7 +88,7 @@ def load_overrides(path: Path) -> Overrides:
     return Overrides(overrides)
 
 
-def _entries(source: Source, mistakes: list[Mistake]) -> Iterator[tuple[tuple[Step, ...], Json]]:
+def _entries(source: SourceFile, mistakes: list[Mistake]) -> Iterator[tuple[tuple[Step, ...], Json]]:
     value, steps = source.value, ()
     if isinstance(value, dict) and set(value) == {"verdicts"}:
         value, steps = value["verdicts"], ("verdicts",)  # type: ignore[assignment]
@@ -100,7 +100,7 @@ def _entries(source: Source, mistakes: list[Mistake]) -> Iterator[tuple[tuple[St
     yield from (((*steps, index), entry) for index, entry in enumerate(value))
 
 
-def _problems(source: Source, steps: tuple[Step, ...], entry: Json) -> Iterator[Mistake]:
+def _problems(source: SourceFile, steps: tuple[Step, ...], entry: Json) -> Iterator[Mistake]:
     if not isinstance(entry, dict):
         yield Mistake(source, steps, "a verdict is a mapping with gold, extracted and equal (or score)")
         return
@@ -116,7 +116,7 @@ def _problems(source: Source, steps: tuple[Step, ...], entry: Json) -> Iterator[
     yield from _score_problems(source, steps, entry)
 
 
-def _score_problems(source: Source, steps: tuple[Step, ...], entry: dict[str, Json]) -> Iterator[Mistake]:
+def _score_problems(source: SourceFile, steps: tuple[Step, ...], entry: dict[str, Json]) -> Iterator[Mistake]:
     equal, score = entry.get("equal", _MISSING), entry.get("score", _MISSING)
     if (equal is _MISSING) is (score is _MISSING):
         yield Mistake(source, steps, "a verdict has either `equal` (true or false) or `score` (0 to 1)")

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.results import Alignment, Question, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, Undecided, checked
+from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
 """By kind of question; raised whenever its words below, or the way long lists are cut, change.
@@ -108,13 +108,13 @@ def response_format(kind: str) -> dict[str, Json]:
 
 
 def read_answers(batch: Batch, text: str) -> dict[str, Decision]:
-    """Return a decision for each id of the batch; `Undecided`, saying why, where the text has no sound answer."""
+    """Return a decision for each id of the batch; `UnansweredQuestion` with the reason where no answer is valid."""
     parsed = parse_output(text)
     if parsed.failure is not None or parsed.value is MISSING:
-        return dict.fromkeys(batch.questions, Undecided(f"the judge's answer is no JSON: {parsed.failure}"))
+        return dict.fromkeys(batch.questions, UnansweredQuestion(f"the judge's answer is no JSON: {parsed.failure}"))
     entries = parsed.value.get("answers") if isinstance(parsed.value, dict) else parsed.value
     if not isinstance(entries, list):
-        return dict.fromkeys(batch.questions, Undecided("the judge's answer has no list `answers`"))
+        return dict.fromkeys(batch.questions, UnansweredQuestion("the judge's answer has no list `answers`"))
     given = [entry for entry in entries if isinstance(entry, dict)]
     return {name: _read(name, question, given) for name, question in batch.questions.items()}
 
@@ -140,21 +140,21 @@ def _closed(properties: dict[str, Json]) -> dict[str, Json]:
 def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> Decision:
     mine = [entry for entry in entries if entry.get("id") == name]
     if not mine:
-        return Undecided("the judge left this question out")
+        return UnansweredQuestion("the judge left this question out")
     if any(entry != mine[0] for entry in mine):
-        return Undecided("the judge answered this question twice, and differently")
+        return UnansweredQuestion("the judge answered this question twice, and differently")
     entry = mine[0]
     reason = entry.get("reason")
     if not isinstance(reason, str):
-        return Undecided("the judge gave no reason")
+        return UnansweredQuestion("the judge gave no reason")
     if question.kind == "equal":
         score = entry.get("score")
         if isinstance(score, bool) or not isinstance(score, int | float):
-            return Undecided(NO_SCORE)
-        return checked(question, Verdict(score, reason))
+            return UnansweredQuestion(NO_SCORE)
+        return checked(question, JudgeAnswer(score, reason))
     pairs = _pairs(entry.get("pairs"))
     if pairs is None:
-        return Undecided("the judge's `pairs` are no list of [gold index, extracted index]")
+        return UnansweredQuestion("the judge's `pairs` are no list of [gold index, extracted index]")
     return checked(question, Alignment(pairs, reason=reason))
 
 

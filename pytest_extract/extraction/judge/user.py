@@ -10,7 +10,7 @@ from typing import Any
 from pytest_extract.core.results import Question
 from pytest_extract.digest import sha256
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.answers import Decision, Undecided, checked
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
 from pytest_extract.extraction.llm.errors import summary
 from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -45,12 +45,14 @@ class UserJudge:
             with self._slots:
                 answers = self._answers(questions)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
-            return [Undecided(f"the judge raised {summary(error)}")] * len(questions)
+            return [UnansweredQuestion(f"the judge raised {summary(error)}")] * len(questions)
         if isinstance(answers, str) or not isinstance(answers, Sequence):
-            return [Undecided(f"the judge returned {type(answers).__name__}, not a list of answers")] * len(questions)
+            return [UnansweredQuestion(f"the judge returned {type(answers).__name__}, not a list of answers")] * len(
+                questions
+            )
         if len(answers) != len(questions):
             told = f"the judge gave {len(answers)} answers to {len(questions)} questions"
-            return [Undecided(told)] * len(questions)
+            return [UnansweredQuestion(told)] * len(questions)
         return [checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     def _answers(self, questions: Sequence[Question]) -> Any:

@@ -19,7 +19,7 @@ _LINES_KEPT: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class KeyPart:
     """One input of an extraction: its name for people (a path), its digest (SHA-256, hex), and digests of its lines.
 
     `lines` are CRC-32 (8 hex digits) each, joined by spaces; empty for binaries and long texts.
@@ -40,9 +40,9 @@ class RecordingKey:
     """
 
     case: str
-    document: Part
-    schema: Part
-    prompt: Part | None = None
+    document: KeyPart
+    schema: KeyPart
+    prompt: KeyPart | None = None
     question: str | None = None
     model: str | None = None
     params: Mapping[str, Json] = field(default_factory=dict)
@@ -82,25 +82,25 @@ class RecordingKey:
         return (self.case, self.model, self.repeat, self.prompt and self.prompt.name, self.revision)
 
 
-def text_part(name: str, text: str) -> Part:
+def text_part(name: str, text: str) -> KeyPart:
     """Return the part of a text: a prompt, a text document."""
-    return Part(name=name, sha256=sha256(text), lines=_line_digests(text))
+    return KeyPart(name=name, sha256=sha256(text), lines=_line_digests(text))
 
 
-def json_part(name: str, value: Json) -> Part:
+def json_part(name: str, value: Json) -> KeyPart:
     """Return the part of a JSON value (a schema): white space and the order of keys in its file do not count."""
     pretty = json.dumps(value, indent=1, sort_keys=True)
-    return Part(name=name, sha256=sha256(canonical_json(value)), lines=_line_digests(pretty))
+    return KeyPart(name=name, sha256=sha256(canonical_json(value)), lines=_line_digests(pretty))
 
 
-def document_part(name: str, document: Any) -> Part:
+def document_part(name: str, document: Any) -> KeyPart:
     """Return the part of a `Document`: its own digest, and line digests of a text."""
     is_text = document.media_type.startswith("text/")
     lines = _line_digests(document.bytes.decode("utf-8", "replace")) if is_text else ""
-    return Part(name=name, sha256=document.sha256, lines=lines)
+    return KeyPart(name=name, sha256=document.sha256, lines=lines)
 
 
-def case_name(case: Any, root: Path) -> str:
+def recorded_case_name(case: Any, root: Path) -> str:
     """Return what a recording calls its case: the file, relative to `root`, and the id."""
     return f"{shown_path(case.path, root)}::{case.id}"
 
@@ -125,7 +125,7 @@ def key_of(
     seen = getattr(extractor, "extract_schema", None)
     path = case.document.path
     return RecordingKey(
-        case=case_name(case, root),
+        case=recorded_case_name(case, root),
         document=document_part(
             shown_path(path, root) if path else f"text in {shown_path(case.path, root)}", case.document
         ),
@@ -155,12 +155,12 @@ def differences(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
     return found
 
 
-def part_json(part: Part | None) -> Json:
+def part_json(part: KeyPart | None) -> Json:
     """Return a part as it is written into a recording."""
     return part and {"name": part.name, "sha256": part.sha256, "lines": part.lines}
 
 
-def _part_change(what: str, old: Json, new: Part | None) -> list[str]:
+def _part_change(what: str, old: Json, new: KeyPart | None) -> list[str]:
     if old is None and new is None:
         return []
     if old is None or new is None:

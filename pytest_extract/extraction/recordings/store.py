@@ -1,6 +1,6 @@
-"""Stored outputs that stand in for calls of the extractor: plain JSON, a file each, found by what the output hangs on.
+"""Recordings: stored outputs that replace calls of the extractor, one JSON file each, addressed by their inputs.
 
-A file is `DIR/CASE/DIGEST.json`. Judge answers live beside them, in `DIR/judge` (`pytest_extract.extraction.judge.cache`).
+A file is `DIR/CASE/DIGEST.json`. Judge answers are stored in `DIR/judge` (`extraction.judge.cache`).
 """
 
 from __future__ import annotations

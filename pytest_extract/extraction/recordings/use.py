@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.core.values import Json
 from pytest_extract.digest import sha256
 from pytest_extract.extraction.prompt import schema_for_model
-from pytest_extract.extraction.recordings.key import case_name, json_part, text_part
+from pytest_extract.extraction.recordings.key import json_part, recorded_case_name, text_part
 from pytest_extract.regular_file import read_regular_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Inputs:
 def inputs_of(case: Case, root: Path) -> Inputs:
     """Return the inputs of a case; reads its document."""
     return Inputs(
-        name=case_name(case, root),
+        name=recorded_case_name(case, root),
         document=case.document.sha256,
         schemas=frozenset(json_part("", schema).sha256 for schema in (case.schema, schema_for_model(case.schema))),
         question=None if case.question is None else sha256(case.question),

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.report.html.arms import ICONS, MOST_ARMS, NO_ARM, ORDER, word_of
-from pytest_extract.report.html.cases import LONGEST, Place, case_body, case_item
+from pytest_extract.report.html.cases import LONGEST, CasePlace, case_body, case_item
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import plural, shorten
 from pytest_extract.report.pattern_counts import case_means
@@ -35,7 +35,7 @@ class Listing:
     limits: tuple[str, ...]
 
 
-def listing(results: Sequence[CaseResult], places: Mapping[str, Place], arms: Sequence[str]) -> Listing:
+def listing(results: Sequence[CaseResult], places: Mapping[str, CasePlace], arms: Sequence[str]) -> Listing:
     """Write the section of the cases; `places` by node id."""
     ordered = _ordered(results, places)
     shown = ordered[:MOST_CASES]
@@ -75,7 +75,7 @@ class _Row(NamedTuple):
     position: int
 
 
-def _ordered(results: Iterable[CaseResult], places: Mapping[str, Place]) -> list[_Row]:
+def _ordered(results: Iterable[CaseResult], places: Mapping[str, CasePlace]) -> list[_Row]:
     """Sort by outcome; then what got worse against the baseline, then the lowest pass rate, first; else by name."""
     return sorted(
         _Row(
@@ -95,7 +95,7 @@ def _natural(name: str) -> list[str | int]:
     return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
-def _items(shown: Iterable[CaseResult], places: Mapping[str, Place]) -> tuple[list[Markup], int]:
+def _items(shown: Iterable[CaseResult], places: Mapping[str, CasePlace]) -> tuple[list[Markup], int]:
     """Return the items, and how many of them unfold."""
     items: list[Markup] = []
     room, bodies, opened = ROOM, 0, 0

@@ -15,7 +15,7 @@ from pytest_extract.report.html.field import chip
 from pytest_extract.report.html.markup import Markup, Part, element, joined
 from pytest_extract.report.lines import number, plural, shorten
 from pytest_extract.report.pattern_counts import MEASURES, case_means
-from pytest_extract.report.render_errors import unshown
+from pytest_extract.report.render_errors import render_error
 from pytest_extract.report.values import show
 
 LONGEST: Final = 200
@@ -28,7 +28,7 @@ _GIST: Final = 140
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CasePlace:
     """A case's place on the page: its fragment, the number of its arm, and of the table rows of its failing fields.
 
     `worse`: its fields that were right in the baseline, by path.
@@ -40,7 +40,7 @@ class Place:
     worse: Mapping[str, FieldChange] = field(default_factory=dict)
 
 
-def case_item(result: CaseResult, place: Place, body: Part, *, opened: bool) -> Markup:
+def case_item(result: CaseResult, place: CasePlace, body: Part, *, opened: bool) -> Markup:
     """Write a case; `body` is what unfolds."""
     name = shorten(result.case_id, LONGEST)
     details = element("details", _summary(result, place, name), element("div", body, class_="body"), open=opened)
@@ -58,7 +58,7 @@ def case_item(result: CaseResult, place: Place, body: Part, *, opened: bool) -> 
     )
 
 
-def _summary(result: CaseResult, place: Place, name: str) -> Markup:
+def _summary(result: CaseResult, place: CasePlace, name: str) -> Markup:
     icon = element("span", ICONS[result.outcome], aria_hidden="true")
     arm = chip(shorten(result.arm.label, _GIST)) if result.arm.label else None
     worse = chip(f"{plural(len(place.worse), 'field')} worse", "bad") if place.worse else None
@@ -85,15 +85,15 @@ def _gist(result: CaseResult) -> str:
     return result.why or ""
 
 
-def case_body(result: CaseResult, place: Place) -> Markup:
+def case_body(result: CaseResult, place: CasePlace) -> Markup:
     """Write what unfolds: where the case is from, what it misses, its repeats that are not green; never raises."""
     try:
         return _body(result, place)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
-        return element("p", f"{unshown('this case', error)}.", class_="bounds")
+        return element("p", f"{render_error('this case', error)}.", class_="bounds")
 
 
-def _body(result: CaseResult, place: Place) -> Markup:
+def _body(result: CaseResult, place: CasePlace) -> Markup:
     parts: list[Part] = [_facts(result), *_bounds(result)]
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
     if len(result.attempts) > 1:

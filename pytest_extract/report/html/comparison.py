@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.changes import ArmComparison, CaseRow, Change, FieldChange, PatternRow
-from pytest_extract.regression.decision import Answer, Verdict
-from pytest_extract.regression.gate import Judged
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, FieldChange, PatternComparison
+from pytest_extract.regression.decision import Answer, Decision
+from pytest_extract.regression.gate import GateDecision
 from pytest_extract.report.gate import effect_lines, p_text
 from pytest_extract.report.html.anchors import Places
 from pytest_extract.report.html.field import change_card
@@ -26,7 +26,7 @@ _ROW_TONES: Final = {Change.BROKEN: "bad", Change.FIXED: "good"}
 _APART: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 
 
-def broken_fields(judged: Judged | None) -> Mapping[tuple[str, str], Mapping[str, FieldChange]]:
+def broken_fields(judged: GateDecision | None) -> Mapping[tuple[str, str], Mapping[str, FieldChange]]:
     """Map (case, arm) to its fields that were right before and are wrong now, by path."""
     found: dict[tuple[str, str], dict[str, FieldChange]] = {}
     for arm in judged.comparison.arms if judged is not None else ():
@@ -41,7 +41,7 @@ def case_key(result: CaseResult) -> tuple[str, str]:
     return f"{result.file}::{result.case_id}", result.arm.label
 
 
-def compared_section(judged: Judged | None, places: Places) -> Markup | None:
+def compared_section(judged: GateDecision | None, places: Places) -> Markup | None:
     """Write a comparison, what got worse first; None where there is none."""
     if judged is None:
         return None
@@ -56,7 +56,7 @@ def compared_section(judged: Judged | None, places: Places) -> Markup | None:
     )
 
 
-def _reasons(verdict: Verdict) -> Markup:
+def _reasons(verdict: Decision) -> Markup:
     answer = element("strong", str(verdict.answer), class_=_TONES[verdict.answer])
     listed = [
         *verdict.reasons[:MOST],
@@ -70,7 +70,7 @@ def _listed(texts: Sequence[str]) -> Markup | None:
     return element("ul", *(element("li", shorten(text, 1_000)) for text in texts)) if texts else None
 
 
-def _arm(arm: ArmComparison, verdict: Verdict, places: Places) -> Markup:
+def _arm(arm: ArmComparison, verdict: Decision, places: Places) -> Markup:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
     effects = [line for effect in verdict.effects if effect.arm == arm.label for line in effect_lines(effect, verdict)]
@@ -85,7 +85,7 @@ def _arm(arm: ArmComparison, verdict: Verdict, places: Places) -> Markup:
     )
 
 
-def _patterns(arm: ArmComparison, verdict: Verdict) -> Markup | None:
+def _patterns(arm: ArmComparison, verdict: Decision) -> Markup | None:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
         return None
@@ -109,7 +109,7 @@ def _patterns(arm: ArmComparison, verdict: Verdict) -> Markup | None:
     )
 
 
-def _pattern(row: PatternRow, adjusted: float | None) -> Markup:
+def _pattern(row: PatternComparison, adjusted: float | None) -> Markup:
     cells = ["", "", "", "", "", ""]
     if row.fields:
         cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.broken:,}"]
@@ -148,7 +148,7 @@ def _cards(changes: Sequence[FieldChange], arm: str, places: Places) -> Iterator
         yield change_card(change, shorten(name, _LONGEST), places.get((change.case, arm)), rate)
 
 
-def _apart(rows: Sequence[CaseRow], kind: Change) -> Markup | None:
+def _apart(rows: Sequence[CaseComparison], kind: Change) -> Markup | None:
     if not rows:
         return None
     told = [f"{row.case}: {row.why}" if row.why else row.case for row in rows[:MOST]]

@@ -13,7 +13,7 @@ from pytest_extract.report.findings import Finding, metric_label
 from pytest_extract.report.html.markup import Markup, Part, element, joined, styled
 from pytest_extract.report.lines import Line, Span, number, shorten
 from pytest_extract.report.nested_diff import object_lines
-from pytest_extract.report.side_by_side import Sides, sides
+from pytest_extract.report.side_by_side import SideBySide, side_by_side
 from pytest_extract.report.texts import look_alike
 from pytest_extract.report.values import difference, show
 
@@ -60,11 +60,11 @@ def finding_card(finding: Finding, *, was_right: bool = False) -> Markup:
     chips.append(element("span", shorten(metric_label(item), _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:
         chips.append(element("span", f"score {number(item.score)}", class_="metric"))
-    both = sides(item.gold, item.extracted, WIDTH)
+    both = side_by_side(item.gold, item.extracted, WIDTH)
     return card(str(item.path), chips, _values(item, both), _notes(finding, both))
 
 
-def _values(item: FieldResult, both: Sides) -> list[Value]:
+def _values(item: FieldResult, both: SideBySide) -> list[Value]:
     if item.metric == "order":
         return []
     return [
@@ -73,7 +73,7 @@ def _values(item: FieldResult, both: Sides) -> list[Value]:
     ]
 
 
-def _notes(finding: Finding, both: Sides) -> list[Part]:
+def _notes(finding: Finding, both: SideBySide) -> list[Part]:
     item = finding.result
     notes: list[Part] = [finding.note or None]
     if item.status in {Status.MISMATCH, Status.JUDGE_ERROR}:
@@ -87,7 +87,7 @@ def _notes(finding: Finding, both: Sides) -> list[Part]:
     return [note for note in notes if note]
 
 
-def _difference(item: FieldResult, both: Sides) -> Part:
+def _difference(item: FieldResult, both: SideBySide) -> Part:
     """Say what no mark in the two values shows: how far off a number is, that types or whole texts differ."""
     if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
         return styled(difference(item.gold, item.extracted, WIDTH))
@@ -104,7 +104,7 @@ def change_card(change: FieldChange, name: str, target: str | None, rate: str) -
         chips.append(element("span", rate, class_="metric"))
     if change.path.startswith("("):
         return card(change.path, chips, [])
-    now = sides(change.gold, change.value_after, WIDTH)
+    now = side_by_side(change.gold, change.value_after, WIDTH)
     values = [
         Value("gold", now.gold, "good", change.gold is MISSING),
         Value("before", (Span(show(change.value_before, WIDTH)),), "", change.value_before is MISSING),

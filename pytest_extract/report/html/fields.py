@@ -9,7 +9,7 @@ from pytest_extract.report.findings import FAILING
 from pytest_extract.report.html.arms import NO_ARM
 from pytest_extract.report.html.markup import Markup, Part, element, joined, share_bar
 from pytest_extract.report.lines import plural, shorten
-from pytest_extract.report.pattern_counts import Tally, total_of, wrong_of
+from pytest_extract.report.pattern_counts import PatternCounts, total_of, wrong_of
 from pytest_extract.report.values import percent
 
 MOST: Final = 200
@@ -18,7 +18,9 @@ _MOST_ARMS: Final = 6
 _LONGEST: Final = 200
 
 
-def fields_section(bad: Sequence[tuple[str, Tally]], found: Mapping[str, Tally], arms: Sequence[str]) -> Markup | None:
+def fields_section(
+    bad: Sequence[tuple[str, PatternCounts]], found: Mapping[str, PatternCounts], arms: Sequence[str]
+) -> Markup | None:
     """Write the patterns that failed (worst first), and count the others; None where no field was compared."""
     if not found:
         return None
@@ -41,7 +43,7 @@ def _fine(names: Sequence[str]) -> Markup:
     return element("details", element("summary", count), element("p", shown, more, class_="names"))
 
 
-def _table(rows: Sequence[tuple[str, Tally]], arms: Sequence[str]) -> Markup:
+def _table(rows: Sequence[tuple[str, PatternCounts]], arms: Sequence[str]) -> Markup:
     head = element(
         "tr",
         element("th", "field", scope="col"),
@@ -54,7 +56,7 @@ def _table(rows: Sequence[tuple[str, Tally]], arms: Sequence[str]) -> Markup:
     return element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Fields, worst first")
 
 
-def _row(index: int, name: str, tally: Tally, arms: Sequence[str]) -> Markup:
+def _row(index: int, name: str, tally: PatternCounts, arms: Sequence[str]) -> Markup:
     share = tally.wrong / tally.total
     how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
     link = element("a", plural(len(tally.cases), "case"), href="#cases", data_field=index)
@@ -69,7 +71,7 @@ def _row(index: int, name: str, tally: Tally, arms: Sequence[str]) -> Markup:
     )
 
 
-def _of_arm(tally: Tally, arm: str) -> str:
+def _of_arm(tally: PatternCounts, arm: str) -> str:
     statuses: Mapping[str, int] = tally.arms.get(arm, {})
     total = total_of(statuses)
     return percent(wrong_of(statuses) / total) if total else "-"

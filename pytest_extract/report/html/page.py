@@ -12,13 +12,13 @@ from pytest_extract.report.flakiness import repeat_lines
 from pytest_extract.report.html.anchors import anchor
 from pytest_extract.report.html.arms import arms_section, overview
 from pytest_extract.report.html.case_list import listing
-from pytest_extract.report.html.cases import Place
+from pytest_extract.report.html.cases import CasePlace
 from pytest_extract.report.html.comparison import broken_fields, case_key, compared_section
 from pytest_extract.report.html.fields import MOST as MOST_ROWS
 from pytest_extract.report.html.fields import fields_section
 from pytest_extract.report.html.markup import Markup, Part, block, element, joined
 from pytest_extract.report.lines import line, plural, shorten
-from pytest_extract.report.pattern_counts import Tally, worst_first
+from pytest_extract.report.pattern_counts import PatternCounts, worst_first
 from pytest_extract.report.run_report import Headline, RunReport, headline
 from pytest_extract.report.wrapping import wrapped_lines
 
@@ -114,8 +114,8 @@ def _body(run: RunReport, head: Headline) -> Markup:
 
 
 def _places(
-    run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, Tally]]
-) -> tuple[dict[str, Place], dict[tuple[str, str], str]]:
+    run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, PatternCounts]]
+) -> tuple[dict[str, CasePlace], dict[tuple[str, str], str]]:
     """Return each case's place on the page by node id, and its fragment by what a comparison calls it."""
     numbers = {arm: index for index, arm in enumerate(arms)}
     worse = broken_fields(run.judged)
@@ -123,12 +123,12 @@ def _places(
     for index, (_name, tally) in enumerate(bad[:MOST_ROWS]):
         for nodeid in tally.cases:
             rows.setdefault(nodeid, []).append(index)
-    places: dict[str, Place] = {}
+    places: dict[str, CasePlace] = {}
     targets: dict[tuple[str, str], str] = {}
     for result in run.results:
         key = case_key(result)
         targets[key] = anchor(result)
-        places[result.nodeid] = Place(
+        places[result.nodeid] = CasePlace(
             anchor=targets[key],
             arm=numbers[result.arm.label],
             rows=rows.get(result.nodeid, ()),

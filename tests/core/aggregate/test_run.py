@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.aggregate.run import (
-    CaseRow,
+    CaseMeasures,
     aggregate,
     by_depth,
     case_rows,
@@ -106,6 +106,6 @@ def test_a_run_of_nothing():
 
 
 def test_measures_that_not_every_row_has_are_left_out():
-    rows = [CaseRow(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseRow(case="b", measures={"f1": 0.0})]
+    rows = [CaseMeasures(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(case="b", measures={"f1": 0.0})]
     assert list(measure_means(rows, samples=10)) == ["f1"]
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.context import Run
+from pytest_extract.core.engine.context import ScoringContext
 from pytest_extract.core.scorer import compile_schema
 
 ROW = {
@@ -151,8 +151,8 @@ def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold,
 
 def test_empty_lists_inside_are_no_reason_to_score_rows_pair_by_pair(monkeypatch):
     walked = []
-    sub = Run.sub
-    monkeypatch.setattr(Run, "sub", lambda run: walked.append(run) or sub(run))
+    sub = ScoringContext.sub
+    monkeypatch.setattr(ScoringContext, "sub", lambda run: walked.append(run) or sub(run))
     items = [[], [{"sku": "a", "price": 1}], [{"sku": "b", "price": 2}, {"sku": "c", "price": 3}]]
     gold = [{"id": i, "items": items[i % 3]} for i in range(12)]
     extracted = [{**row, "id": row["id"] + 1} for row in reversed(gold)]

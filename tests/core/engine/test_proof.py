@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 
 from pytest_extract.core.engine.cells import all_scores
-from pytest_extract.core.engine.context import Rules, Run
+from pytest_extract.core.engine.context import CaseRules, ScoringContext
 from pytest_extract.core.engine.proof import proved
-from pytest_extract.core.engine.table import lay_out
+from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.pairing import by_position, paired
 from pytest_extract.core.scorer import compile_schema
 
@@ -66,8 +66,8 @@ def best_total(scores):
 
 def proved_pairs(program, gold, extracted, pairs):
     """Return whether these pairs are proved to be the best, once that is found to be right."""
-    run = Run(program, {}, {}, Rules())
-    table = lay_out(run, program.root, gold, extracted)
+    run = ScoringContext(program, {}, {}, CaseRules())
+    table = to_table(run, program.root, gold, extracted)
     assert table is not None
     scores = all_scores(table)
     lost = {row: 1.0 - scores[i][j] for row, (i, j) in enumerate(pairs) if scores[i][j] < 1.0}
@@ -155,8 +155,8 @@ def test_mistakes_as_they_are_made_are_proved_to_change_nothing(columns, gold, e
 
 @pytest.mark.parametrize(("columns", "gold", "extracted"), UNSEEN.values(), ids=[*UNSEEN])
 def test_what_may_fit_better_elsewhere_is_not_proved(columns, gold, extracted):
-    run = Run(program_of(columns.split()), {}, {}, Rules())
-    table = lay_out(run, run.program.root, *named(columns, gold, extracted))
+    run = ScoringContext(program_of(columns.split()), {}, {}, CaseRules())
+    table = to_table(run, run.program.root, *named(columns, gold, extracted))
     assert table is not None
     pairing = by_position(len(gold), len(extracted))
     assert not proved(table, table.take(run, pairing.pairs), pairing, dict.fromkeys(range(len(pairing.pairs)), 0.5))

@@ -438,7 +438,7 @@ def test_plain_python_gives_the_same_pairs():
     code = (
         "import sys; sys.modules.update({'numpy': None, 'scipy': None, 'scipy.optimize': None})\n"
         "from pytest_extract.core.matching.pairing import best_fit\n"
-        "from tests.core.align.test_fit import long_lists\n"
+        "from tests.core.matching.test_fit import long_lists\n"
         "for changed in (0.1, 1.0): print(best_fit(long_lists(240, changed), 240, 240, objective='mean').pairs)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

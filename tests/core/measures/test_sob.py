@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate
-from pytest_extract.core.measures.document_pair import Sides
-from pytest_extract.core.measures.leaf_counts import Tally, _by_path, tally
+from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.measures.leaf_counts import LeafCounts, _by_path, count_leaves
 from pytest_extract.core.measures.leaf_paths import declare, leaf_map
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
 from pytest_extract.core.measures.token_f1 import token_f1, words
@@ -49,7 +49,7 @@ def test_published_rows():
         record = vector["record"]
         output = record["output"]
         validator = Validator(record["input"].get("json_schema"))
-        sides = Sides(output.get("ground_truth"), output.get("candidate_response", MISSING), validator)
+        sides = DocumentPair(output.get("ground_truth"), output.get("candidate_response", MISSING), validator)
         row = published_row(sides, record["metadata"], vector["modality"])
         if "error" in vector:
             assert all(0.0 <= value <= 3.0 for value in row.values() if isinstance(value, float))
@@ -124,7 +124,7 @@ def test_the_case_may_choose_its_coverage_gate():
     ],
 )
 def test_declared_types(schema, value, typed):
-    assert tally(value, value, declare(schema)).typed == typed
+    assert count_leaves(value, value, declare(schema)).typed == typed
     assert _by_path(value, value, declare(schema)).typed == typed
 
 
@@ -222,7 +222,7 @@ schemas = st.recursive(
 )
 
 
-def counts(tallied: Tally) -> dict[str, float]:
+def counts(tallied: LeafCounts) -> dict[str, float]:
     names = ("expected", "found", "shared", "equal", "typed", "tokens")
     return {name: getattr(tallied, name) for name in names}
 
@@ -230,7 +230,7 @@ def counts(tallied: Tally) -> dict[str, float]:
 @given(plain, plain, schemas)
 def test_the_fast_walk_counts_what_path_maps_count(gold, extracted, schema):
     declared = declare(schema)
-    assert counts(tally(gold, extracted, declared)) == pytest.approx(counts(_by_path(gold, extracted, declared)))
+    assert counts(count_leaves(gold, extracted, declared)) == pytest.approx(counts(_by_path(gold, extracted, declared)))
 
 
 @given(json_values, json_values, schemas | st.just({}))
@@ -271,7 +271,7 @@ def test_paths_of_odd_names(schema, value, measures):
 
 def test_a_required_key_named_like_a_row_is_found_among_the_rows():
     schema = {"type": "object", "properties": {"a": {"type": "array"}, "a[]": {}}, "required": ["a[]", ""]}
-    assert Sides({}, {"a": [1], "": 1}, Validator(schema)).missing_required == [""]
+    assert DocumentPair({}, {"a": [1], "": 1}, Validator(schema)).missing_required == [""]
 
 
 @pytest.mark.parametrize("schema", [None, [], "{}", {"type": "strnig"}], ids=str)

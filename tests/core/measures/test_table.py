@@ -9,7 +9,7 @@ import pytest
 from pytest_extract import compile_schema
 from pytest_extract.cases.checks import THRESHOLDS
 from pytest_extract.cli.schema import case_file_schema
-from pytest_extract.core.aggregate.run import CaseRow, measure_means
+from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
 from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system
 from pytest_extract.report.pattern_counts import MEASURES as SUMMARY_MEASURES
@@ -65,7 +65,7 @@ def test_case_checks_and_the_case_file_schema_take_the_measures_that_can_be_boun
 
 
 def test_an_aggregate_has_every_measure():
-    means = measure_means([CaseRow(case="a", measures=dict.fromkeys(MEASURES, 1.0))], samples=2)
+    means = measure_means([CaseMeasures(case="a", measures=dict.fromkeys(MEASURES, 1.0))], samples=2)
     assert list(means) == list(MEASURES)
 
 

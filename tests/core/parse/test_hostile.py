@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pytest_extract import score_text
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.reader import Problem, Reader
+from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import MOST_PLACES, find_regions
 from tests.strategies import json_values
 
@@ -115,7 +115,7 @@ def test_the_mistake_is_the_one_that_reading_from_the_start_finds(value, rnd: ra
 def slow_mistake(text):
     try:
         Reader(text, 0, len(text)).read()
-    except Problem as problem:
+    except SyntaxProblem as problem:
         return problem.kind, problem.message, problem.position, problem.path
     return None
 

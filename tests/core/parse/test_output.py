@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.reader import Problem, Reader
+from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import decode
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MISSING
@@ -259,7 +259,7 @@ def test_strict_readers_accept_the_same_texts(opening, rest):
     reader = Reader(text, 0, len(text))
     try:
         slow = reader.read()
-    except Problem:
+    except SyntaxProblem:
         assert fast is None
     else:
         assert fast == (slow, reader.position)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.schema.conformance import Fit
+from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.tree import Schema
 
 DEFS = {"$defs": {"d": {"type": "string"}, "a/b~c": {"type": "integer"}, "x": {"$anchor": "here", "type": "boolean"}}}
@@ -171,4 +171,4 @@ FITS = {
 @pytest.mark.parametrize(("schema", "value", "fits"), FITS.values(), ids=FITS)
 def test_fit(schema, value, fits):
     found = Schema(schema)
-    assert Fit(found)(found.node(found.root), value) is fits
+    assert Conformance(found)(found.node(found.root), value) is fits

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.judge.questions import equal
 
-from pytest_extract.core.results import Verdict
+from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.judge.audit import cohen_kappa
+from tests.extraction.judge.questions import equal
 
 
 def labels(both_yes, judge_yes, person_yes, both_no):
@@ -46,7 +46,7 @@ VERDICTS = """
 
 
 def scored(question):
-    return Verdict(0.2 if question.gold in {"a4", "other"} else 0.9, "so I think")
+    return JudgeAnswer(0.2 if question.gold in {"a4", "other"} else 0.9, "so I think")
 
 
 @pytest.fixture

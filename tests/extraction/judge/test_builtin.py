@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from tests.judge.questions import align, equal
 
-from pytest_extract.core.results import Alignment, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.answers import Undecided
+from pytest_extract.extraction.judge.answers import UnansweredQuestion
 from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy, similarity
+from tests.extraction.judge.questions import align, equal
 from tests.strategies import json_values
 
 PAIRS = [
@@ -55,7 +55,7 @@ def test_no_depth_crashes():
     for _ in range(10_000):
         value = [value]
     for ask in (ask_exact, ask_fuzzy):
-        assert ask([equal(value, 1)]) == [Undecided("the values are nested too deeply to compare")]
+        assert ask([equal(value, 1)]) == [UnansweredQuestion("the values are nested too deeply to compare")]
 
 
 @given(json_values, json_values)
@@ -66,5 +66,5 @@ def test_similarity_is_bounded_symmetric_and_1_on_itself(gold, extracted):
 
 
 def test_through_build_judge():
-    assert build_judge("fuzzy")([equal("abcd", "abcx")]) == [Verdict(0.75, "similarity of the letters: 0.75")]
+    assert build_judge("fuzzy")([equal("abcd", "abcx")]) == [JudgeAnswer(0.75, "similarity of the letters: 0.75")]
     assert build_judge("exact").spent.calls == 0

@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.judge.questions import align, equal
 
-from pytest_extract.core.results import Alignment, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
 from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.judge.cache import AnswerCache, answer_files, kept_answers
 from pytest_extract.extraction.judge.keys import question_key
 from pytest_extract.extraction.judge.user import identity_of
 from pytest_extract.redact import secrets
+from tests.extraction.judge.questions import align, equal
 from tests.redact.corpus import SECRETS, made
 from tests.strategies import nested
 
@@ -32,7 +32,7 @@ class Rule:
     def __call__(self, questions):
         self.asked.extend(questions)
         return [
-            Verdict(self.score, "by rule") if question.kind == "equal" else Alignment(((0, 0),), reason="first")
+            JudgeAnswer(self.score, "by rule") if question.kind == "equal" else Alignment(((0, 0),), reason="first")
             for question in questions
         ]
 
@@ -41,7 +41,7 @@ def test_equal_questions_are_asked_once_and_get_one_answer(tmp_path):
     rule = Rule()
     judge = build_judge(user=rule, folder=tmp_path)
     got = judge([equal("a", "b"), equal("a", "c"), equal("a", "b")])
-    assert got == [Verdict(1.0, "by rule")] * 3
+    assert got == [JudgeAnswer(1.0, "by rule")] * 3
     assert len(rule.asked) == 2
     judge([equal("a", "b")])
     assert len(rule.asked) == 2
@@ -83,7 +83,7 @@ def test_another_judge_is_asked_anew(tmp_path):
     build_judge(user=Rule(0.0), folder=tmp_path)([equal("a", "b")])
     other = Rule(1.0)
     other.identity = "mine, version 2"
-    assert build_judge(user=other, folder=tmp_path)([equal("a", "b")]) == [Verdict(1.0, "by rule")]
+    assert build_judge(user=other, folder=tmp_path)([equal("a", "b")]) == [JudgeAnswer(1.0, "by rule")]
 
 
 def test_refresh_asks_again_once_and_keeps_the_new_answer(tmp_path):
@@ -95,14 +95,14 @@ def test_refresh_asks_again_once_and_keeps_the_new_answer(tmp_path):
     judge([equal("a", "b")])
     judge([equal("a", "b")])
     assert len(named.asked) == 2
-    assert build_judge(user=named, folder=tmp_path)([equal("a", "b")]) == [Verdict(1.0, "by rule")]
+    assert build_judge(user=named, folder=tmp_path)([equal("a", "b")]) == [JudgeAnswer(1.0, "by rule")]
 
 
 def test_replay_only_takes_what_is_kept_and_says_what_is_not(tmp_path):
     build_judge(user=Rule(), folder=tmp_path)([equal("a", "b")])
     rule = Rule()
     judge = build_judge(user=rule, folder=tmp_path, replay_only=True)
-    assert judge([equal("a", "b"), equal("x", "y")]) == [Verdict(1.0, "by rule"), None]
+    assert judge([equal("a", "b"), equal("x", "y")]) == [JudgeAnswer(1.0, "by rule"), None]
     assert rule.asked == []
     assert judge.why(equal("a", "b")) is None
     assert "--extract-record=once" in judge.why(equal("x", "y"))
@@ -121,9 +121,9 @@ async def later(questions):
 
 
 JUDGES = {
-    "async": (later, Verdict(0.5), None),
-    "bare score": (lambda questions: [0.25], Verdict(0.25), None),
-    "bare yes": (lambda questions: [True], Verdict(1.0), None),
+    "async": (later, JudgeAnswer(0.5), None),
+    "bare score": (lambda questions: [0.25], JudgeAnswer(0.25), None),
+    "bare yes": (lambda questions: [True], JudgeAnswer(1.0), None),
     "exits": (exits, None, "the judge raised SystemExit: 3"),
     "raises": (raises, None, "the judge raised ValueError: [redacted: API key] is no key"),
     "none": (lambda questions: [None], None, "the judge did not decide"),
@@ -146,17 +146,17 @@ def test_the_users_own_judge(user, expected, why):
 
 
 def test_an_unsound_alignment_of_the_users_judge_is_none():
-    judge = build_judge(user=lambda questions: [Alignment(((0, 5),)), Verdict(1.0), Alignment(((0, 1), (1, 0)))])
+    judge = build_judge(user=lambda questions: [Alignment(((0, 5),)), JudgeAnswer(1.0), Alignment(((0, 1), (1, 0)))])
     rows = [align(["a", "b"], [str(n), "d"]) for n in range(3)]
     assert judge(rows) == [None, None, Alignment(((0, 1), (1, 0)))]
     assert "row 5 of 2" in judge.why(rows[0])
 
 
 def test_an_undecided_question_is_asked_again_next_time(tmp_path):
-    answers = [None, Verdict(1.0, "")]
+    answers = [None, JudgeAnswer(1.0, "")]
     judge = build_judge(user=lambda questions: [answers.pop(0)], folder=tmp_path)
     assert judge([equal("a", "b")]) == [None]
-    assert judge([equal("a", "b")]) == [Verdict(1.0, "")]
+    assert judge([equal("a", "b")]) == [JudgeAnswer(1.0, "")]
     assert judge.why(equal("a", "b")) is None
     assert judge.undecided == {}
 
@@ -210,7 +210,7 @@ def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
 def test_what_cannot_be_written_down_is_undecided(value, why):
     rule = Rule()
     judge = build_judge(user=rule)
-    assert judge([equal(value, "a"), equal("a", "b")]) == [None, Verdict(1.0, "by rule")]
+    assert judge([equal(value, "a"), equal("a", "b")]) == [None, JudgeAnswer(1.0, "by rule")]
     assert why in judge.why(equal(value, "a"))
     assert len(rule.asked) == 1
 
@@ -219,7 +219,7 @@ def test_what_cannot_be_written_down_is_undecided(value, why):
 def test_odd_values_are_kept(tmp_path, value):
     build_judge(user=Rule(), folder=tmp_path)([equal(value, "a")])
     rule = Rule()
-    assert build_judge(user=rule, folder=tmp_path)([equal(value, "a")]) == [Verdict(1.0, "by rule")]
+    assert build_judge(user=rule, folder=tmp_path)([equal(value, "a")]) == [JudgeAnswer(1.0, "by rule")]
     assert rule.asked == []
 
 
@@ -239,7 +239,7 @@ def test_no_secret_is_kept(tmp_path, monkeypatch):
     secrets.TALLY.taken()
     planted = made("{a32}")
     monkeypatch.setenv("SOME_TOKEN", planted)
-    said = Verdict(1.0, f"both say {planted}")
+    said = JudgeAnswer(1.0, f"both say {planted}")
     key, other = SECRETS["openai, project"], SECRETS["notion"]
     judge = build_judge(user=lambda questions: [said], folder=tmp_path)
     assert judge([equal(key, {"password": "data", "key": other}, f"key: {SECRETS['aws']}")]) == [said]
@@ -255,7 +255,7 @@ def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
     rule, told = Rule(), []
     judge = build_judge(user=rule, folder=tmp_path / "file", on_unkept=told.append)
     for _ in range(2):
-        assert judge([equal("a", "b")]) == [Verdict(1.0, "by rule")]
+        assert judge([equal("a", "b")]) == [JudgeAnswer(1.0, "by rule")]
     assert len(rule.asked) == len(told) == 1
     assert told[0].path.parents[1] == tmp_path / "file"
 
@@ -263,7 +263,7 @@ def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
 def _put(folder, score):
     question = equal("a", "b")
     cache = AnswerCache(Path(folder), "m")
-    return cache.put(question, str(question_key(question)), Verdict(score, "")).score
+    return cache.put(question, str(question_key(question)), JudgeAnswer(score, "")).score
 
 
 def test_of_many_writers_the_first_wins(tmp_path):
@@ -297,10 +297,10 @@ def test_peoples_verdicts_win_over_every_judge(tmp_path, mode):
     pair = ("ACME Corporation", "Acme Corp.")
     got = judge([equal(*pair), equal(*pair, "strictly"), equal(*pair, "loosely"), equal("no", "false")])
     assert got == [
-        Verdict(1.0, "decided by anna: the same company"),
-        Verdict(0.0, "decided in verdicts.yaml"),
-        Verdict(1.0, "decided by anna: the same company"),
-        Verdict(0.5, "decided in verdicts.yaml"),
+        JudgeAnswer(1.0, "decided by anna: the same company"),
+        JudgeAnswer(0.0, "decided in verdicts.yaml"),
+        JudgeAnswer(1.0, "decided by anna: the same company"),
+        JudgeAnswer(0.5, "decided in verdicts.yaml"),
     ]
     assert rule.asked == []
 
@@ -376,7 +376,7 @@ def test_a_new_prompt_for_lists_leaves_the_answers_to_single_values_valid(tmp_pa
 
     def ask(questions):
         asked.extend(question.kind for question in questions)
-        return [Verdict(1.0) if question.kind == "equal" else Alignment(((0, 0),)) for question in questions]
+        return [JudgeAnswer(1.0) if question.kind == "equal" else Alignment(((0, 0),)) for question in questions]
 
     def judge():
         return build_judge(user=ask, folder=tmp_path)

@@ -9,10 +9,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.judge.questions import equal
 
-from pytest_extract.core.results import Verdict
+from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
+from tests.extraction.judge.questions import equal
 
 
 class Named:
@@ -59,8 +59,8 @@ def both(folder, slow, other, **how):
 def test_two_desks_that_meet_the_same_new_question_ask_it_once(tmp_path, waited, refresh):
     slow, other = Slow(waited, 0.25), Named(0.75)
     first, second = both(tmp_path, slow, other, refresh=refresh)
-    assert first.result() == [Verdict(0.25, "")] * 2
-    assert second == [Verdict(0.25, ""), Verdict(0.75, "")]
+    assert first.result() == [JudgeAnswer(0.25, "")] * 2
+    assert second == [JudgeAnswer(0.25, ""), JudgeAnswer(0.75, "")]
     assert slow.asked == ["a", "b"]
     assert other.asked == ["c"]
 
@@ -69,7 +69,7 @@ def test_who_waited_for_a_judge_that_did_not_decide_asks_its_own(tmp_path, waite
     slow, other = Slow(waited, None), Named()
     first, second = both(tmp_path, slow, other)
     assert first.result() == [None, None]
-    assert second == [Verdict(1.0, "")] * 2
+    assert second == [JudgeAnswer(1.0, "")] * 2
     assert other.asked == ["c", "b"]
 
 
@@ -77,7 +77,7 @@ def test_who_waited_for_a_judge_that_was_interrupted_asks_its_own(tmp_path, wait
     slow, other = Slow(waited, "raises"), Named()
     first, second = both(tmp_path, slow, other)
     assert isinstance(first.exception(), KeyboardInterrupt)
-    assert second == [Verdict(1.0, "")] * 2
+    assert second == [JudgeAnswer(1.0, "")] * 2
 
 
 def test_two_judges_do_not_wait_for_each_other(tmp_path):
@@ -90,21 +90,21 @@ def test_two_judges_do_not_wait_for_each_other(tmp_path):
             return super().__call__(questions)
 
     asking = Asking(0.5)
-    assert build_judge(user=asking, folder=tmp_path)([equal("a", "x")]) == [Verdict(0.5, "")]
-    assert asking.inner == [Verdict(1.0, "")]
+    assert build_judge(user=asking, folder=tmp_path)([equal("a", "x")]) == [JudgeAnswer(0.5, "")]
+    assert asking.inner == [JudgeAnswer(1.0, "")]
 
 
 def test_who_asks_anew_asks_what_another_has_not_asked_anew(tmp_path):
     build_judge(user=Named(0.0), folder=tmp_path)([equal("a", "x"), equal("b", "x")])
     first, second = Named(0.25), Named(0.75)
     desks = [build_judge(user=each, folder=tmp_path, refresh=True) for each in (first, second)]
-    assert desks[0]([equal("a", "x")]) == [Verdict(0.25, "")]
-    assert desks[1]([equal("a", "x"), equal("b", "x")]) == [Verdict(0.25, ""), Verdict(0.75, "")]
+    assert desks[0]([equal("a", "x")]) == [JudgeAnswer(0.25, "")]
+    assert desks[1]([equal("a", "x"), equal("b", "x")]) == [JudgeAnswer(0.25, ""), JudgeAnswer(0.75, "")]
     assert second.asked == ["b"]
 
 
 def test_a_later_run_asks_anew_what_an_earlier_one_has(tmp_path):
     for answer in (0.25, 0.75):
         judge = build_judge(user=Named(answer), folder=tmp_path, refresh=True)
-        assert judge([equal("a", "x")]) == [Verdict(answer, "")]
+        assert judge([equal("a", "x")]) == [JudgeAnswer(answer, "")]
         del judge

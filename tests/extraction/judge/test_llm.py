@@ -8,14 +8,14 @@ import time
 from dataclasses import replace
 
 import pytest
-from tests.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 
-from pytest_extract.core.results import Alignment, Verdict
+from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.answers import Undecided
+from pytest_extract.extraction.judge.answers import UnansweredQuestion
 from pytest_extract.extraction.judge.llm import LlmJudge
 from pytest_extract.extraction.judge.prompt import batch_of, messages, quoted, read_answers
 from pytest_extract.extraction.llm.client import Retry
+from tests.extraction.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 from tests.llm_server import (
     MODEL,
     answer,
@@ -42,7 +42,7 @@ def judge(llm_server):
 
 
 def scores(decisions):
-    return [decision.score if isinstance(decision, Verdict) else None for decision in decisions]
+    return [decision.score if isinstance(decision, JudgeAnswer) else None for decision in decisions]
 
 
 def test_fifty_questions_go_in_one_call(judge, llm_server):
@@ -115,7 +115,7 @@ def test_what_is_left_out_is_asked_again_by_itself_in_three_calls_at_most(judge,
     got = judge(FIFTY)
     assert [len(data_of(body)) for body in llm_server.bodies] == [50, 25, 12]
     assert scores(got)[:44] == [float(n % 2) for n in range(44)]
-    assert got[44] == Undecided("the judge left this question out")
+    assert got[44] == UnansweredQuestion("the judge left this question out")
 
 
 def test_a_batch_that_is_too_long_for_the_model_is_cut_until_it_fits(judge, llm_server):
@@ -141,7 +141,7 @@ def test_never_more_than_three_calls_for_fifty_questions(judge, llm_server):
     llm_server.otherwise = answer("I would rather not say.")
     got = judge(FIFTY)
     assert len(llm_server.requests) == 3
-    assert all(isinstance(decision, Undecided) for decision in got)
+    assert all(isinstance(decision, UnansweredQuestion) for decision in got)
 
 
 PASSING = {
@@ -174,7 +174,7 @@ LASTING = {
 def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply, why, calls):
     llm_server.otherwise = reply
     (got,) = judge([equal("a", "b")])
-    assert isinstance(got, Undecided)
+    assert isinstance(got, UnansweredQuestion)
     assert why in got.reason
     assert "planted" not in got.reason
     assert len(llm_server.requests) == calls
@@ -184,7 +184,7 @@ def test_a_time_out_leaves_undecided(llm_server):
     llm_server.otherwise = slow(3600, answer("{}"))
     judge = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=1.0), sleep=lambda _: None)
     (got,) = judge([equal("a", "b")])
-    assert isinstance(got, Undecided)
+    assert isinstance(got, UnansweredQuestion)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
 
 
@@ -193,7 +193,7 @@ def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
     judge = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)
     begin = time.monotonic()
     (got,) = judge([equal("a", "b")])
-    assert isinstance(got, Undecided)
+    assert isinstance(got, UnansweredQuestion)
     assert "no complete answer within 1.5 s" in got.reason
     assert time.monotonic() - begin < 20
 
@@ -236,7 +236,7 @@ UNSOUND = {
 @pytest.mark.parametrize(("batch", "text", "why"), UNSOUND.values(), ids=UNSOUND)
 def test_an_unsound_answer_is_none(batch, text, why):
     (got,) = read_answers(batch, text).values()
-    assert isinstance(got, Undecided)
+    assert isinstance(got, UnansweredQuestion)
     assert why in got.reason
 
 
@@ -252,7 +252,7 @@ SOUND = {
 
 @pytest.mark.parametrize("text", SOUND.values(), ids=SOUND)
 def test_a_sound_answer_in_any_wrapping(text):
-    assert read_answers(BATCH, text) == {NAME: Verdict(1.0, "r")}
+    assert read_answers(BATCH, text) == {NAME: JudgeAnswer(1.0, "r")}
 
 
 HOSTILE = [
@@ -287,7 +287,7 @@ def test_a_model_that_echoes_a_hostile_value_gives_no_verdict_for_it(judge, llm_
 
     llm_server.otherwise = echoes
     got = judge([equal("Acme", hostile), equal("a", "A")])
-    assert [isinstance(decision, Undecided) for decision in got] == [True, True]
+    assert [isinstance(decision, UnansweredQuestion) for decision in got] == [True, True]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -6,13 +6,13 @@ import json
 import random
 
 import pytest
-from tests.judge.questions import align, data_of
 
 from pytest_extract.core.results import Alignment
-from pytest_extract.extraction.judge.answers import Undecided
+from pytest_extract.extraction.judge.answers import UnansweredQuestion
 from pytest_extract.extraction.judge.llm import LlmJudge
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, MOST_ROWS
 from pytest_extract.extraction.llm.client import Retry
+from tests.extraction.judge.questions import align, data_of
 from tests.llm_server import MODEL, answer, llm_server, truncated
 
 __all__ = ["llm_server"]
@@ -137,7 +137,7 @@ def test_rows_of_one_identity_are_never_paired_twice(judge):
 def test_a_part_without_an_answer_leaves_the_whole_list_undecided(llm_server):
     llm_server.otherwise = truncated('{"answers": [')
     (got,) = LlmJudge(MODEL, retry=Retry(attempts=1), sleep=lambda _: None)([align(rows_of(80), rows_of(80, seed=4))])
-    assert isinstance(got, Undecided)
+    assert isinstance(got, UnansweredQuestion)
     assert got.reason.startswith("one of the 2 calls for this long list was not answered: ")
 
 

@@ -20,7 +20,7 @@ from pytest_extract.errors import StoreError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.recordings.folder import recording_files
-from pytest_extract.extraction.recordings.key import Part, RecordingKey, json_part, key_of, text_part
+from pytest_extract.extraction.recordings.key import KeyPart, RecordingKey, json_part, key_of, text_part
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, read_recording
 from pytest_extract.redact import secrets
 from pytest_extract.redact.secrets import withheld
@@ -31,7 +31,7 @@ PROMPT = "Read the invoice.\nTake the total.\nTake the date.\nAnswer in JSON.\n"
 KEY = RecordingKey(
     case="invoices/acme.extract.yaml::acme",
     nodeid="invoices/acme.extract.yaml::acme[openai/x]",
-    document=Part(name="acme.pdf", sha256="d" * 64),
+    document=KeyPart(name="acme.pdf", sha256="d" * 64),
     schema=json_part("invoice.schema.json", {"type": "object"}),
     prompt=text_part("prompts/invoice.md", PROMPT),
     question="What?",
@@ -100,7 +100,7 @@ def test_new_keeps_other_slots(tmp_path):
     others = [
         changed(model="openai/y"),
         changed(repeat=1),
-        changed(revision="main", document=Part(name="acme.pdf", sha256="f" * 64)),
+        changed(revision="main", document=KeyPart(name="acme.pdf", sha256="f" * 64)),
         changed(prompt=text_part("prompts/other.md", "Read.")),
         changed(case="invoices/acme.extract.yaml::other", question="Other?"),
     ]
@@ -127,7 +127,7 @@ WHY = {
     "other prompt": (changed(prompt=text_part("b.md", "x")), r"prompts/invoice\.md became b\.md, 4 lines"),
     "no prompt": (changed(prompt=None), r"recorded with prompt prompts/invoice\.md, now without a prompt"),
     "document": (
-        changed(document=Part(name="acme.pdf", sha256="e" * 64)),
+        changed(document=KeyPart(name="acme.pdf", sha256="e" * 64)),
         r"recorded for document dddddddd, now eeeeeeee: acme\.pdf changed; renew",
     ),
     "schema": (

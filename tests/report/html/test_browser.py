@@ -10,7 +10,7 @@ import pytest
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.regression.gate import judge_base
+from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html.anchors import anchor
 from pytest_extract.report.html.case_list import AT_ONCE
@@ -257,7 +257,7 @@ def test_what_got_worse_stands_first_and_can_be_filtered(show: Open) -> None:
     results = [scored(f"c{index}", GOLD, model="base") for index in range(3)]
     results += [scored("c0", wrong(vendor=None, total=1), model="new"), scored("c1", wrong(total=2), model="new")]
     results += [scored("c2", GOLD, model="new"), scored("old", wrong(vendor="x", total=0, items=[]), model="new")]
-    browser = show(results, judged=judge_base(results, "base", Rules()))
+    browser = show(results, judged=evaluate_base(results, "base", Rules()))
     assert names(browser)[:3] == ["c0", "c1", "old"]
     assert "right in the baseline" in one(browser, ".case .f").text
     changed = browser.find_elements("css selector", "#compared .f")

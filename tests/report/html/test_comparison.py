@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.gate import judge_base
+from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import comparison
 from pytest_extract.report.html.anchors import anchor
@@ -21,7 +21,7 @@ NEW += [scored("c6", GOLD, model="new"), broken("c7", "RuntimeError: down", mode
 
 
 def shown(results: list[CaseResult]) -> str:
-    judged = judge_base(results, "base", Rules())
+    judged = evaluate_base(results, "base", Rules())
     text = page(RunReport(results=results, judged=judged, gate="regression"))
     found = re.search(r'<section id="compared".*?</section>', text, re.DOTALL)
     assert found is not None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
-from pytest_extract.report.html import attempts, listing
+from pytest_extract.report.html import attempts, case_list
 from pytest_extract.report.html.anchors import anchor
 from pytest_extract.report.html.markup import Markup, element, escaped, joined
 from pytest_extract.report.html.page import page
@@ -106,7 +106,7 @@ def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "ROOM", 1)
+    monkeypatch.setattr(case_list, "ROOM", 1)
     text = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
     assert "1 of 2 cases unfold" in text
     assert text.count("The page is full: this case&#x27;s fields are left out.") == 1
@@ -114,7 +114,7 @@ def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_CASES", 2)
+    monkeypatch.setattr(case_list, "MOST_CASES", 2)
     text = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
     assert "2 of 4 cases are on this page, what is not green first" in text
     assert re.findall(r"<h3>(.)</h3>", text) == ["d", "a"]

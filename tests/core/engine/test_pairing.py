@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 
 import pytest
@@ -194,4 +195,4 @@ def test_the_order_of_rows_with_keys_changes_no_number(align, gold, extracted, o
 def pairs_of(score, gold, extracted):
     """The root's pairs by what they hold."""
     (found,) = [array for array in score.arrays if not array.path] or [None]
-    return found and sorted(repr((gold[i], extracted[j])) for i, j in found.pairs)
+    return found and sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)

@@ -228,7 +228,7 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
         run.take_back(mark)
         return False
     found = _without(found, walked.undone) if walked.undone else found
-    _remember(run, key, found)
+    _remember(run, key, found, lists)
     _finish(run, array, lists, found, walked.total, path, at, mark.leaves)
     return True
 
@@ -236,23 +236,22 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
 def _pairing(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path) -> Pairing | Undecided:
     """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
     key = _key(array, lists)
-    known = run.pairings.get(key)
-    if known is None:
-        found = pair_rows(run, array, *lists, table, path)
-        if isinstance(found, Undecided):
-            return found
-        known = found
-        _remember(run, key, known)
-    return known
+    if (known := run.pairings.get(key)) is not None:
+        return known[0]
+    found = pair_rows(run, array, *lists, table, path)
+    if not isinstance(found, Undecided):
+        _remember(run, key, found, lists)
+    return found
 
 
 def _key(array: Array, lists: Lists) -> tuple[int, int, int]:
     return id(array), id(lists[0]), id(lists[1])
 
 
-def _remember(run: ScoringContext, key: tuple[int, int, int], pairing: Pairing) -> None:
+def _remember(run: ScoringContext, key: tuple[int, int, int], pairing: Pairing, lists: Lists) -> None:
+    """Keep a pairing with its lists: while they live, no other list has their identities."""
     if len(run.pairings) < MOST_KEPT:
-        run.pairings[key] = pairing
+        run.pairings[key] = pairing, lists
 
 
 def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:

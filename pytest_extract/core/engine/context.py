@@ -99,7 +99,7 @@ class ScoringContext:
         *,
         unanswered: str = "",
         depth: int = 0,
-        pairings: dict[tuple[int, int, int], Pairing] | None = None,
+        pairings: dict[tuple[int, int, int], tuple[Pairing, tuple[list[Json], list[Json]]]] | None = None,
     ) -> None:
         self.program = program
         self.walkers = walkers

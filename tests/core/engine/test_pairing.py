@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 from itertools import permutations
 
 import pytest
@@ -196,3 +198,28 @@ def pairs_of(score, gold, extracted):
     """The root's pairs by what they hold."""
     (found,) = [array for array in score.arrays if not array.path] or [None]
     return found and sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)
+
+
+LISTS_OR_VALUES = {
+    "type": "array",
+    "items": {
+        "anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}],
+        "evaluation_config": {"metrics": [{"metric_id": "array_llm"}]},
+    },
+    "evaluation_config": {"align": "hungarian"},
+}
+
+
+def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
+    """A value that `array_llm` compares as a list of itself is wrapped in a list that lives for one comparison."""
+    scorer = compile_schema(LISTS_OR_VALUES, judge_mode="fuzzy")
+    for seed in range(300):
+        rng = random.Random(seed)
+        one = [
+            [rng.choice(["a", "b", "c", ["a", "b"], ["c"], [], 1, None]) for _ in range(rng.randint(1, 6))]
+            for _ in "ge"
+        ]
+        scores = [
+            [(str(r.path), r.status, r.score) for r in scorer.score(*copy.deepcopy(one)).leaves] for _ in range(4)
+        ]
+        assert scores.count(scores[0]) == 4, one

@@ -105,8 +105,12 @@ def _key(row: Json, names: Sequence[str]) -> Hashable | None:
 def _by_value(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
     """Pair equal values in order; then what a metric that is no equality lets pass, best fits first."""
     check = single_check(array.items) if isinstance(array.items, Leaf) else None
-    if check is None:
-        return multiset(gold, extracted)
+    if check is None:  # values of any type: the same ones first, then those that their own types find equal
+        same = multiset(gold, extracted)
+        if not same.missing or not same.extra:
+            return same
+        rest = multiset([gold[i] for i in same.missing], [extracted[j] for j in same.extra], equality.text_key)
+        return _with(same, [(same.missing[i], same.extra[j]) for i, j in rest.pairs])
     sides = [[transformed(check, value, MISSING)[0][0] for value in rows] for rows in (gold, extracted)]
     metric = check.metric
     if metric.key is not None and not metric.judged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import random
 from itertools import permutations
@@ -223,3 +224,9 @@ def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
             [(str(r.path), r.status, r.score) for r in scorer.score(*copy.deepcopy(one)).leaves] for _ in range(4)
         ]
         assert scores.count(scores[0]) == 4, one
+
+
+@pytest.mark.parametrize("extracted", list(itertools.permutations(["X ", 1, 1.0])), ids=repr)
+def test_a_multiset_of_undeclared_values_pairs_what_their_types_find_equal(extracted):
+    scorer = compile_schema({"type": "array", "evaluation_config": {"align": "multiset"}}, semantics="ours")
+    assert scorer.score([1.0, "X", 1.0], list(extracted)).measures["pass_rate"] == 1.0

@@ -6,12 +6,13 @@ import json
 import marshal
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.measures.leaf_paths import odd_name
 from pytest_extract.core.results import Answer, Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.report.diff import DiffOptions, score_lines
@@ -168,6 +169,40 @@ def _declared(value: Json, schema: Json) -> bool:
     return True
 
 
+def _parts(value: Json) -> Iterator[Json]:
+    """Yield a value and all values in it."""
+    open_ = [value]
+    while open_:
+        one = open_.pop()
+        yield one
+        if isinstance(one, dict | list):
+            open_ += one.values() if isinstance(one, dict) else one
+
+
+def _odd_names(value: Json) -> bool:
+    """Whether SOB's published paths can name two places of a value alike: the later one counts then, as published."""
+    return any(isinstance(one, dict) and any(map(odd_name, one)) for one in _parts(value))
+
+
+def _valueless_row(value: Json) -> bool:
+    """Whether a list has a row without a value: it fits every row without one, and not all of them count alike."""
+
+    def holds_none(row: Json) -> bool:
+        return not any(part is not None and not isinstance(part, dict | list) for part in _parts(row))
+
+    return any(isinstance(one, list) and any(map(holds_none, one)) for one in _parts(value))
+
+
+def _rows_unlike_themselves(schema: Json) -> bool:
+    """Whether whole containers are compared by a metric that finds a container unlike itself."""
+    for node in _parts(schema):
+        if isinstance(node, dict) and ("properties" in node or "items" in node):
+            named = node.get("x-eval-compare")
+            if NOT_REFLEXIVE & ({named} if isinstance(named, str) else {*named} if isinstance(named, dict) else set()):
+                return True
+    return False
+
+
 def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
     """Whether the documentation says that this gold need not score 1 against itself."""
     results = (*score.fields, *score.leaves)
@@ -178,11 +213,14 @@ def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
     published = pair.scorer.semantics == "struct-extract-eval"
     if published and not _declared(pair.gold, pair.setup.schema):
         return True  # a key that the schema does not declare is invented, whatever the gold holds
+    if published and _rows_unlike_themselves(pair.setup.schema):
+        return True
     names = _key_names([pair.setup.schema, pair.setup.options.get("overrides")])
     return bool(names) and (published or _without_key(pair.gold, names))
 
 
-def _perfect(pair: Pair, score: Score, what: str) -> None:
+def _perfect(pair: Pair, score: Score, what: str, *, weighted: bool = False) -> None:
+    """Raise where a result is not perfect; `weighted`: where all of them have a weight."""
     counted = [result for result in score.fields if result.status is not Status.SKIPPED]
     leaves = [result for result in score.leaves if result.status is not Status.SKIPPED]
     bad = [result for result in (*leaves, *counted) if not (result.passed and abs(result.score - 1.0) < 1e-9)]
@@ -190,6 +228,8 @@ def _perfect(pair: Pair, score: Score, what: str) -> None:
     if not bad and score.gates.structural and any(r.weight for r in counted) and any(r.weight for r in leaves):
         low = {name: score.measures[name] for name in COUNTED if score.measures[name] < 1 - 1e-9}
     if not (bad or low) or _may_differ_from_itself(pair, score):
+        return
+    if weighted and any(result.weight == 0 for result in (*score.fields, *score.leaves)):
         return
     if not bad:
         raise Broken(f"{what}: every result passes, but {low}")
@@ -204,13 +244,16 @@ def self_law(pair: Pair) -> None:
 
 
 def shuffled_self_law(pair: Pair) -> None:
-    """Where the order of rows does not count, a value scores 1 against its rows in another order."""
+    """Where the order of rows does not count, a value scores 1 against its rows in another order.
+
+    Fields of weight 0 do not take part in pairing, so that they may differ.
+    """
     if "overrides" in pair.setup.options or _strange(pair.gold):
         return
     free = pair.scorer.semantics == "ours"
     other = shuffled_rows(pair.gold, pair.setup.schema, free, random.Random(pair.seed))
     if frozen(other) != frozen(pair.gold):
-        _perfect(pair, pair.again(pair.gold, other), "gold against its rows in another order")
+        _perfect(pair, pair.again(pair.gold, other), "gold against its rows in another order", weighted=True)
 
 
 def _seen(score: Score) -> list[tuple[object, ...]]:
@@ -236,8 +279,9 @@ def keys_law(pair: Pair) -> None:
         gone = [r for r in before if r not in after][:1]
         new = [r for r in after if r not in before][:1]
         raise Broken(f"keys in another order: {gone} became {new}")
-    for name, value in one.measures.items():
-        if abs(other.measures[name] - value) > 1e-9:
+    names = COUNTED if _odd_names([pair.gold, None if missing else pair.extracted]) else tuple(one.measures)
+    for name in names:
+        if abs(other.measures[name] - (value := one.measures[name])) > 1e-9:
             raise Broken(f"keys in another order: {name} {value} became {other.measures[name]}")
 
 
@@ -245,7 +289,7 @@ def rows_law(pair: Pair) -> None:
     """Where the order of rows does not count, it changes neither `pass_rate` nor `mean_score` (semantics `ours`)."""
     if "overrides" in pair.setup.options or pair.scorer.semantics != "ours" or pair.extracted is MISSING:
         return
-    if pair.judge is not None or _strange(pair.extracted):
+    if pair.judge is not None or _strange(pair.extracted) or _valueless_row([pair.gold, pair.extracted]):
         return
     names = _key_names(pair.setup.schema)
     if names and (_without_key(pair.gold, names) or _without_key(pair.extracted, names)):

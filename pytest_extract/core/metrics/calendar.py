@@ -38,7 +38,7 @@ class PartialDate(NamedTuple):
 _MONTH_NAMES = (
     "january jan januar januari janvier janv enero ene gennaio gen janeiro jänner",
     "february feb februar februari février fevrier févr fevr febrero febbraio fevereiro fev",
-    "march mar märz maerz mrz maart mrt mars marzo março marco",
+    "march mar märz mär maerz mrz maart mrt mars marzo março marco",
     "april apr avril avr abril abr aprile",
     "may mai mei mayo maggio mag maio",
     "june jun juni juin junio giugno giu junho",

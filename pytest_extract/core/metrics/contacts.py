@@ -16,6 +16,7 @@ from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.exact import equality_metric
 from pytest_extract.core.values import Json
+from pytest_extract.errors import nearest
 
 Normal = Callable[[str], Hashable | None]
 _LONGEST: Final = 5000
@@ -48,71 +49,43 @@ def _shown(form: Hashable) -> str:
 
 # --- telephone
 
-_COUNTRIES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "US": ("1", "1"), "CA": ("1", "1"), "GB": ("44", "0"), "IE": ("353", "0"), "DE": ("49", "0"), "AT": ("43", "0"),
-        "CH": ("41", "0"), "FR": ("33", "0"), "BE": ("32", "0"), "NL": ("31", "0"), "LU": ("352", ""), "IT": ("39", ""),
-        "ES": ("34", ""), "PT": ("351", ""), "DK": ("45", ""), "NO": ("47", ""), "SE": ("46", "0"), "FI": ("358", "0"),
-        "IS": ("354", ""), "PL": ("48", ""), "CZ": ("420", ""), "SK": ("421", "0"), "HU": ("36", "06"),
-        "RO": ("40", "0"), "BG": ("359", "0"), "GR": ("30", ""), "HR": ("385", "0"), "SI": ("386", "0"),
-        "RS": ("381", "0"), "UA": ("380", "0"), "RU": ("7", "8"), "TR": ("90", "0"), "IL": ("972", "0"),
-        "IN": ("91", "0"), "CN": ("86", "0"), "JP": ("81", "0"), "KR": ("82", "0"), "AU": ("61", "0"),
-        "NZ": ("64", "0"), "SG": ("65", ""), "HK": ("852", ""), "TW": ("886", "0"), "TH": ("66", "0"),
-        "MY": ("60", "0"), "ID": ("62", "0"),
-        "PH": ("63", "0"), "VN": ("84", "0"), "BR": ("55", "0"), "MX": ("52", ""), "AR": ("54", "0"), "CL": ("56", ""),
-        "CO": ("57", ""), "ZA": ("27", "0"), "NG": ("234", "0"), "KE": ("254", "0"), "EG": ("20", "0"),
-        "AE": ("971", "0"), "SA": ("966", "0"),
-    }
-)  # fmt: skip
-"""Country -> (calling code, trunk prefix that is left out after the calling code)."""
-
-_ABROAD: Mapping[str, str] = MappingProxyType(
-    {"US": "011", "CA": "011", "JP": "010", "AU": "0011", "RU": "810", "HK": "001", "SG": "001", "KR": "001"}
-)
-"""Country -> what is dialled there before a calling code; elsewhere it is 00."""
-_TRUNK_0 = frozenset(code for code, trunk in _COUNTRIES.values() if trunk == "0")
-
 _LABEL = re.compile(
     r"(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
     r"[.:]*\s*",
     re.IGNORECASE,
 )
 _EXTENSION = re.compile(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
-_BRACKETED = re.compile(r"\(\s*0\s*\)")
 _PHONE = re.compile(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 
 
 def _phone_normal(country: str | None) -> Normal:
-    code, trunk = _COUNTRIES[country] if country else ("", "")
-    abroad = _ABROAD.get(country or "", "00")
+    from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, parse
 
     def normal(text: str) -> Hashable | None:
         text = text[label.end() :] if (label := _LABEL.match(text)) else text
         found = _EXTENSION.search(text)
         extension = f" ext. {found[1]}" if found else ""
         main = text[: found.start()] if found else text
-        if not _PHONE.fullmatch(main):
+        digits = "".join(str(int(c)) for c in main if c.isdecimal())
+        if not _PHONE.fullmatch(main) or not 3 <= len(digits) <= 17:
             return None
-        signed = main.lstrip("( ").startswith("+")
-        number = _BRACKETED.sub("", main) if signed or main.startswith(abroad) else main
-        digits = "".join(str(int(c)) for c in number if c.isdecimal())
-        if not 3 <= len(digits) <= 17:
-            return None
-        if signed or digits.startswith(abroad):
-            return _international(digits if signed else digits.removeprefix(abroad)) + extension
-        if not code:
+        if country is None and digits.startswith("00"):
+            main = f"+{digits[2:]}"
+        try:
+            number = parse(main.lstrip("( "), country)
+        except NumberParseException:  # without a country, or one that has no such numbers
             return digits + extension
-        return f"+{code}{digits[len(trunk) :] if trunk and digits.startswith(trunk) else digits}{extension}"
+        return format_number(number, PhoneNumberFormat.E164) + extension
 
     return normal
 
 
-def _international(digits: str) -> str:
-    """Return the number without a trunk 0 after its calling code, which many write: +44 020 is +44 20."""
-    for length in (1, 2, 3):
-        if digits[:length] in _TRUNK_0 and digits[length : length + 1] == "0":
-            return f"+{digits[:length]}{digits[length + 1 :]}"
-    return f"+{digits}"
+def _check_country(value: Json) -> str | None:
+    from phonenumbers import SUPPORTED_REGIONS
+
+    if isinstance(value, str) and value in SUPPORTED_REGIONS:
+        return None
+    return f"must be the ISO code of a country, such as 'DE'{nearest(value, SUPPORTED_REGIONS)}"
 
 
 def _make_phone(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
@@ -232,7 +205,7 @@ SPECS = (
         params=(
             Param(
                 name="country",
-                check=check.choice(tuple(_COUNTRIES)),
+                check=_check_country,
                 doc="ISO code of the country of numbers that name none, such as DE",
             ),
         ),

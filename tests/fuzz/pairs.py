@@ -338,6 +338,7 @@ def run_share(seed: int, first: int, step: int, groups: int | None, end: float |
     tally = Tally()
     begin = time.process_time()
     told = time.monotonic()
+    shown: set[str] = set()
     group = first
     while (groups is None or group < groups) and (end is None or time.monotonic() < end):
         run_group(seed, group, tally)
@@ -345,6 +346,9 @@ def run_share(seed: int, first: int, step: int, groups: int | None, end: float |
         if tell and time.monotonic() - told > 30:
             told = time.monotonic()
             print(f"... {tally.pairs:,} pairs, {sum(tally.failures.values())} failures", file=sys.stderr, flush=True)
+            for signature in tally.failures.keys() - shown:
+                print(tally.lines[signature], file=sys.stderr, flush=True)
+            shown.update(tally.failures)
     tally.cpu_s = time.process_time() - begin - tally.shrink_s
     return tally
 

@@ -278,7 +278,6 @@ def row_fit(run: ScoringContext, array: Array, leaves: Sequence[FieldResult]) ->
     found = sums(leaves)
     score, weight = pair_number(run, found), found.compared + found.omitted + found.hallucinated
     undecided = [leaf.weight for leaf in leaves if leaf.status is Status.JUDGE_ERROR]
-    if undecided:
-        return RowFit(score, (weight + sum(undecided) - found.score) / (weight + sum(undecided)), apart=False)
-    apart = score == 0.0 and array.align.mode in ("best_fit", "multiset")
+    apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
+    weight += sum(undecided)
     return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

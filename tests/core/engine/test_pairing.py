@@ -230,3 +230,10 @@ def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
 def test_a_multiset_of_undeclared_values_pairs_what_their_types_find_equal(extracted):
     scorer = compile_schema({"type": "array", "evaluation_config": {"align": "multiset"}}, semantics="ours")
     assert scorer.score([1.0, "X", 1.0], list(extracted)).measures["pass_rate"] == 1.0
+
+
+def test_an_undecided_row_of_weight_0_is_no_row_that_is_wrong():
+    items = {"x-eval-compare": "string_semantic", "x-eval-weight": 0}
+    score = compile_schema({"items": items}).score(["a"], ["b"])
+    assert [result.status for result in score.leaves] == [Status.JUDGE_ERROR]
+    assert score.arrays[0].pairs == ((0, 0),)

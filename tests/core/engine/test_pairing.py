@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 
 ROW = {

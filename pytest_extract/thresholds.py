@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.score import Score
 
-FAILING = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
+WRONG = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def known_patterns(case: Case, today: date) -> tuple[str, ...]:
     return tuple(known.path for known in case.known_failures if not known.expired(today))
 
 
-def covered(result: FieldResult, places: Sequence[str]) -> bool:
+def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
     """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
     if not places:  # most cases have none, and the text of a path takes time
         return False
@@ -85,20 +85,20 @@ def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]
     for name, bound in thresholds.measures.items():
         value = values[name]
         if value < bound:
-            message = _short(name, value, bound) + _detail(name, score, known)
+            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, known)
             yield Breach(what=name, message=message, bound=bound, value=value)
 
 
-def _short(name: str, value: float, bound: float) -> str:
-    return f"{name} {_digits(value, bound)} is below {bound:g}, by {_plain(bound - value)}"
+def _shortfall_text(name: str, value: float, bound: float) -> str:
+    return f"{name} {_value_text(value, bound)} is below {bound:g}, by {_gap_text(bound - value)}"
 
 
-def _plain(gap: float) -> str:
+def _gap_text(gap: float) -> str:
     """Write three digits that count, without an exponent."""
     return format(Decimal(f"{gap:.3g}"), "f")
 
 
-def _digits(value: float, bound: float) -> str:
+def _value_text(value: float, bound: float) -> str:
     """Write enough digits that a value which misses its bound never reads like the bound."""
     for digits in range(3, 12):
         text = f"{value:.{digits}g}"
@@ -107,7 +107,7 @@ def _digits(value: float, bound: float) -> str:
     return repr(value)
 
 
-def _detail(name: str, score: Score, known: Sequence[str]) -> str:
+def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:
     if score.unread is not None:
         return f": {score.unread.kind}"
     if not score.gates.structural:
@@ -138,13 +138,13 @@ def results_without(score: Score, known: Sequence[str]) -> tuple[Sequence[FieldR
     """Return field and leaf results without known failures; an array counts by its leaves that are left."""
     if not known:
         return score.fields, score.leaves
-    leaves = [result for result in score.leaves if not covered(result, known)]
-    excused = [result for result in score.leaves if covered(result, known)]
-    fields = [_array_without(result, leaves, excused) for result in score.fields if not covered(result, known)]
+    leaves = [result for result in score.leaves if not is_covered(result, known)]
+    excused = [result for result in score.leaves if is_covered(result, known)]
+    fields = [_rescore_array(result, leaves, excused) for result in score.fields if not is_covered(result, known)]
     return fields, leaves
 
 
-def _array_without(field: FieldResult, leaves: Sequence[FieldResult], excused: Sequence[FieldResult]) -> FieldResult:
+def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: Sequence[FieldResult]) -> FieldResult:
     """Score an array again from the leaves inside it that no known failure covers; other fields stay."""
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
@@ -152,7 +152,7 @@ def _array_without(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     from pytest_extract.core.measures.fields import f1
 
     inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
-    if any(leaf.status in FAILING for leaf in inside):
+    if any(leaf.status in WRONG for leaf in inside):
         return field._replace(score=f1(inside))
     return field._replace(score=1.0, passed=True, status=Status.MATCH)
 
@@ -170,7 +170,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
         ]
         if scores and (value := fmean(scores)) < bound:
             count = f": mean of {len(scores):,} values" if len(scores) > 1 else ""
-            message = _short(f"field {place}", value, bound) + count
+            message = _shortfall_text(f"field {place}", value, bound) + count
             yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
 
 
@@ -178,13 +178,13 @@ def _absent_breaches(absent: Mapping[str, str], score: Score) -> Iterable[Breach
     for place, rule in absent.items():
         if rule != "must":
             continue
-        invented = next((r for r in (*score.leaves, *score.fields) if covered(r, [place]) and _invented(r)), None)
+        invented = next((r for r in (*score.leaves, *score.fields) if is_covered(r, [place]) and _invented(r)), None)
         if invented is not None:
             yield Breach(what=f"absent.{place}", message=f"{invented.path} must stay empty, but was extracted")
 
 
 def _invented(result: FieldResult) -> bool:
-    return result.status in FAILING and result.extracted is not MISSING and result.extracted not in (None, [], {})
+    return result.status in WRONG and result.extracted is not MISSING and result.extracted not in (None, [], {})
 
 
 def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: float | None) -> Iterable[Breach]:
@@ -197,12 +197,12 @@ def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: fl
             bound=bound,
         )
     elif bound is not None and cost_usd is not None and cost_usd > bound:
-        yield _above("max_cost_usd", "cost", cost_usd, bound, " USD")
+        yield _excess_breach("max_cost_usd", "cost", cost_usd, bound, " USD")
     bound = thresholds.max_latency_s
     if bound is not None and latency_s is not None and latency_s > bound:
-        yield _above("max_latency_s", "latency", latency_s, bound, " s")
+        yield _excess_breach("max_latency_s", "latency", latency_s, bound, " s")
 
 
-def _above(what: str, name: str, value: float, bound: float, unit: str) -> Breach:
-    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {_plain(value - bound)}"
+def _excess_breach(what: str, name: str, value: float, bound: float, unit: str) -> Breach:
+    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {_gap_text(value - bound)}"
     return Breach(what=what, message=message, bound=bound, value=value)

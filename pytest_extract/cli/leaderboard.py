@@ -9,8 +9,7 @@ from pytest_extract.cli.files import write_json
 from pytest_extract.cli.results import put, read_all, width
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.report.aggregate_json import standing_record
-from pytest_extract.report.leaderboard import leaderboard_lines
+from pytest_extract.report.aggregates import leaderboard_lines, standing_record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

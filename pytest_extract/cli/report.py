@@ -12,8 +12,7 @@ from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.errors import ConfigError
-from pytest_extract.report.aggregate_json import aggregate_record
-from pytest_extract.report.aggregates import joined, report_lines
+from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
 from pytest_extract.report.files import report_texts, written_now
 from pytest_extract.report.run_report import RunReport
 
@@ -49,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json([aggregate_record(found, arm) for found, arm in runs], None)
     else:
-        put(joined(report_lines(found, arm, width=width(), verbosity=args.verbose) for found, arm in runs))
+        put(join_blocks(arm_report_lines(found, arm, width=width(), verbosity=args.verbose) for found, arm in runs))
     return 0

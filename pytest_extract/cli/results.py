@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.report.leaderboard import told_twice
+from pytest_extract.report.aggregates import repeated_results_text
 from pytest_extract.report.lines import Line, text_of
 from pytest_extract.results import read_results
 
@@ -30,7 +30,7 @@ def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
     if len(kept) < count:
-        say(command, told_twice(count - len(kept)))
+        say(command, repeated_results_text(count - len(kept)))
     return list(kept.values())
 
 

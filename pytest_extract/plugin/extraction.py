@@ -22,7 +22,7 @@ from pytest_extract.plugin.budget import Budget
 from pytest_extract.plugin.forecast import call_price
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.write_errors import WriteErrors
-from pytest_extract.report.summary import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast, JudgeSpending
 
 if TYPE_CHECKING:
     from pytest_extract.core.case_result import CaseResult

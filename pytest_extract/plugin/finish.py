@@ -16,8 +16,7 @@ from pytest_extract.plugin.terminal import write_lines
 from pytest_extract.plugin.update_gold import gold_lines
 from pytest_extract.plugin.write_errors import hidden_lines, refused_lines, write_error_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.render_errors import render_error
+from pytest_extract.report.lines import Line, Span, line, plural, render_error, safe_prose
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -184,7 +183,7 @@ def _summary_lines(config: pytest.Config, gathered: RunResults, width: int) -> l
         verbosity=verbosity,
     )
     if totals.repeated:
-        from pytest_extract.report.flakiness import repeat_lines
+        from pytest_extract.report.gate import repeat_lines
 
         lines += repeat_lines(results, verbosity=verbosity)
     return lines

@@ -26,7 +26,7 @@ from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short
 from pytest_extract.plugin.update_gold import GoldChange, not_green
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls
-from pytest_extract.report.summary import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.results import dump_safely, load_result
 
 PACKAGE = Path(__file__).parents[1]

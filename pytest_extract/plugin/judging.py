@@ -18,7 +18,7 @@ from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.write_errors import WriteErrors
-from pytest_extract.report.summary import JudgeSpending
+from pytest_extract.report.totals import JudgeSpending
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.judge.desk import CachingJudge

@@ -24,8 +24,7 @@ from pytest_extract.regression.flakiness import repeat_snapshots
 from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import snapshot
-from pytest_extract.report.aa_test import aa_test_lines
-from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.gate import aa_test_lines, gate_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
 _BASELINE = pytest.StashKey[Baseline]()

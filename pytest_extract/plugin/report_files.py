@@ -11,8 +11,7 @@ from pytest_extract.atomic import check_file, check_folder, write_atomic
 from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.report.files import report_texts
-from pytest_extract.report.lines import Line, Span, line
-from pytest_extract.report.render_errors import render_error
+from pytest_extract.report.lines import Line, Span, line, render_error
 from pytest_extract.report.run_report import RunReport
 
 

@@ -17,8 +17,7 @@ from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.plugin.update_gold import GoldChange
 from pytest_extract.report.diff import DiffOptions
-from pytest_extract.report.summary import Forecast, JudgeSpending
-from pytest_extract.report.totals import RunTotals, totals_of
+from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
 
 if TYPE_CHECKING:
     from pytest_extract.regression.selection import Selection

@@ -23,7 +23,7 @@ from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.update_gold import Golds
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.diff import DiffOptions
-from pytest_extract.report.summary import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.run_case import RunPlan, plan_of, run_case
 
 if TYPE_CHECKING:
@@ -313,6 +313,6 @@ class ExtractSession:
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""
         if self.config.get_verbosity() < 1:
             return {}
-        from pytest_extract.report.evidence import result_places
+        from pytest_extract.report.evidence import value_locations
 
-        return result_places(result, item.case.document)
+        return value_locations(result, item.case.document)

@@ -19,7 +19,7 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canoni
 from pytest_extract.errors import ExtractError
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.texts import first_difference
+from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
 Kind: TypeAlias = Literal["updated", "unchanged", "kept"]

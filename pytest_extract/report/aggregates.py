@@ -1,4 +1,4 @@
-"""A run's aggregates as lines: what each of the four published systems reports of a run, arm by arm."""
+"""Aggregates of a run and the leaderboard, as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.extractbench import Rates
 from pytest_extract.core.aggregate.fields import FieldCounts
 from pytest_extract.core.aggregate.leaderboard import Standing
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, estimate_dict
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.report.columns import table
-from pytest_extract.report.emptiness import EmptinessTotals, emptiness_lines
-from pytest_extract.report.lines import Line, Span, line, number, plural, safe_prose
-from pytest_extract.report.values import percent
+from pytest_extract.core.values import Json
+from pytest_extract.report.lines import Line, Span, line, number, percent, plural, prose, safe_prose, text_table
+from pytest_extract.report.summary import emptiness_lines
+from pytest_extract.report.totals import EmptinessTotals, Spending
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
-def report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Tell one arm's aggregates; with a verbosity, every field pattern and every case."""
+def arm_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+    """Show the aggregates of one arm; with a verbosity, every field pattern and every case."""
     most = None if verbosity else MOST_FIELDS
     parts = (
-        [_head(run, standing)],
-        _measures(run),
-        _fields(run.fields, width, most),
+        [_arm_heading(run, standing)],
+        _measure_table(run),
+        _pattern_table(run.fields, width, most),
         emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
-        _extract_bench(run.rates),
-        _sob(run, standing),
-        _deepjson(run),
-        _complexity(standing.results, width, None if verbosity else MOST_CASES),
+        _extract_bench_lines(run.rates),
+        _sob_table(run, standing),
+        _deepjson_table(run),
+        _complexity_table(standing.results, width, None if verbosity else MOST_CASES),
     )
     return [each for part in parts if part for each in (*part, line())][:-1]
 
 
-def _head(run: RunAggregate, standing: Standing) -> Line:
+def _arm_heading(run: RunAggregate, standing: Standing) -> Line:
     counts = [f"{run.scored:,} scored"]
     counts += [f"{count:,} {noun}" for count, noun in ((run.broken, "broken"), (run.not_run, "not run")) if count]
     name = f"{safe_prose(standing.arm)}: " if standing.arm else ""
     return line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {', '.join(counts)}")
 
 
-def _title(text: str) -> Line:
+def _heading(text: str) -> Line:
     return line(Span(text, "head"))
 
 
-def _estimate(found: Estimate | None) -> str:
+def _estimate_text(found: Estimate | None) -> str:
     if found is None:
         return f"{'-':>8} {'':<16}"
     between = f"{_four(found.low)} - {_four(found.high)}"
@@ -61,51 +61,51 @@ def _four(value: float) -> str:
     return number(round(value, 4))
 
 
-def _measures(run: RunAggregate) -> list[Line]:
+def _measure_table(run: RunAggregate) -> list[Line]:
     if not run.measures:
         return []
     weighted = any(means.weighted for means in run.measures.values())
     head = f"{'measure':<20} {'mean':>8} {'95 %':<16}" + (f" {'weighted':>8} {'95 %':<16}" if weighted else "")
     lines = [
-        _title("measures: means over cases; weighted: easy 1, medium 2, hard 3"),
+        _heading("measures: means over cases; weighted: easy 1, medium 2, hard 3"),
         line(Span(head, "dim"), indent=2),
     ]
     for name, means in run.measures.items():
-        text = f"{name:<20} {_estimate(means.plain)}" + (f" {_estimate(means.weighted)}" if weighted else "")
+        text = f"{name:<20} {_estimate_text(means.plain)}" + (f" {_estimate_text(means.weighted)}" if weighted else "")
         lines.append(line(text.rstrip(), indent=2))
     return lines
 
 
-def _fields(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
+def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
     if not counts_of:
         return []
-    rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first, else in order of appearance
+    rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first
     heads = ("field", "score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
-    cells = [(pattern, *_field_cells(counts)) for pattern, counts in rows[:most]]
-    lines = [_title("fields, worst first: leaf results over all cases"), *table(heads, cells, width)]
-    return [*lines, *_left_over(len(rows), most, "field")]
+    cells = [(pattern, *_pattern_cells(counts)) for pattern, counts in rows[:most]]
+    lines = [_heading("fields, worst first: leaf results over all cases"), *text_table(heads, cells, width)]
+    return [*lines, *_unlisted_line(len(rows), most, "field")]
 
 
-def _field_cells(counts: FieldCounts) -> list[str]:
+def _pattern_cells(counts: FieldCounts) -> list[str]:
     shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
     numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
     return [*map(_four, shares), *(f"{count:,}" for count in numbers)]
 
 
-def _left_over(count: int, most: int | None, noun: str) -> list[Line]:
+def _unlisted_line(count: int, most: int | None, noun: str) -> list[Line]:
     if most is None or count <= most:
         return []
     return [line(Span(f"and {plural(count - most, f'more {noun}')}; -v lists all", "dim"), indent=2)]
 
 
-def _extract_bench(rates: Rates) -> list[Line]:
+def _extract_bench_lines(rates: Rates) -> list[Line]:
     if not rates.documents:
         return []
-    valid = _rate(rates.valid_rate, rates.valid, rates.documents, "output")
-    passed = _rate(rates.pass_rate, rates.passed, rates.fields, "field")
-    accuracy = _rate(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
+    valid = _rate_text(rates.valid_rate, rates.valid, rates.documents, "output")
+    passed = _rate_text(rates.pass_rate, rates.passed, rates.fields, "field")
+    accuracy = _rate_text(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
     lines = [
-        _title("ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"),
+        _heading("ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"),
         line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
     ]
     if rates.failures:
@@ -114,59 +114,207 @@ def _extract_bench(rates: Rates) -> list[Line]:
     return lines
 
 
-def _rate(rate: float | None, part: int, whole: int, noun: str) -> str:
+def _rate_text(rate: float | None, part: int, whole: int, noun: str) -> str:
     return "-" if rate is None else f"{percent(rate)} ({part:,} of {plural(whole, noun)})"
 
 
-def _sob(run: RunAggregate, standing: Standing) -> list[Line]:
+def _sob_table(run: RunAggregate, standing: Standing) -> list[Line]:
     summary, row = run.sob, standing.row
     if summary is None or row is None:
         return []
     weighted = run.sob_weighted
     head = f"{'category':<28} {'mean':>8} {'95 %':<16}" + (f" {'weighted':>8} {'95 %':<16}" if weighted else "")
-    lines = [_title("SOB"), line(Span(head, "dim"), indent=2)]
+    lines = [_heading("SOB"), line(Span(head, "dim"), indent=2)]
     for name, found in summary.categories.items():
-        text = f"{name:<28} {_estimate(found)}" + (f" {_estimate(weighted.categories[name])}" if weighted else "")
+        text = f"{name:<28} {_estimate_text(found)}" + (
+            f" {_estimate_text(weighted.categories[name])}" if weighted else ""
+        )
         lines.append(line(text.rstrip(), indent=2))
     cover = f"coverage {percent(standing.coverage)}"
     text = f"overall {_four(standing.overall)}: mean of {len(row.columns)} columns {_four(row.raw)}, {cover}"
     return [*lines, line(text, indent=2)]
 
 
-def _deepjson(run: RunAggregate) -> list[Line]:
+def _deepjson_table(run: RunAggregate) -> list[Line]:
     if not run.by_depth:
         return []
     head = f"{'depth':<14}" + "".join(f" {name:>10}" for name in DEEPJSON)
-    lines = [_title("DeepJSONEval: by depth of nesting"), line(Span(head, "dim"), indent=2)]
+    lines = [_heading("DeepJSONEval: by depth of nesting"), line(Span(head, "dim"), indent=2)]
     names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     for level, means in run.by_depth.items():
         lines.append(line(f"{names[level]:<14}" + "".join(f" {_four(means[name]):>10}" for name in DEEPJSON), indent=2))
     return lines
 
 
-def _complexity(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
+def _complexity_table(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
     shaped = [result for result in results if result.shape]
     if not shaped:
         return []
     counts = Counter(result.complexity for result in shaped)
-    told = ", ".join(f"{counts[name]:,} {name}" for name in WEIGHTS if counts[name])
+    classes = ", ".join(f"{counts[name]:,} {name}" for name in WEIGHTS if counts[name])
     heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
-    names = _names(shaped[:most])
-    rows = [(name, one.complexity or "", *_sizes(one)) for name, one in zip(names, shaped[:most], strict=True)]
-    lines = [_title(f"complexity of the cases: {told}"), *table(heads, rows, width)]
-    return [*lines, *_left_over(len(shaped), most, "case")]
+    names = _case_names(shaped[:most])
+    rows = [(name, one.complexity or "", *_shape_cells(one)) for name, one in zip(names, shaped[:most], strict=True)]
+    lines = [_heading(f"complexity of the cases: {classes}"), *text_table(heads, rows, width)]
+    return [*lines, *_unlisted_line(len(shaped), most, "case")]
 
 
-def _sizes(result: CaseResult) -> list[str]:
+def _shape_cells(result: CaseResult) -> list[str]:
     return [f"{result.shape.get(name, 0):,}" for name in _SHAPE]
 
 
-def _names(results: Sequence[CaseResult]) -> list[str]:
-    """Name cases by their id; where two files have the same one, with the file."""
+def _case_names(results: Sequence[CaseResult]) -> list[str]:
+    """Name cases by their id, and by file and id where two files have the same id."""
     ids = Counter(result.case_id for result in results)
     return [one.case_id if ids[one.case_id] == 1 else f"{one.file}::{one.case_id}" for one in results]
 
 
-def joined(blocks: Iterable[list[Line]]) -> list[Line]:
-    """Put several arms' lines below each other, an empty line between."""
+def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
+    """Join the lines of several arms, with an empty line between them."""
     return [each for block in blocks for each in (*block, line())][:-1]
+
+
+_COLUMNS: Final[Mapping[str, str]] = {
+    "value_accuracy": "value",
+    "faithfulness": "faith.",
+    "json_pass_rate": "json",
+    "path_recall": "path",
+    "structure_coverage": "struct.",
+    "type_safety": "types",
+    "perfect_response": "perfect",
+}
+_HEADS: Final = ("cases", "passed", "broken", "not run", "pass_rate", "95 %", "f1", "cost")
+ONLY: Final = "(no model)"
+
+
+def leaderboard_lines(
+    standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
+) -> list[Line]:
+    """Rank arms; `runs` holds the aggregate of each by its label."""
+    title = "SOB's columns: complexity-weighted means; overall: their mean times the share of cases with a score"
+    heads = ("   arm", "overall", "cover", *_COLUMNS.values())
+    ranked = [(_ranked_name(place, each), *_sob_cells(each)) for place, each in enumerate(standings, start=1)]
+    counted = [
+        (_ranked_name(place, each), *_count_cells(each, runs[each.arm]))
+        for place, each in enumerate(standings, start=1)
+    ]
+    return [
+        *prose(title, "head", indent=0, width=width),
+        *text_table(heads, ranked, width),
+        line(),
+        line(Span("cases", "head")),
+        *text_table(("   arm", *_HEADS), counted, width),
+    ]
+
+
+def _ranked_name(place: int, standing: Standing) -> str:
+    return f"{place:>2} {standing.arm or ONLY}"
+
+
+def _sob_cells(standing: Standing) -> list[str]:
+    columns = {} if standing.row is None else standing.row.columns
+    cells = [_four(columns[name]) if name in columns else "-" for name in _COLUMNS]
+    return [_four(standing.overall), percent(standing.coverage), *cells]
+
+
+def _count_cells(standing: Standing, run: RunAggregate) -> list[str]:
+    passed = sum(result.outcome is Outcome.PASSED for result in standing.results)
+    counts = (len(standing.results), passed, run.broken, run.not_run)
+    return [*(f"{count:,}" for count in counts), *_measure_cells(run), Spending.of(standing.results).cost_text]
+
+
+def _measure_cells(run: RunAggregate) -> list[str]:
+    if "pass_rate" not in run.measures or "f1" not in run.measures:
+        return ["-", "", "-"]
+    rate, f1 = run.measures["pass_rate"].plain, run.measures["f1"].plain
+    return [_four(rate.mean), f"{_four(rate.low)} - {_four(rate.high)}", _four(f1.mean)]
+
+
+def repeated_results_text(count: int) -> str:
+    """Explain that a later result of the same case and arm replaces an earlier one."""
+    return f"{plural(count, 'result')} of a case and arm that a later file, or line, has again: the later one counts"
+
+
+COUNTS = ("match", "mismatch", "omission", "hallucination", "undecided")
+
+
+def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
+    """Return all aggregates of one arm as JSON."""
+    rates = run.rates
+    return {
+        "arm": standing.arm,
+        "cases": run.cases,
+        "scored": run.scored,
+        "broken": run.broken,
+        "not_run": run.not_run,
+        "measures": {name: estimate_dict(means) for name, means in run.measures.items()},
+        "fields": {pattern: field_record(counts) for pattern, counts in run.fields.items()},
+        "extract_bench": {
+            "documents": rates.documents,
+            "valid": rates.valid,
+            "fields": rates.fields,
+            "passed": rates.passed,
+            "valid_fields": rates.valid_fields,
+            "valid_rate": rates.valid_rate,
+            "pass_rate": rates.pass_rate,
+            "accuracy_on_valid": rates.accuracy_on_valid,
+            "failures": dict(rates.failures),
+        },
+        "sob": {
+            "overall": standing.overall,
+            "raw": None if standing.row is None else standing.row.raw,
+            "coverage": standing.coverage,
+            "plain": None if run.sob is None else run.sob.to_dict(),
+            "weighted": None if run.sob_weighted is None else run.sob_weighted.to_dict(),
+        },
+        "deepjsoneval": {level: dict(means) for level, means in run.by_depth.items()},
+        "complexity": [shape_record(result) for result in standing.results],
+    }
+
+
+def field_record(counts: FieldCounts) -> dict[str, Json]:
+    """Return the counts and shares of one field pattern as JSON."""
+    return {
+        **{name: getattr(counts, name) for name in COUNTS},
+        "total": counts.total,
+        "records": len(counts.records),
+        "mean_score": counts.mean_score,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+    }
+
+
+def shape_record(result: CaseResult) -> dict[str, Json]:
+    """Return outcome, complexity and shape of one case as JSON."""
+    return {
+        "case": result.nodeid,
+        "outcome": str(result.outcome),
+        "complexity": result.complexity,
+        "modality": result.modality,
+        **result.shape,
+    }
+
+
+def standing_record(standing: Standing, run: RunAggregate) -> dict[str, Json]:
+    """Return one row of the leaderboard as JSON: SOB's columns, and counts, means and cost of the cases."""
+    spending = Spending.of(standing.results)
+    columns: Mapping[str, float] = {} if standing.row is None else standing.row.columns
+    modalities: Sequence[str] = () if standing.row is None else standing.row.modalities
+    return {
+        "arm": standing.arm,
+        "overall": standing.overall,
+        "raw": None if standing.row is None else standing.row.raw,
+        "coverage": standing.coverage,
+        **columns,
+        "modalities": list(modalities),
+        "cases": len(standing.results),
+        "passed": sum(result.outcome is Outcome.PASSED for result in standing.results),
+        "scored": run.scored,
+        "broken": run.broken,
+        "not_run": run.not_run,
+        "pass_rate": estimate_dict(run.measures["pass_rate"])["plain"] if "pass_rate" in run.measures else None,
+        "f1": estimate_dict(run.measures["f1"])["plain"] if "f1" in run.measures else None,
+        "cost_usd": None if spending.calls and spending.unpriced == spending.calls else spending.cost_usd,
+        "tokens": spending.prompt_tokens + spending.completion_tokens,
+    }

@@ -1,4 +1,4 @@
-"""A failing case as lines: the bounds it misses, then one line per failing field, worst first; passes only counted."""
+"""A failing case as lines: the bounds that it misses, then one line for each failing field, worst first."""
 
 from __future__ import annotations
 
@@ -8,38 +8,45 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import Failure, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, json_type
-from pytest_extract.report.emptiness import BY_EMPTINESS, EmptyPasses, UncomparedCase
 from pytest_extract.report.findings import (
-    FAILING,
+    FAILED,
     Finding,
-    failing,
+    findings_of,
     metric_label,
+    passing_known_failures,
     split_known,
-    stale_known,
-    worst_first,
 )
-from pytest_extract.report.fold import fold
-from pytest_extract.report.lines import Line, Span, line, number, plural, prose, safe_prose, shorten, text_of, titled
-from pytest_extract.report.nearest import with_nearest
-from pytest_extract.report.nested_diff import object_lines
-from pytest_extract.report.output import output_lines
-from pytest_extract.report.render_errors import render_error
-from pytest_extract.report.texts import first_difference, look_alike
-from pytest_extract.report.values import WHOLE, difference, show
+from pytest_extract.report.lines import (
+    Line,
+    Span,
+    line,
+    number,
+    plural,
+    prose,
+    render_error,
+    safe,
+    safe_prose,
+    shorten,
+    text_of,
+    titled,
+)
+from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase
+from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
+from pytest_extract.report.values import WHOLE, show
 
 SEEN: Final = "texts differ from"
-"""How a reason begins that says no more than marked characters show."""
+"""Prefix of reasons that the marked characters make redundant."""
 _MARKED_LINES: Final = 4
-"""Lines of a text with its differences marked that are shown under -vv, beside both whole values."""
+"""Lines of marked text under -vv, after both whole values."""
 _BELOW: Final = 6
-"""Indent of what stands below the line of its field."""
+"""Indent of the lines below the line of a field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions:
-    """How much to show: `verbosity` is pytest's, `width` in characters; `brief` is `--tb=short`."""
+    """How much is shown: `verbosity` as in pytest, `width` in characters, `brief` for `--tb=short`."""
 
     verbosity: int = 0
     width: int = 100
@@ -47,7 +54,7 @@ class DiffOptions:
 
     @property
     def most(self) -> int | None:
-        """Failing fields shown; None: all."""
+        """Number of failing fields shown; None: all."""
         if self.verbosity >= 2:
             return None
         if self.verbosity == 1:
@@ -56,146 +63,131 @@ class DiffOptions:
 
     @property
     def value_width(self) -> int:
-        """Characters of one value: what leaves room for its name on a line of its own."""
+        """Width of one value, so that a value and its label fit into a line."""
         return WHOLE if self.verbosity >= 2 else max(min(self.width - 24, 72), 24)
 
 
-def case_lines(result: CaseResult, look: DiffOptions, places: Mapping[str, str] | None = None) -> list[Line]:
-    """Tell why a case is not green; never raises.
+def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, str] | None = None) -> list[Line]:
+    """Explain why a case is not green; never raises.
 
-    `places` maps a field's path to where its values occur in the document.
+    `places` maps the path of a field to the locations of its values in the document.
     """
     try:
-        return _case_lines(result, look, places or {})
+        lines = _repeat_count(result)
+        for breach in result.breaches:
+            lines += prose(breach.message, "bad", indent=2, width=options.width)
+        bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+        for attempt in bad if options.verbosity > 0 else bad[:1]:
+            if len(result.attempts) > 1:
+                lines += _repeat_heading(result, attempt, len(bad), options)
+            lines += _attempt_lines(attempt, result.known, options, places or {})
+        if result.uncompared:
+            lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=options.width)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
-        return prose(render_error("this case", error), "bad", indent=2, width=look.width)
-
-
-def _case_lines(result: CaseResult, look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
-    lines = _headline(result)
-    for breach in result.breaches:
-        lines += prose(breach.message, "bad", indent=2, width=look.width)
-    shown = _attempts_shown(result, look)
-    for attempt in shown:
-        if len(result.attempts) > 1:
-            lines += _attempt_headline(result, attempt, look)
-        lines += attempt_lines(attempt, result.known, look, places)
-    if result.uncompared:
-        lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=look.width)
+        return prose(render_error("this case", error), "bad", indent=2, width=options.width)
     return lines
 
 
-def _headline(result: CaseResult) -> list[Line]:
-    """Count the repeats, where no missed bound says so."""
+def _repeat_count(result: CaseResult) -> list[Line]:
+    """Count the repeats that passed, unless a breach does so."""
     if len(result.attempts) < 2 or any(breach.what == "repeat" for breach in result.breaches):
         return []
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
     return [line(f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed")]
 
 
-def _attempts_shown(result: CaseResult, look: DiffOptions) -> list[Attempt]:
-    """Show the first repeat that is not green; with -v every such one."""
-    bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
-    return bad if look.verbosity > 0 else bad[:1]
-
-
-def _attempt_headline(result: CaseResult, attempt: Attempt, look: DiffOptions) -> list[Line]:
-    bad = sum(other.outcome is not Outcome.PASSED for other in result.attempts)
+def _repeat_heading(result: CaseResult, attempt: Attempt, bad: int, options: DiffOptions) -> list[Line]:
     which = f"repeat {attempt.index + 1} of {len(result.attempts)}"
     lines = [line(Span(f"{which} ({bad} not green):" if bad > 1 else f"{which}:", "head"))]
     for breach in attempt.breaches:
-        lines += prose(breach.message, "bad", indent=2, width=look.width)
+        lines += prose(breach.message, "bad", indent=2, width=options.width)
     return lines
 
 
-def attempt_lines(attempt: Attempt, known: Sequence[str], look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
-    """Tell one attempt: what broke, the output's failure, gates that failed, failing fields, and counts."""
+def _attempt_lines(
+    attempt: Attempt, known: Sequence[str], options: DiffOptions, places: Mapping[str, str]
+) -> list[Line]:
+    """Show one attempt: its error, the failure of the output, failed gates, failing fields, counts."""
     lines: list[Line] = []
     if attempt.error is not None:
         for text in attempt.error.splitlines():
-            lines += prose(text, "warn", indent=2, width=look.width)
+            lines += prose(text, "warn", indent=2, width=options.width)
     if attempt.score is None:
         return lines
-    return lines + score_lines(attempt.score, look, known=known, places=places, output=attempt.output)
+    return lines + score_lines(attempt.score, options, known=known, places=places, output=attempt.output)
 
 
 def score_lines(
     score: ScoreRecord,
-    look: DiffOptions,
+    options: DiffOptions,
     *,
     known: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
     output: object = None,
 ) -> list[Line]:
-    """Show a score: its failure, gates, failing fields, and counts."""
+    """Show a score: its failure, failed gates, failing fields, counts."""
     if score.failure is not None and not score.readable:
-        return output_lines(score.failure, output, look.width)
-    lines = [part for told in score.wrapped.values() for part in prose(told, "warn", indent=2, width=look.width)]
-    lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, look.width)]
+        return output_lines(score.failure, output, options.width)
+    lines = [part for text in score.wrapped.values() for part in prose(text, "warn", indent=2, width=options.width)]
+    lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, options.width)]
     counted, excused = split_known(score, known)
-    bad = findings_of(counted, folded=look.verbosity < 2)
-    lines += _field_lines(bad, look, places or {})
-    return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=look.width)]
+    bad = findings_of(counted, folded=options.verbosity < 2)
+    lines += _finding_table(bad, options, places or {})
+    return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
 
 
-def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[Finding]:
-    """Return the findings of the results that failed, worst first."""
-    bad = failing(results)
-    if not bad:  # folding takes its time, and most outputs are right
-        return []
-    return with_nearest(worst_first(fold(results) if folded else map(Finding, bad)))
-
-
-def _field_lines(bad: Sequence[Finding], look: DiffOptions, places: Mapping[str, str]) -> list[Line]:
-    shown = list(bad[: look.most])
-    columns = _Columns.of(shown, look)
+def _finding_table(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
+    shown = list(bad[: options.most])
+    columns = _ColumnWidths.of(shown, options)
     lines: list[Line] = []
     for item in shown:
-        lines += _finding_lines(item, look, columns)
+        lines += _finding_lines(item, options, columns)
         if (path := str(item.result.path)) in places:
-            lines += prose(places[path], "dim", indent=_BELOW, width=look.width)
+            lines += prose(places[path], "dim", indent=_BELOW, width=options.width)
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
-        hint = "-vv shows all" if look.verbosity > 0 else "-v shows more, -vv all"
+        hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
         lines.append(line(Span(f"… {plural(left, 'more failing field')} ({hint})", "dim"), indent=2))
     return lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
+class _ColumnWidths:
     path: int
     metric: int
     status: int
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], look: DiffOptions) -> _Columns:
-        # Columns line up what is short; a longer path or label is still shown whole, for it says what is wrong where.
+    def of(cls, findings: Sequence[Finding], options: DiffOptions) -> _ColumnWidths:
+        # Short texts are aligned in columns; a longer path or label is shown whole and breaks the column.
         return cls(
-            path=min(max((len(str(item.result.path)) for item in findings), default=0), max(look.width // 3, 20)),
-            metric=min(max((len(metric_label(item.result)) for item in findings), default=0), max(look.width // 4, 16)),
+            path=min(max((len(str(item.result.path)) for item in findings), default=0), max(options.width // 3, 20)),
+            metric=min(
+                max((len(metric_label(item.result)) for item in findings), default=0), max(options.width // 4, 16)
+            ),
             status=max((len(item.result.status) for item in findings), default=0),
         )
 
 
-def _finding_lines(finding: Finding, look: DiffOptions, columns: _Columns) -> list[Line]:
-    """Show one finding in one line; where the window is too narrow, what does not fit goes on below, indented."""
+def _finding_lines(finding: Finding, options: DiffOptions, columns: _ColumnWidths) -> list[Line]:
+    """Show one finding in one line; what does not fit into the width follows below, indented."""
     item = finding.result
     path, label = safe_prose(str(item.path)), safe_prose(metric_label(item))
-    over = max(len(path) - columns.path, 0)  # a long path takes its room from the next column
+    over = max(len(path) - columns.path, 0)  # a long path takes its space from the next column
     verdict = line(
         Span(f"{label.ljust(columns.metric - over)}  "),
         Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad"),
     )
     lines = [line(Span(path.ljust(columns.path), "head"), indent=2)]
-    for group in ((verdict,), _values(item, look), *((part,) for part in _notes(finding, look))):
-        _put(lines, group, look.width)
+    for group in ((verdict,), _value_parts(item, options), *((part,) for part in _note_parts(finding, options))):
+        _append_or_wrap(lines, group, options.width)
     return lines
 
 
-def _put(lines: list[Line], group: Sequence[Line], width: int) -> None:
-    """Add what belongs together to the last line, or to a line of its own; where that is too long, one below another.
+def _append_or_wrap(lines: list[Line], group: Sequence[Line], width: int) -> None:
+    """Append a group to the last line, or as a new line, or as one line for each member, whichever fits first.
 
-    Two values that stand one below the other begin in the same column, so that the eye can compare them.
+    Values on lines of their own begin in the same column, so that the eye can compare them.
     """
     parts = [(Span("  "), *part) for part in group]
     whole = tuple(span for part in parts for span in part)
@@ -219,13 +211,13 @@ def _put(lines: list[Line], group: Sequence[Line], width: int) -> None:
         lines += [(Span(" " * _BELOW), Span(name.text.ljust(wide)), *rest) for name, *rest in group]
 
 
-def _values(item: FieldResult, look: DiffOptions) -> list[Line]:
-    """Name the values that there are; of long texts, show the part where they begin to differ."""
+def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
+    """Show the values that exist; of long texts, the part around the first difference."""
     if item.metric == "order" and item.gold is MISSING and item.extracted is MISSING:
         return []
     gold = item.gold is not MISSING or item.status is Status.OMISSION
     extracted = item.extracted is not MISSING or item.status is not Status.OMISSION
-    width = look.value_width if (gold and extracted) or look.verbosity >= 2 else max(look.width - 20, 24)
+    width = options.value_width if (gold and extracted) or options.verbosity >= 2 else max(options.width - 20, 24)
     texts = isinstance(item.gold, str) and isinstance(item.extracted, str)
     at = first_difference(str(item.gold), str(item.extracted)) if texts else 0
     parts = []
@@ -236,60 +228,97 @@ def _values(item: FieldResult, look: DiffOptions) -> list[Line]:
     return parts
 
 
-def _notes(finding: Finding, look: DiffOptions) -> list[Line]:
-    """Say what differs, the score where it is not all or nothing, the metric's reason, the row it was matched with."""
+def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
+    """Show what differs, a score between 0 and 1, the reason of the metric, and the matched row."""
     item = finding.result
     parts = [line(Span(safe_prose(finding.note), "mark"))] if finding.note else []
-    spans = _difference(item, look) if item.status is Status.MISMATCH else ()
+    spans = _inner_difference(item, options) if item.status is Status.MISMATCH else ()
     if spans:
         parts.append(spans)
     if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status is Status.MISMATCH:
-        parts += [line(Span(told, "dim")) for told in (look_alike(item.gold, item.extracted),) if told]
+        parts += [line(Span(text, "dim")) for text in (look_alike_text(item.gold, item.extracted),) if text]
     if 0 < item.score < 1:
         parts.append(line(f"score {number(item.score)}"))
-    if item.status in {Status.MISMATCH, Status.JUDGE_ERROR} and item.reason and not _plain_to_see(item, spans, look):
-        parts.append(line(Span(shorten(safe_prose(item.reason), max(look.width - 8, 40)), "dim")))
+    if (
+        item.status in {Status.MISMATCH, Status.JUDGE_ERROR}
+        and item.reason
+        and not _is_reason_redundant(item, spans, options)
+    ):
+        parts.append(line(Span(shorten(safe_prose(item.reason), max(options.width - 8, 40)), "dim")))
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
         parts.append(line(Span(f"{verb} {safe_prose(str(item.matched))}", "dim")))
     return parts
 
 
-def _plain_to_see(item: FieldResult, spans: Sequence[Span], look: DiffOptions) -> bool:
-    """Whether the reason says no more than the marks, or than two values that are both shown whole."""
+def _is_reason_redundant(item: FieldResult, spans: Sequence[Span], options: DiffOptions) -> bool:
+    """Whether the marks, or two values that are both shown whole, say as much as the reason."""
     if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
         return False
-    whole = all(isinstance(side, str) and len(side) <= look.value_width - 2 for side in (item.gold, item.extracted))
+    whole = all(isinstance(side, str) and len(side) <= options.value_width - 2 for side in (item.gold, item.extracted))
     return bool(spans) or whole
 
 
-def _difference(item: FieldResult, look: DiffOptions) -> tuple[Span, ...]:
-    """Mark what differs inside texts, lists and objects; of other values only where the metric gives no reason."""
+def _inner_difference(item: FieldResult, options: DiffOptions) -> tuple[Span, ...]:
+    """Mark what differs inside texts, lists and objects; inside other values only if the metric gives no reason."""
     kinds = {json_type(side) for side in (item.gold, item.extracted) if side is not MISSING}
     if item.metric == "order" or (item.reason and (len(kinds) > 1 or not kinds <= {"string", "array", "object"})):
         return ()
     if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
-        return object_lines(item.gold, item.extracted, look.value_width, limit=None if look.verbosity >= 2 else 3)
-    return difference(item.gold, item.extracted, min(look.value_width - 4, _MARKED_LINES * look.width))
+        return container_difference(
+            item.gold, item.extracted, options.value_width, limit=None if options.verbosity >= 2 else 3
+        )
+    return value_difference(item.gold, item.extracted, min(options.value_width - 4, _MARKED_LINES * options.width))
 
 
 def counts_text(
     counted: Sequence[FieldResult], excused: Sequence[FieldResult], score: ScoreRecord, known: Sequence[str] = ()
 ) -> str:
-    """Count what is told by no line of its own: matches, known failures, skipped fields, agreement on absence."""
+    """Count the results without a line of their own: matches, known failures, skipped fields, absent values."""
     tally = Counter(item.status for item in counted)
-    told = [plural(tally[Status.MATCH], "value matches", "values match")]
-    bad = sum(item.status in FAILING for item in excused)
+    counts = [plural(tally[Status.MATCH], "value matches", "values match")]
+    bad = sum(item.status in FAILED for item in excused)
     if bad:
-        told.append(plural(bad, "known failure"))
-    stale = stale_known(excused, known)
+        counts.append(plural(bad, "known failure"))
+    stale = passing_known_failures(excused, known)
     if stale:
-        told.append(f"known failures that pass now: {', '.join(stale)} (take out of known_failures)")
+        counts.append(f"known failures that pass now: {', '.join(stale)} (take out of known_failures)")
     if tally[Status.SKIPPED]:
-        told.append(f"{tally[Status.SKIPPED]:,} skipped")
+        counts.append(f"{tally[Status.SKIPPED]:,} skipped")
     if score.vacuous:
-        told.append(f"{score.vacuous:,} absent on both sides")
+        counts.append(f"{score.vacuous:,} absent on both sides")
     passes = EmptyPasses.of(score)
     if passes.empty or not passes.compared:
-        told.append(f"{BY_EMPTINESS}: {passes}")
-    return ", ".join(told)
+        counts.append(f"{BY_EMPTINESS}: {passes}")
+    return ", ".join(counts)
+
+
+_CONTEXT: Final = 2
+"""Lines of the output that are shown before the line of the failure."""
+
+
+def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
+    """Show why an output could not be scored, and the output around the line and column, with a caret."""
+    place = "" if failure.path is None else f" at {safe_prose(str(failure.path))}"
+    if failure.line:
+        place = f" at line {failure.line}, column {failure.column}"
+    head = titled(f"{failure.kind}{place}", failure.message, width)
+    if not isinstance(output, str):
+        return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
+    if output.strip() in failure.message:  # the message quotes the whole output, or there is none
+        return head
+    if not failure.line:
+        return [*head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
+    return [*head, *_output_excerpt(output, failure.line, failure.column or 1, width)]
+
+
+def _output_excerpt(output: str, row: int, column: int, width: int) -> list[Line]:
+    texts = output.split("\n")
+    row = min(row, len(texts))
+    left = max(column - (width - 12) * 2 // 3, 0)
+    lines: list[Line] = []
+    for index in range(max(row - 1 - _CONTEXT, 0), row):
+        piece = texts[index][left : left + width - 12]
+        lines.append(line(Span(f"{index + 1:>4} | ", "dim"), safe(piece), indent=2))
+    before = safe(texts[row - 1][left : max(column - 1, 0)])
+    return [*lines, line(Span(f"{'':>4} | ", "dim"), Span(" " * len(before) + "^", "mark"), indent=2)]

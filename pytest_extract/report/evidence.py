@@ -1,24 +1,24 @@
-"""Where a value occurs in the text of a document: line and column, and the page when pages are known."""
+"""Locations of values in the text of a document: line and column, and the page if the document has pages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.findings import failing
+from pytest_extract.report.findings import failed_results
 
-MOST: Final = 3
-"""Places told of one value; more are only counted."""
-LONGEST: Final = 500
-"""Characters of a text that is looked for."""
+MOST_LOCATIONS: Final = 3
+"""Locations listed for one value; further ones are counted."""
+LONGEST_SEARCHED: Final = 500
+"""Longer texts are not searched for."""
 
 
 class TextLocation(NamedTuple):
-    """A place in a document's text, all counted from 1; `page` is None for a document without pages."""
+    """A location in the text of a document, counted from 1; `page` is None for a document without pages."""
 
     page: int | None
     line: int
@@ -30,15 +30,15 @@ class TextLocation(NamedTuple):
 
 
 def page_texts(pages: Sequence[str] | None, text: str) -> list[tuple[int | None, str]]:
-    """Pair each page's text with its number; a document without pages is one text without a number."""
+    """Pair the text of each page with its number; None is the number of a text without pages."""
     if not pages or len(pages) == 1:
         return [(None, text)]
     return [(number, page) for number, page in enumerate(pages, start=1)]
 
 
-def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[TextLocation], int]:
-    """Return the first places where a scalar occurs, and how many there are in all; in any case if in no exact one."""
-    wanted = _patterns(value)
+def find_value(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[TextLocation], int]:
+    """Return the first locations of a scalar, and the number of all; case is ignored if there is no exact match."""
+    wanted = _value_pattern(value)
     if wanted is None:
         return [], 0
     if not any(wanted.search(text) for _, text in pages):
@@ -46,27 +46,20 @@ def places(value: Json, pages: Sequence[tuple[int | None, str]]) -> tuple[list[T
     found: list[TextLocation] = []
     count = 0
     for page, text in pages:
-        for start in _occurrences(wanted, text):
+        for match in wanted.finditer(text):
             count += 1
-            if len(found) < MOST:
-                found.append(_place(page, text, start))
+            if len(found) < MOST_LOCATIONS:
+                start = match.start()
+                line = text.count("\n", 0, start) + 1
+                found.append(TextLocation(page, line, start - text.rfind("\n", 0, start)))
     return found, count
 
 
-def _occurrences(pattern: re.Pattern[str], text: str) -> Iterator[int]:
-    return (match.start() for match in pattern.finditer(text))
-
-
-def _place(page: int | None, text: str, start: int) -> TextLocation:
-    line = text.count("\n", 0, start) + 1
-    return TextLocation(page, line, start - (text.rfind("\n", 0, start) + 1) + 1)
-
-
-def _patterns(value: Json) -> re.Pattern[str] | None:
-    """Match a text whatever its white space, or a number with and without thousands separators and decimals."""
+def _value_pattern(value: Json) -> re.Pattern[str] | None:
+    """Match a text with any white space, a number with or without thousands separators and decimals."""
     if isinstance(value, str):
         words = value.split()
-        if not words or len(value) > LONGEST:
+        if not words or len(value) > LONGEST_SEARCHED:
             return None
         start = r"(?<!\w)" if words[0][0].isalnum() else ""
         return re.compile(start + r"\s+".join(map(re.escape, words)))
@@ -89,27 +82,27 @@ def _number_pattern(value: Json) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\d.,]){digits}{tail}(?![\d]|[.,]\d)")
 
 
-def result_places(result: CaseResult, document: Document) -> dict[str, str]:
-    """Path of each failing field -> where its gold and extracted values occur in the document's text."""
+def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
+    """Map the path of each failing field to the locations of its gold and extracted values in the document."""
     try:
         pages = page_texts(document.pages, document.text)
-    except DocumentError:  # an image or audio has no text to look in
+    except DocumentError:  # an image or audio has no text
         return {}
     found: dict[str, str] = {}
     for attempt in result.attempts:
-        for leaf in failing(attempt.score.leaves) if attempt.score is not None else ():
+        for leaf in failed_results(attempt.score.leaves) if attempt.score is not None else ():
             path = str(leaf.path)
             if path not in found:
                 sides = (("gold", leaf.gold), ("extracted", leaf.extracted))
-                told = [_told(side, value, pages) for side, value in sides if value is not MISSING]
-                found[path] = "; ".join(text for text in told if text)
+                texts = [_locations_text(side, value, pages) for side, value in sides if value is not MISSING]
+                found[path] = "; ".join(text for text in texts if text)
     return {path: text for path, text in found.items() if text}
 
 
-def _told(side: str, value: Json, pages: Sequence[tuple[int | None, str]]) -> str:
-    if _patterns(value) is None:
+def _locations_text(side: str, value: Json, pages: Sequence[tuple[int | None, str]]) -> str:
+    if _value_pattern(value) is None:
         return ""
-    found, count = places(value, pages)
+    found, count = find_value(value, pages)
     if not found:
         return f"{side} stands nowhere in the document"
     more = f" and {count - len(found)} more" if count > len(found) else ""

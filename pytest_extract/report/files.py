@@ -21,9 +21,9 @@ def report_texts(
 
         yield markdown, lambda: as_markdown(run)
     if csv is not None:
-        from pytest_extract.report.table import table
+        from pytest_extract.report.csv_table import csv_table
 
-        yield csv, lambda: table(run.results)
+        yield csv, lambda: csv_table(run.results)
 
 
 def written_now() -> str:

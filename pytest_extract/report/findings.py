@@ -1,21 +1,25 @@
-"""What a report says of one score: comparisons with known failures set apart, and lines that sum some of them up."""
+"""Findings: the comparisons of one score that failed, folded into one line for each row or object that is wrong."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
-from pytest_extract.core.values import Json
-from pytest_extract.thresholds import covered
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
+from pytest_extract.report.lines import plural
+from pytest_extract.report.values import show
+from pytest_extract.thresholds import WRONG, is_covered
 
-FAILING: Final = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION, Status.JUDGE_ERROR})
+FAILED: Final = WRONG | {Status.JUDGE_ERROR}
+"""Statuses that reports list as failures: wrong values, and comparisons that no judge has decided."""
 
 
 class Finding(NamedTuple):
-    """One line of a report: a comparison, or `stands_for` of them that `note` sums up."""
+    """One line of a report: a comparison, or a summary of `stands_for` comparisons, described by `note`."""
 
     result: FieldResult
     note: str = ""
@@ -23,46 +27,50 @@ class Finding(NamedTuple):
 
 
 class Split(NamedTuple):
-    """The comparisons of one score: `counted` ones, and those that are `known` failures of the case."""
+    """The comparisons of one score: those that count, and the known failures of the case."""
 
     counted: list[FieldResult]
     known: list[FieldResult]
 
 
 def split_known(score: ScoreRecord, known: Sequence[str]) -> Split:
-    """Return all comparisons of a score: its leaf results, and the field results that no leaf result is below."""
+    """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
     shown = {leaf.path[:size] for leaf in score.leaves for size in range(len(leaf.path) + 1)}
     results = [*score.leaves, *(result for result in score.fields if result.path not in shown)]
     if not known:
         return Split(results, [])
     split = Split([], [])
     for result in results:
-        (split.known if covered(result, known) else split.counted).append(result)
+        (split.known if is_covered(result, known) else split.counted).append(result)
     return split
 
 
-def failing(results: Iterable[FieldResult]) -> list[FieldResult]:
-    """Return what failed."""
-    return [result for result in results if result.status in FAILING]
+def failed_results(results: Iterable[FieldResult]) -> list[FieldResult]:
+    """Return the results that failed."""
+    return [result for result in results if result.status in FAILED]
 
 
-def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings by score, then by weight, then as they stand in the document."""
-    return sorted(findings, key=lambda finding: (finding.result.score, -finding.result.weight))
+def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[Finding]:
+    """Return the findings of the results that failed: by score, then by weight, then in document order."""
+    failed = failed_results(results)
+    if not failed:  # most outputs are right, and folding takes time
+        return []
+    findings = fold_failures(results) if folded else map(Finding, failed)
+    return note_similar_values(sorted(findings, key=lambda each: (each.result.score, -each.result.weight)))
 
 
-def stale_known(results: Sequence[FieldResult], known: Sequence[str]) -> list[str]:
-    """Return the known failures of which there is something to compare, and nothing of it fails any more."""
+def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str]) -> list[str]:
+    """Return the known failures that pass now: something is compared there, and nothing of it fails."""
     stale = []
     for place in known:
-        statuses = {result.status for result in results if covered(result, (place,))}
-        if Status.MATCH in statuses and FAILING.isdisjoint(statuses):
+        statuses = {result.status for result in results if is_covered(result, (place,))}
+        if Status.MATCH in statuses and FAILED.isdisjoint(statuses):
             stale.append(place)
     return stale
 
 
 def metric_label(result: FieldResult) -> str:
-    """Return the metric with its parameters, but for those that are off by default: `number(rel=0.01)`."""
+    """Return the metric with the parameters that are set: `number(rel=0.01)`."""
     given = {
         name: value
         for name, value in result.params.items()
@@ -70,7 +78,7 @@ def metric_label(result: FieldResult) -> str:
     }
     if not given:
         return result.metric
-    return f"{result.metric}({', '.join(f'{name}={_param(value)}' for name, value in given.items())})"
+    return f"{result.metric}({', '.join(f'{name}={_param_text(value)}' for name, value in given.items())})"
 
 
 @cache
@@ -80,7 +88,292 @@ def _off_by_default() -> frozenset[tuple[str, str]]:
     return frozenset((spec.name, param.name) for spec in METRICS.values() for param in spec.params if not param.default)
 
 
-def _param(value: Json) -> str:
+def _param_text(value: Json) -> str:
     if isinstance(value, float):
         return f"{value:.12g}".replace("e-0", "e-")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+Path: TypeAlias = tuple[Step, ...]
+Members: TypeAlias = Sequence[tuple[Path, FieldResult]]
+"""The results of a row, each with its path inside the row."""
+Folded: TypeAlias = dict[Path, Finding | None]
+"""Path -> the finding for all results at or below it; None if the finding of another path covers them."""
+
+_MOST_LISTED: Final = 8
+_ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
+
+
+def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
+    """Return one finding for each row, object or array that is wrong as a whole, and one for each other failure."""
+    rows = _failing_rows(results)
+    folded: Folded = _shifted_rows(rows)
+    folded |= {place: found for place, found in _one_sided_containers(results, folded).items() if place not in folded}
+    for depth in sorted({_nesting_depth(row) for row in rows}):
+        level = {
+            row: members
+            for row, members in rows.items()
+            if _nesting_depth(row) == depth and not _is_inside(row, folded)
+        }
+        folded |= _reordered_rows(level)
+    done: set[Path] = set()
+    findings: list[Finding] = []
+    for result in failed_results(results):
+        path = result.path
+        place = next((path[:size] for size in range(1, len(path) + 1) if path[:size] in folded), None)
+        if place is None:
+            findings.append(Finding(result))
+        elif place not in done:
+            done.add(place)
+            if (whole := folded[place]) is not None:
+                findings.append(whole)
+    return findings
+
+
+def _failing_rows(results: Iterable[FieldResult]) -> dict[Path, Members]:
+    """Return the rows of the arrays with failures, by path; a nested row is part of its outer row, too."""
+    failing = {
+        result.path[:index]
+        for result in results
+        if result.status in FAILED
+        for index, step in enumerate(result.path)
+        if type(step) is int
+    }
+    rows: dict[Path, list[tuple[Path, FieldResult]]] = defaultdict(list)
+    for result in results:
+        path = result.path
+        for index, step in enumerate(path):
+            if type(step) is int and path[:index] in failing:
+                rows[path[: index + 1]].append((path[index + 1 :], result))
+    return dict(rows)
+
+
+def _nesting_depth(row: Path) -> int:
+    return sum(type(step) is int for step in row)
+
+
+def _row_index(row: Path) -> int:
+    index = row[-1]
+    assert isinstance(index, int)  # noqa: S101 - rows end in their index
+    return index
+
+
+def _is_inside(path: Path, folded: Mapping[Path, object]) -> bool:
+    return any(path[:size] in folded for size in range(1, len(path) + 1))
+
+
+# --- containers that are missing or invented as a whole
+
+
+def _one_sided_containers(results: Sequence[FieldResult], folded: Mapping[Path, object]) -> dict[Path, Finding]:
+    """Map each outermost container whose fields are all missing, or all invented, to its finding."""
+    members: dict[Path, list[FieldResult]] = defaultdict(list)
+    for result in results:
+        if result.status in _ONE_SIDED and not _is_inside(result.path, folded):
+            for size in range(1, len(result.path)):
+                members[result.path[:size]].append(result)
+    spoiled: set[Path] = set()
+    for result in results:
+        if result.path[:1] in members and result.status not in _ONE_SIDED and not _is_inside(result.path, folded):
+            spoiled.update(result.path[:size] for size in range(1, len(result.path)))
+    found: dict[Path, Finding] = {}
+    for place in sorted(members.keys() - spoiled, key=len):
+        if not _is_inside(place, found) and (whole := _one_sided_finding(place, members[place])) is not None:
+            found[place] = whole
+    return found
+
+
+def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding | None:
+    first = members[0]
+    if len(members) < 2 or any(result.status is not first.status for result in members):
+        return None
+    missing = first.status is Status.OMISSION
+    kind = "row" if type(place[-1]) is int else "array" if type(first.path[len(place)]) is int else "object"
+    value = _assemble_value([(r.path[len(place) :], r.gold if missing else r.extracted) for r in members])
+    count = plural(len(members), "field")
+    if kind == "array":
+        if len(value) == 1:
+            return None  # the finding of its only row says the same, with the index
+        count = plural(len(value), "row" if isinstance(value[0], dict | list) else "value")
+    matched = first.matched
+    result = first._replace(
+        path=FieldPath(place),
+        metric=kind,
+        params={},
+        gold=value if missing else MISSING,
+        extracted=MISSING if missing else value,
+        reason=None,
+        matched=None if matched is None or len(matched) < len(place) else FieldPath(matched[: len(place)]),
+        weight=max(result.weight for result in members),
+    )
+    note = f"{f'whole {kind} missing' if missing else f'invented {kind}'}, {count}"
+    return Finding(result, note, len(members))
+
+
+def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:
+    """Build a value from the paths and values of its fields."""
+    inside: dict[Step, list[tuple[Path, Json]]] = defaultdict(list)
+    for path, value in leaves:
+        if path:
+            inside[path[0]].append((path[1:], value))
+    if not inside:
+        return leaves[0][1]
+    if all(type(step) is int for step in inside):
+        return [_assemble_value(below) for below in inside.values()]
+    return {str(step): _assemble_value(below) for step, below in inside.items()}
+
+
+# --- rows compared by position, after a missing or an invented row
+
+
+def _shifted_rows(rows: Mapping[Path, Members]) -> Folded:
+    """Fold the failures of all rows after a gap or an insertion, in arrays that are compared by position."""
+    arrays: dict[Path, list[Path]] = defaultdict(list)
+    for row in rows:
+        arrays[row[:-1]].append(row)
+    folded: Folded = {}
+    for array, found in arrays.items():
+        missing = [row for row in found if {result.status for _, result in rows[row]} == {Status.OMISSION}]
+        invented = [row for row in found if {result.status for _, result in rows[row]} == {Status.HALLUCINATION}]
+        if bool(missing) != bool(invented):
+            folded |= _shift_of_array(array, rows, found, missing or invented)
+    return folded
+
+
+def _shift_of_array(array: Path, rows: Mapping[Path, Members], found: Sequence[Path], beyond: Sequence[Path]) -> Folded:
+    """Fold if the rows agree after as many rows as are `beyond` the end of one side are left out of the other."""
+    both = sorted((row for row in found if row not in beyond), key=_row_index)
+    ends = sorted(beyond, key=lambda row: abs(_row_index(row)))
+    is_match = [all(result.status is Status.MATCH for _, result in rows[row]) for row in both]
+    if all(is_match) or any(_is_paired(rows[row]) for row in both):
+        return {}
+    first = is_match.index(False)
+    gap, count = _row_index(ends[0]) >= 0, len(ends)
+    longer = [_row_values(rows[row], gold=gap) for row in [*both, *ends]]
+    shorter = [_row_values(rows[row], gold=not gap) for row in both]
+    if list(map(_row_content, longer[first + count :])) != list(map(_row_content, shorter[first:])):
+        return {}
+    note = _shift_note(_row_index(both[first]), count, len(both) - first, gap=gap)
+    folded = _fold_rows(array, rows, [*both[first:], *ends], note)
+    head = folded[both[first]]
+    assert head is not None  # noqa: S101 - the first row carries the finding
+    left_out = [_assemble_value(row) for row in longer[first : first + count]]
+    value = left_out if count > 1 else left_out[0]
+    if gap:
+        result = head.result._replace(status=Status.OMISSION, gold=value)
+    else:
+        result = head.result._replace(status=Status.HALLUCINATION, extracted=value)
+    return folded | {both[first]: head._replace(result=result)}
+
+
+def _shift_note(at: int, count: int, after: int, *, gap: bool) -> str:
+    where = f"row {at}" if count == 1 else f"rows {at} to {at + count - 1}"
+    moved_rows = f"{plural(after, 'row')} after {'stands' if after == 1 else 'stand'} {plural(count, 'place')}"
+    return f"{where} {'missing' if gap else 'invented'}, {moved_rows} {'earlier' if gap else 'later'}"
+
+
+def _is_paired(members: Members) -> bool:
+    """Whether alignment, not position, has chosen the row to compare with."""
+    both_sides = (Status.MATCH, Status.MISMATCH)
+    return any(result.matched is not None or result.status not in both_sides for _, result in members)
+
+
+def _row_values(members: Members, *, gold: bool) -> list[tuple[Path, Json]]:
+    return [(rest, result.gold if gold else result.extracted) for rest, result in members]
+
+
+# --- rows whose values were all extracted into another row of the array
+
+
+def _reordered_rows(rows: Mapping[Path, Members]) -> Folded:
+    """Fold rows whose values were all extracted into another row of the array: `rows 3 and 4 swapped`."""
+    arrays: dict[Path, dict[Path, Members]] = defaultdict(dict)
+    for row, members in rows.items():
+        if not _is_paired(members):
+            arrays[row[:-1]][row] = members
+    folded: Folded = {}
+    for array, members_of in arrays.items():
+        stands_at = _rows_elsewhere(members_of)
+        for one, other in stands_at.items():
+            if stands_at.get(other) == one and _row_index(one) < _row_index(other):
+                folded |= _fold_rows(array, members_of, [one, other], f"rows {one[-1]} and {other[-1]} swapped")
+        rest = sorted((row for row in stands_at if row not in folded), key=_row_index)
+        if len(rest) > 1 and {stands_at[row] for row in rest} == set(rest):
+            folded |= _fold_rows(array, members_of, rest, _order_note(rest, stands_at))
+    return folded
+
+
+def _order_note(rows: Sequence[Path], stands_at: Mapping[Path, Path]) -> str:
+    listed = ", ".join(f"{row[-1]} at {stands_at[row][-1]}" for row in rows[:_MOST_LISTED])
+    return f"{len(rows)} rows in another order: {listed}{', …' if len(rows) > _MOST_LISTED else ''}"
+
+
+def _rows_elsewhere(rows: Mapping[Path, Members]) -> dict[Path, Path]:
+    """Map each failing gold row to the other failing row into which exactly its values were extracted."""
+    bad = [row for row, members in rows.items() if any(result.status is not Status.MATCH for _, result in members)]
+    extracted = {_row_content(_row_values(rows[row], gold=False)): row for row in bad}
+    golds = {row: _row_content(_row_values(rows[row], gold=True)) for row in bad}
+    return {row: at for row, content in golds.items() if (at := extracted.get(content)) is not None and at != row}
+
+
+def _row_content(values: Sequence[tuple[Path, Json]]) -> str:
+    return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
+
+
+def _fold_rows(array: Path, members_of: Mapping[Path, Members], rows: Sequence[Path], note: str) -> Folded:
+    """Make one finding of all wrong results in some rows; the first row holds it."""
+    wrong = [result for row in rows for _, result in members_of[row] if result.status is not Status.MATCH]
+    result = wrong[0]._replace(
+        path=FieldPath(array),
+        metric="order",
+        params={},
+        gold=MISSING,
+        extracted=MISSING,
+        reason=None,
+        score=min(result.score for result in wrong),
+        weight=max(result.weight for result in wrong),
+    )
+    return {rows[0]: Finding(result, note, len(wrong)), **dict.fromkeys(rows[1:])}
+
+
+SIMILAR_FROM: Final = 0.6
+_MOST_PAIRS: Final = 10_000
+"""Pairs of missing and invented values of one field that are compared; with more the notes are left out."""
+_SIMILAR_WIDTH: Final = 40
+
+
+def note_similar_values(findings: Sequence[Finding]) -> list[Finding]:
+    """Note at each missing text of a list the invented text of the list that is most similar.
+
+    Alignment pairs rows by their scores. Texts that differ may score 0, and then stay unpaired.
+    """
+    invented: dict[str, list[FieldResult]] = defaultdict(list)
+    missing: dict[str, int] = defaultdict(int)
+    for item, *_ in findings:
+        if item.status is Status.HALLUCINATION and isinstance(item.extracted, str) and _nesting_depth(item.path):
+            invented[item.pattern].append(item)
+        missing[item.pattern] += item.status is Status.OMISSION
+    bounded = {name for name, others in invented.items() if missing[name] * len(others) <= _MOST_PAIRS}
+    return [
+        _with_similar_value(finding, invented[finding.result.pattern]) if finding.result.pattern in bounded else finding
+        for finding in findings
+    ]
+
+
+def _with_similar_value(finding: Finding, invented: Sequence[FieldResult]) -> Finding:
+    from rapidfuzz.distance import Indel
+
+    item = finding.result
+    if item.status is not Status.OMISSION or not isinstance(item.gold, str) or finding.note:
+        return finding
+    gold = item.gold
+    alike = [
+        (Indel.normalized_similarity(gold, str(other.extracted), score_cutoff=SIMILAR_FROM), other)
+        for other in invented
+    ]
+    score, best = max(alike, key=lambda pair: pair[0])
+    if score < SIMILAR_FROM:
+        return finding
+    return finding._replace(
+        note=f"much like {show(best.extracted, _SIMILAR_WIDTH)}, invented at {best.matched or best.path}"
+    )

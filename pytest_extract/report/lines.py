@@ -1,9 +1,11 @@
-"""Text as lines of styled spans, safe to print: whoever shows them maps a style to colours."""
+"""Text as lines of styled spans, safe to print, and as tables; whoever shows a line maps its styles to colours."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
@@ -45,7 +47,7 @@ def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
 
 
 def titled(title: str, text: str, width: int) -> list[Line]:
-    """Tell `title: text` in one line, or, where that is too long, the text below its title."""
+    """Write `title: text` in one line, or the text below its title if the line is too long."""
     whole = line(Span(f"{title}: ", "head"), Span(safe_prose(text), "bad"), indent=2)
     if len(text_of(whole)) <= width:
         return [whole]
@@ -101,6 +103,51 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def percent(value: float) -> str:
+    """Write a share as a percentage: `83.3 %`."""
+    return f"{number(round(value * 100, 1))} %"
+
+
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Count things: `1 field`, `3 fields`."""
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+_TABLE_INDENT: Final = 2
+_NARROWEST_NAME: Final = 24
+"""Names are not shortened below this width; in a narrower column each has a line of its own."""
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Line]:
+    """Write a table: names in the first column, figures in the others.
+
+    If the names do not fit beside the figures, each has a line of its own above its figures.
+    """
+    wide = [max([len(head), *(len(row[index]) for row in rows)]) for index, head in enumerate(heads)][1:]
+    names = [safe_prose(name) for name in (heads[0], *(row[0] for row in rows))]
+    longest = max(len(name) for name in names)
+    room = width - _TABLE_INDENT - sum(each + 1 for each in wide)
+    stacked = room < min(longest, _NARROWEST_NAME)
+    lines: list[Line] = []
+    for index, (name, cells) in enumerate(zip(names, (heads, *rows), strict=True)):
+        figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells[1:], wide, strict=True))
+        style: Style = "plain" if index else "dim"
+        if stacked:
+            lines.append(line(Span(shorten(name, width - _TABLE_INDENT), style), indent=_TABLE_INDENT))
+            lines.append(line(Span(figures[1:], style), indent=2 * _TABLE_INDENT))
+        else:
+            column = min(longest, room)
+            lines.append(line(Span(f"{shorten(name, column):<{column}}{figures}", style), indent=_TABLE_INDENT))
+    return lines
+
+
+_PACKAGE: Final = Path(__file__).parents[1]
+_LONGEST_MESSAGE: Final = 200
+
+
+def render_error(what: str, error: Exception) -> str:
+    """Explain that `what` cannot be shown, with the error and the line of this package that raised it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _PACKAGE in Path(frame.filename).parents]
+    place = f" in {Path(frames[-1].filename).relative_to(_PACKAGE)}:{frames[-1].lineno}" if frames else ""
+    message = shorten(safe_prose(f"{type(error).__name__}: {error}"), _LONGEST_MESSAGE)
+    return f"{what} cannot be shown: {message}{place}; this is a defect of pytest-extract, the verdict holds"

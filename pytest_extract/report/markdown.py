@@ -7,16 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import FAILING
-from pytest_extract.report.flakiness import repeat_lines
-from pytest_extract.report.gate import gate_lines
-from pytest_extract.report.lines import Line, line, plural, prose, safe_prose, shorten, text_of
-from pytest_extract.report.pattern_counts import PatternCounts, worst_first
+from pytest_extract.report.findings import FAILED
+from pytest_extract.report.gate import gate_lines, repeat_lines
+from pytest_extract.report.lines import Line, line, percent, plural, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import summary_lines
-from pytest_extract.report.values import percent
+from pytest_extract.report.totals import PatternCounts, worst_patterns
 
 LIMIT: Final = 65_536
 """Characters that GitHub takes in one comment, counted as UTF-16 does (its strictest count)."""
@@ -29,101 +27,94 @@ _SENTENCE: Final = 300
 _MOST_REASONS: Final = 20
 _MOST_MISTAKES: Final = 10
 _SPARE: Final = 1_000
-"""Room kept for the sentences that say what was left out."""
+"""Characters reserved for the sentences that count what is left out."""
 _MARKUP: Final = re.compile(r"(?<=www)\.|:(?=/)|[^\w ./:,;%()-]|_", re.IGNORECASE)
 _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
 
 def markdown(run: RunReport) -> str:
-    """Write a run in at most LIMIT characters; cases that have no room any more are counted.
+    """Write a run in at most LIMIT characters; cases that do not fit are counted.
 
-    Text of documents and models stands in fences or code, spelled so that no markup, link or @mention comes of it.
+    Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
-    text = _fitting(_opening(run), LIMIT - _SPARE)
+    text = _paragraphs_within(_summary_paragraphs(run), LIMIT - _SPARE)
     bad = (result for result in run.results if result.outcome is not Outcome.PASSED)
-    told = 0
+    shown = 0
     for result in islice(bad, MOST_CASES):
-        part = _case(result)
-        if _size(text) + _size(part) > LIMIT - _SPARE:
+        lines = case_lines(result, DiffOptions(width=_WIDTH))
+        lines = lines or prose(result.why or "no reason given", "warn", indent=2, width=_WIDTH)
+        name = f"{_code(shorten(result.nodeid, _LONGEST))}: {str(result.outcome).replace('_', ' ')}"
+        part = f"\n<details>\n<summary>{name}</summary>\n{_fenced(lines)}\n</details>\n"
+        if _utf16_length(text) + _utf16_length(part) > LIMIT - _SPARE:
             break
         text += part
-        told += 1
-    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - told
+        shown += 1
+    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - shown
     return f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n" if left else text
 
 
-def _opening(run: RunReport) -> Iterator[str]:
-    """Yield paragraphs, what matters most first."""
+def _summary_paragraphs(run: RunReport) -> Iterator[str]:
+    """Yield paragraphs, the most important first."""
     head = headline(run)
     yield f"## {_ICONS[head.tone]} {head.word}\n"
     reasons = [text for text in (head.text, *head.reasons) if text]
-    told = [f"- {_said(shorten(text, _SENTENCE))}\n" for text in reasons[:_MOST_REASONS]]
-    left = len(reasons) - len(told)
-    yield "".join(["\n", *told, f"- and {left:,} more\n" if left else ""])
+    items = [f"- {_sentence(shorten(text, _SENTENCE))}\n" for text in reasons[:_MOST_REASONS]]
+    left = len(reasons) - len(items)
+    yield "".join(["\n", *items, f"- and {left:,} more\n" if left else ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged.comparison, run.judged.verdict, width=_WIDTH))
-    yield _fields(worst_first(run.totals.fields))
+    yield _field_table(worst_patterns(run.totals.fields))
     lines = summary_lines(
         run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False
     )
     yield _fenced([*lines, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 
 
-def _fitting(parts: Iterator[str], most: int) -> str:
-    """Put paragraphs together, each whole or not at all: a fence must not be cut through."""
+def _paragraphs_within(parts: Iterator[str], most: int) -> str:
+    """Join the paragraphs that fit, each whole or not at all, so that no fence is cut."""
     text = ""
     for part in parts:
-        fits = _size(text) + _size(part) <= most
+        fits = _utf16_length(text) + _utf16_length(part) <= most
         text += part if fits else "\nWhat stands here is too long for a comment; the other reports have it.\n"
     return text
 
 
-def _size(text: str) -> int:
+def _utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _fields(bad: Sequence[tuple[str, PatternCounts]]) -> str:
+def _field_table(bad: Sequence[tuple[str, PatternCounts]]) -> str:
     if not bad:
         return ""
     rows = ["", "| field | wrong | cases | how |", "|---|---:|---:|---|"]
     for name, tally in bad[:MOST_FIELDS]:
-        how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
+        how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
         wrong = f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})"
         rows.append(f"| {_code(shorten(name, _LONGEST))} | {wrong} | {len(tally.cases):,} | {how} |")
     left = len(bad) - MOST_FIELDS
     return "\n".join([*rows, *(["", f"{plural(left, 'more field')} failed."] if left > 0 else []), ""])
 
 
-def _case(result: CaseResult) -> str:
-    name = f"{_code(shorten(result.nodeid, _LONGEST))}: {str(result.outcome).replace('_', ' ')}"
-    return f"\n<details>\n<summary>{name}</summary>\n{_fenced(_told(result))}\n</details>\n"
-
-
-def _told(result: CaseResult) -> list[Line]:
-    lines = case_lines(result, DiffOptions(width=_WIDTH))
-    return lines or prose(result.why or "no reason given", "warn", indent=2, width=_WIDTH)
-
-
 def _fenced(lines: Sequence[Line]) -> str:
-    """Put lines into a fence that is longer than any run of backticks inside."""
+    """Put lines into a fence longer than any run of backticks in them."""
     texts = [shorten(text_of(each), _MESSAGE) for each in lines]
     longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
     return "\n".join(["", f"{fence}text", *texts, fence, ""])
 
 
-def _said(text: str) -> str:
-    """Write a sentence of ours; where a name in it could be read as markup, a link or a mention, as code."""
-    return text if _spelled(text) == text else _code(text)
+def _sentence(text: str) -> str:
+    """Write a sentence, as code if a name in it could be read as markup, a link or a mention."""
+    return text if _escape_markup(text) == text else _code(text)
 
 
 def _code(text: str) -> str:
-    """Write text as code; whatever Markdown, a table or HTML could take for markup or a link is spelled as a number."""
-    return f"<code>{_spelled(safe_prose(text))}</code>"
+    """Write text as code, with characters that could be markup or make a link as numeric references."""
+    return f"<code>{_escape_markup(safe_prose(text))}</code>"
 
 
-def _spelled(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", text)

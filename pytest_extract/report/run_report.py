@@ -11,8 +11,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.regression.decision import Answer, Inconclusive, exit_status
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.report.lines import Line, plural
-from pytest_extract.report.summary import JudgeSpending
-from pytest_extract.report.totals import RunTotals, totals_of
+from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
@@ -49,13 +48,13 @@ class RunReport:
 
     @cached_property
     def totals(self) -> RunTotals:
-        """What the results add up to."""
+        """Totals of the results."""
         return totals_of(self.results)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """The verdict on a run: a word, a sentence that says it in full, and what else stands against (or beside) it."""
+    """The result of a run: a word, a sentence with the main reason, and further reasons and notes."""
 
     tone: Tone
     word: str
@@ -64,40 +63,40 @@ class Headline:
 
 
 def headline(run: RunReport) -> Headline:
-    """Say what a run comes to under its gate. Broken cases and unreadable case files are red under every gate."""
-    problems, doubts = _outages(run), _doubts(run)
+    """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
+    problems, doubts = _problem_texts(run), _incomplete_texts(run)
     if run.gate == "regression":
-        return _compared(run, problems, doubts)
+        return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     elif run.gate == "case" and (failed := _unexpected(run, Outcome.FAILED)):
-        problems = [f"{_of(failed, run)} failed", *problems]
-    return _plain(run, problems, doubts)
+        problems = [f"{_count_of_cases(failed, run)} failed", *problems]
+    return _threshold_headline(run, problems, doubts)
 
 
-def _outages(run: RunReport) -> list[str]:
+def _problem_texts(run: RunReport) -> list[str]:
     broken = _unexpected(run, Outcome.BROKEN)
-    told = [f"{_of(broken, run)} broken"] if broken else []
-    return [*told, f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else told
+    texts = [f"{_count_of_cases(broken, run)} broken"] if broken else []
+    return [*texts, f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else texts
 
 
-def _doubts(run: RunReport) -> list[str]:
+def _incomplete_texts(run: RunReport) -> list[str]:
     left = run.totals.outcomes[Outcome.NOT_RUN]
-    return [f"{_of(left, run)} not run"] if left else []
+    return [f"{_count_of_cases(left, run)} not run"] if left else []
 
 
 def _unexpected(run: RunReport, outcome: Outcome) -> int:
     return sum(result.outcome is outcome and result.nodeid not in run.expected for result in run.results)
 
 
-def _of(count: int, run: RunReport) -> str:
+def _count_of_cases(count: int, run: RunReport) -> str:
     total = plural(len(run.results), "case")
     if count < len(run.results):
         return f"{count:,} of {total}"
     return f"all {total}" if count > 1 else total
 
 
-def _compared(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
+def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     if run.judged is None:
         return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
     verdict = run.judged.verdict
@@ -109,9 +108,9 @@ def _compared(run: RunReport, problems: list[str], doubts: list[str]) -> Headlin
     return Headline(tone=tone, word=_WORDS[verdict.answer], text=text, reasons=(*problems, *doubts))
 
 
-def _plain(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
+def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     below = run.totals.outcomes[Outcome.FAILED]
-    beside = [f"{_of(below, run)} below their thresholds"] if below and run.gate != "case" else []
+    beside = [f"{_count_of_cases(below, run)} below their thresholds"] if below and run.gate != "case" else []
     if run.expected:
         beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
     if problems:
@@ -121,9 +120,9 @@ def _plain(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     if not run.results:
         return Headline(tone="warn", word="Nothing run", text="no case was run")
     if run.gate == "none":
-        return Headline(tone="warn" if below else "good", word="No gate", text=_passed(run), reasons=tuple(beside))
-    return Headline(tone="good", word="Passed", text=_passed(run), reasons=tuple(beside))
+        return Headline(tone="warn" if below else "good", word="No gate", text=_passed_text(run), reasons=tuple(beside))
+    return Headline(tone="good", word="Passed", text=_passed_text(run), reasons=tuple(beside))
 
 
-def _passed(run: RunReport) -> str:
-    return f"{_of(run.totals.outcomes[Outcome.PASSED], run)} passed"
+def _passed_text(run: RunReport) -> str:
+    return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"

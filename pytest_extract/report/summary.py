@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.report.emptiness import emptiness_lines
-from pytest_extract.report.findings import FAILING
-from pytest_extract.report.known_failures import known_lines
-from pytest_extract.report.lines import Line, Span, Style, line, number, plural, safe_prose, text_of
-from pytest_extract.report.pattern_counts import MEASURES, PatternCounts, worst_first
-from pytest_extract.report.totals import ArmTotals, RunTotals, Spending, totals_of
-from pytest_extract.report.values import percent
-from pytest_extract.report.wrapping import wrapped_lines
+from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.report.findings import FAILED
+from pytest_extract.report.lines import Line, Span, Style, line, number, percent, plural, prose, safe_prose, text_of
+from pytest_extract.report.totals import (
+    BY_EMPTINESS,
+    MEASURES,
+    ArmTotals,
+    EmptinessTotals,
+    EmptyPasses,
+    Forecast,
+    JudgeSpending,
+    KnownTotals,
+    PatternCounts,
+    RunTotals,
+    Spending,
+    WrappedTotals,
+    totals_of,
+    worst_patterns,
+)
 
 WORST_FIELDS: Final = 10
-_REASONS: Final = 3
-_STYLE: Final[Mapping[Outcome, Style]] = {
+_MOST_REASONS: Final = 3
+_MOST_KNOWN: Final = 5
+_MOST_EMPTY: Final = 5
+_MOST_WRAPPED: Final = 20
+_OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
     Outcome.BROKEN: "warn",
@@ -36,17 +50,17 @@ def summary_lines(
     verbosity: int = 0,
     fields: bool = True,
 ) -> list[Line]:
-    """Tell a run. Broken cases and cases not run are counted apart and take no part in any measure.
+    """Summarize a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
-    `totals` are those of `results`, where they are known. `expected` of the cases that are not green were marked to be
-    so (xfail). `fields`: tell the worst of them, too.
+    `totals`: those of `results`, if the caller has them. `expected`: number of cases that fail as an xfail mark
+    expects. `fields`: list the worst field patterns, too.
     """
     totals = totals_of(results) if totals is None else totals
     lines = [_cases_line(totals, expected)]
     if len(totals.arms) > 1:
         lines += _arm_table(totals.arms)
     if fields:
-        lines += _field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
+        lines += _worst_field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += failure_lines(totals)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
@@ -59,9 +73,11 @@ def summary_lines(
 def _cases_line(totals: RunTotals, expected: int) -> Line:
     counts = totals.outcomes
     parts: list[Span] = [Span(plural(totals.cases, "case"), "head"), Span(": ")]
-    told = [(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]]
-    for index, (outcome, count) in enumerate(told):
-        parts.append(Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _STYLE[outcome]))
+    for index, outcome in enumerate(outcome for outcome in Outcome if counts[outcome]):
+        count = counts[outcome]
+        parts.append(
+            Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _OUTCOME_STYLE[outcome])
+        )
     if expected:
         parts.append(Span(f" ({expected:,} as an xfail mark says)"))
     means = totals.means
@@ -82,79 +98,107 @@ def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
     return lines
 
 
-def _field_lines(fields: Mapping[str, PatternCounts], width: int, most: int | None) -> list[Line]:
-    bad = worst_first(fields)
+def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, most: int | None) -> list[Line]:
+    bad = worst_patterns(fields)
     if not bad:
         return []
     shown = bad[:most]
     wide = min(max(len(safe_prose(name)) for name, _ in shown), max(width - 40, 20))
     lines = [line(Span("worst fields", "head"))]
     for name, tally in shown:
-        kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILING)
-        told = line(
+        kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
+        row = line(
             f"{safe_prose(name):<{wide}}  ",
             Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
             f" in {plural(len(tally.cases), 'case')}",
             indent=2,
         )
-        fits = len(text_of(told)) + len(kinds) + 2 <= width
-        lines.append((*told, Span(f": {kinds}")) if fits else told)
+        fits = len(text_of(row)) + len(kinds) + 2 <= width
+        lines.append((*row, Span(f": {kinds}")) if fits else row)
     if len(bad) > len(shown):
         lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
     return lines
 
 
 def failure_lines(totals: RunTotals) -> list[Line]:
-    """Tell what kept outputs from being scored, and what kept cases from having any."""
+    """List why outputs were not scored, and why cases were broken or not run."""
     lines = []
     if totals.unusable:
-        told = ", ".join(f"{count} {kind}" for kind, count in totals.unusable.most_common())
-        lines.append(line(Span("unusable outputs", "head"), ": ", Span(told, "bad")))
+        kinds = ", ".join(f"{count} {kind}" for kind, count in totals.unusable.most_common())
+        lines.append(line(Span("unusable outputs", "head"), ": ", Span(kinds, "bad")))
     for outcome, title in ((Outcome.BROKEN, "broken"), (Outcome.NOT_RUN, "not run")):
         reasons = totals.reasons[outcome].most_common()
-        for reason, count in reasons[:_REASONS]:
+        for reason, count in reasons[:_MOST_REASONS]:
             lines.append(line(Span(title, "head"), ": ", Span(f"{plural(count, 'case')}: {reason}", "warn")))
-        if left := sum(count for _, count in reasons[_REASONS:]):
+        if left := sum(count for _, count in reasons[_MOST_REASONS:]):
             lines.append(line(Span(title, "head"), ": ", Span(f"{plural(left, 'case')} for other reasons", "warn")))
     return lines
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpending:
-    """What the judge's model has used; `unpriced` calls are those without a known price."""
-
-    calls: int = 0
-    unpriced: int = 0
-    cost_usd: float = 0.0
-    tokens: int = 0
-
-    def __add__(self, other: JudgeSpending) -> JudgeSpending:
-        return JudgeSpending(
-            calls=self.calls + other.calls,
-            unpriced=self.unpriced + other.unpriced,
-            cost_usd=self.cost_usd + other.cost_usd,
-            tokens=self.tokens + other.tokens,
+def known_lines(known: KnownTotals) -> list[Line]:
+    """Count the values that fail as known, and name the known failures that pass now."""
+    lines: list[Line] = []
+    if known.values:
+        count = f"{plural(known.values, 'value')} in {plural(known.cases, 'case')}"
+        lines.append(line(Span("known failures", "head"), f": {count}, not in the verdict"))
+    if known.stale:
+        more = f", and {len(known.stale) - _MOST_KNOWN:,} more" if len(known.stale) > _MOST_KNOWN else ""
+        names = safe_prose(", ".join(known.stale[:_MOST_KNOWN]))
+        lines.append(
+            line(Span("known failures that pass now", "warn"), f": {names}{more} (take out of known_failures)")
         )
+    return lines
 
-    @property
-    def cost_text(self) -> str:
-        """The cost as text; `unknown` when not one call has a price."""
-        return "unknown" if self.unpriced == self.calls else f"${self.cost_usd:,.4f}"
 
-    def __sub__(self, other: JudgeSpending) -> JudgeSpending:
-        return JudgeSpending(
-            calls=self.calls - other.calls,
-            unpriced=self.unpriced - other.unpriced,
-            cost_usd=self.cost_usd - other.cost_usd,
-            tokens=self.tokens - other.tokens,
-        )
+def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
+    """Count the outputs whose text is more than their JSON; with -v name their cases."""
+    if not totals.outputs:
+        return []
+    kinds = ", ".join(f"{count:,} {safe_prose(kind)}" for kind, count in totals.kinds.most_common())
+    count = plural(len(totals.outputs), "output")
+    lines = [line(Span("not bare JSON", "head"), ": ", Span(f"{count}: {kinds}", "warn"))]
+    if verbosity < 1:
+        return lines
+    shown = totals.outputs if verbosity >= 2 else totals.outputs[:_MOST_WRAPPED]
+    lines += [line(safe_prose(f"{nodeid}: {text}"), indent=2) for nodeid, text in shown]
+    if len(shown) < len(totals.outputs):
+        lines.append(line(f"and {len(totals.outputs) - len(shown):,} more (-vv shows all)", indent=2))
+    return lines
+
+
+def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
+    """Name the cases most of whose passed fields are empty, and count the gold values that no comparison reaches."""
+    return [*_empty_pass_lines(totals.passes, width, verbosity), *_uncompared_lines(totals, width, verbosity)]
+
+
+def _empty_pass_lines(passes: Mapping[str, EmptyPasses], width: int, verbosity: int) -> list[Line]:
+    if not passes:
+        return []
+    named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in passes.items()]
+    shown = named if verbosity > 0 else named[:_MOST_EMPTY]
+    more = f", and {len(named) - len(shown):,} more (-v shows all)" if len(shown) < len(named) else ""
+    head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(passes), 'case')}:"
+    return prose(f"{head} {', '.join(shown)}{more}", "warn", indent=0, width=width)
+
+
+def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> list[Line]:
+    cases = totals.uncompared.values()
+    if not cases:
+        return []
+    places: Counter[str] = Counter()
+    for case in cases:
+        places.update(case.places)
+    text = f"{uncompared_text(places, sum(case.total for case in cases))}, in {plural(len(cases), 'case')}"
+    lines = prose(text, "warn", indent=0, width=width)
+    if verbosity > 0:
+        lines += [line(safe_prose(f"{case.case_id}: {case}"), indent=2) for case in cases]
+    return lines
 
 
 def _judge_lines(judge: JudgeSpending) -> list[Line]:
     if not judge.calls:
         return []
-    told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
-    return [line(told)]
+    return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}")]
 
 
 def _money_lines(spent: Spending) -> list[Line]:
@@ -174,21 +218,12 @@ def _money_lines(spent: Spending) -> list[Line]:
 def _slowest_lines(slow: Sequence[tuple[float, str]]) -> list[Line]:
     if not slow or slow[0][0] < 0.1:
         return []
-    told = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
-    return [line("slowest: ", told)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
-    """What running one case would take: calls, outputs that are recorded, and dollars (None: no known price)."""
-
-    calls: int
-    recorded: int
-    cost_usd: float | None
+    cases = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
+    return [line("slowest: ", cases)]
 
 
 def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
-    """Tell what a run would take, without having called anything."""
+    """Estimate the calls and the cost of a run before any call."""
     calls = sum(one.calls for one in forecasts)
     recorded = sum(one.recorded for one in forecasts)
     unpriced = sum(one.calls for one in forecasts if one.cost_usd is None)

@@ -1,28 +1,247 @@
-"""What a run adds up to, made in one pass: results may come from a file one at a time, and none has to stay."""
+"""Totals of a run, added up in one pass: outcomes, measures, spending, field patterns, known failures."""
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
-from pytest_extract.report.emptiness import EmptinessTotals
-from pytest_extract.report.known_failures import KnownTotals
-from pytest_extract.report.lines import safe_prose, shorten
-from pytest_extract.report.pattern_counts import MEASURES, PatternCounts, add_leaves, case_means
-from pytest_extract.report.wrapping import WrappedTotals
+from pytest_extract.core.results import ScoreRecord, Status
+from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
+from pytest_extract.report.lines import plural, safe_prose, shorten
+from pytest_extract.thresholds import is_covered
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
 
 
+MEASURES: Final = ("pass_rate", "f1")
+"""The measures that every report shows of runs, arms and cases; the results file has the others."""
+
+
+def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
+    """Return the mean of each measure over the repeats of a case, without measures that the case does not have."""
+    scored = [score.measures for score in result.scores]
+    values = {name: [measures[name] for measures in scored if name in measures] for name in names}
+    return {name: fmean(found) for name, found in values.items() if found}
+
+
+def read_scores(result: CaseResult) -> list[ScoreRecord]:
+    """Return the scores of the outputs that were scored field by field: those that could be read."""
+    return [score for score in result.scores if score.readable]
+
+
+@dataclass(slots=True)
+class PatternCounts:
+    """Leaf results of one field pattern over all cases, by status and by arm; `lost`: the sum of 1 - score."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    arms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    cases: set[str] = field(default_factory=set)
+    lost: float = 0.0
+
+    @property
+    def wrong(self) -> int:
+        """Results that failed."""
+        return wrong_count(self.statuses)
+
+    @property
+    def total(self) -> int:
+        """Results that failed or matched."""
+        return counted_total(self.statuses)
+
+
+def wrong_count(statuses: Mapping[str, int]) -> int:
+    """Count the results that failed."""
+    return sum(statuses.get(status, 0) for status in FAILED)
+
+
+def counted_total(statuses: Mapping[str, int]) -> int:
+    """Count the results that failed or matched."""
+    return wrong_count(statuses) + statuses.get("match", 0)
+
+
+def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
+    """Count the leaf results of a case by field pattern, without known failures and outputs that could not be read."""
+    for score in read_scores(result):
+        for item in score.leaves:
+            if is_covered(item, result.known):
+                continue
+            tally = patterns.setdefault(item.pattern, PatternCounts())
+            tally.statuses[item.status] += 1
+            tally.arms[result.arm.label][item.status] += 1
+            if item.status in FAILED:
+                tally.cases.add(result.nodeid)
+                tally.lost += 1 - item.score
+
+
+def worst_patterns(found: Mapping[str, PatternCounts]) -> list[tuple[str, PatternCounts]]:
+    """Return the patterns with failures, sorted by lost score, then by share of failures, then by name."""
+    bad = ((name, tally) for name, tally in found.items() if tally.wrong)
+    return sorted(bad, key=lambda item: (-item[1].lost, -item[1].wrong / item[1].total, item[0]))
+
+
+BY_EMPTINESS: Final = "right by emptiness"
+
+
+class EmptyPasses(NamedTuple):
+    """Passed field results of an output, and how many of them have no value on either side (`empty`).
+
+    `compared`: whether any field was compared.
+    """
+
+    empty: int
+    passed: int
+    compared: bool
+
+    @classmethod
+    def of(cls, score: ScoreRecord) -> EmptyPasses:
+        """Count the field results of a score."""
+        compared = any(result.status is not Status.SKIPPED for result in (*score.fields, *score.leaves))
+        return cls(score.empty_passes, sum(result.passed for result in score.fields), compared)
+
+    @property
+    def is_most(self) -> bool:
+        """Whether the pass rate says little: nothing was compared, or most of what passed is empty on both sides."""
+        return not self.compared or self.empty > self.passed - self.empty
+
+    def __str__(self) -> str:
+        if not self.compared:
+            return "nothing was compared"
+        return f"{self.empty:,} of {plural(self.passed, 'passed field')}"
+
+
+def mostly_empty(result: CaseResult) -> EmptyPasses | None:
+    """Return the passes of the first repeat whose passes are mostly empty; None if no repeat is like that."""
+    return next((passes for passes in map(EmptyPasses.of, read_scores(result)) if passes.is_most), None)
+
+
+class UncomparedCase(NamedTuple):
+    """Gold values of a case that no comparison reaches, counted by pattern; `total`: all gold values of the case."""
+
+    case_id: str
+    places: Mapping[str, int]
+    total: int
+
+    @classmethod
+    def of(cls, result: CaseResult) -> UncomparedCase | None:
+        """Return the uncompared gold values of a case; None if all of them are compared."""
+        if not result.uncompared:
+            return None
+        return cls(result.case_id, result.uncompared, result.shape.get("leaves", 0))
+
+    def __str__(self) -> str:
+        return uncompared_text(self.places, self.total)
+
+
+@dataclass(slots=True)
+class EmptinessTotals:
+    """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case."""
+
+    passes: dict[str, EmptyPasses] = field(default_factory=dict)
+    uncompared: dict[tuple[str, str], UncomparedCase] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Iterable[CaseResult]) -> EmptinessTotals:
+        """Add up cases."""
+        totals = cls()
+        for result in results:
+            totals.add(result)
+        return totals
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        if (passes := mostly_empty(result)) is not None:
+            self.passes[result.nodeid] = passes
+        if (uncompared := UncomparedCase.of(result)) is not None:
+            self.uncompared[result.file, result.case_id] = uncompared
+
+
+@dataclass(slots=True)
+class KnownTotals:
+    """Known failures of a run: failing values and their number of cases, and `stale` ones, which pass now."""
+
+    values: int = 0
+    cases: int = 0
+    stale: list[str] = field(default_factory=list)
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        scores = read_scores(result)
+        if not result.known or not scores:
+            return
+        known = [split_known(score, result.known).known for score in scores]
+        failing = sum(len(failed_results(results)) for results in known)
+        self.values += failing
+        self.cases += failing > 0
+        passing = [passing_known_failures(results, result.known) for results in known]
+        stale = [place for place in passing[0] if all(place in places for places in passing)]
+        self.stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in stale]
+
+
+@dataclass(slots=True)
+class WrappedTotals:
+    """Outputs with more than bare JSON (a code fence, prose, reasoning): counted by kind, and described one by one."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    outputs: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        for attempt in result.attempts:
+            if attempt.score is not None and attempt.score.wrapped:
+                self.kinds.update(attempt.score.wrapped.keys())
+                self.outputs.append((result.nodeid, "; ".join(attempt.score.wrapped.values())))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpending:
+    """Calls, tokens and cost of the judge's model; `unpriced` calls have no known price."""
+
+    calls: int = 0
+    unpriced: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: JudgeSpending) -> JudgeSpending:
+        return JudgeSpending(
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+            cost_usd=self.cost_usd + other.cost_usd,
+            tokens=self.tokens + other.tokens,
+        )
+
+    @property
+    def cost_text(self) -> str:
+        """The cost as text; `unknown` if no call has a known price."""
+        return "unknown" if self.unpriced == self.calls else f"${self.cost_usd:,.4f}"
+
+    def __sub__(self, other: JudgeSpending) -> JudgeSpending:
+        return JudgeSpending(
+            calls=self.calls - other.calls,
+            unpriced=self.unpriced - other.unpriced,
+            cost_usd=self.cost_usd - other.cost_usd,
+            tokens=self.tokens - other.tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Expected calls and cost of one case (None: no known price), and its number of recorded outputs."""
+
+    calls: int
+    recorded: int
+    cost_usd: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Calls, tokens and money of some results. `unpriced` calls have no known cost; recorded ones cost nothing now."""
+    """Calls, tokens and cost of some results. `unpriced` calls have no known cost; recorded outputs cost nothing."""
 
     calls: int = 0
     recorded: int = 0
@@ -60,7 +279,7 @@ class Spending:
 
     @property
     def cost_text(self) -> str:
-        """The cost as text; `unknown` when not one call has a price."""
+        """The cost as text; `unknown` if no call has a known price."""
         if self.calls and self.unpriced == self.calls:
             return "unknown"
         return f"${self.cost_usd:,.4f}"
@@ -68,7 +287,7 @@ class Spending:
 
 @dataclass(slots=True)
 class ArmTotals:
-    """The cases of one arm: how they came out, each case's `MEASURES`, and what the calls took."""
+    """The cases of one arm: outcomes, the `MEASURES` of each case, and spending."""
 
     arm: Arm
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -77,7 +296,7 @@ class ArmTotals:
 
     @property
     def means(self) -> dict[str, float]:
-        """Plain means over the cases; a measure that no case has is left out."""
+        """Means over the cases, without measures that no case has."""
         return {name: fmean(self.measures[name]) for name in MEASURES if name in self.measures}
 
 
@@ -113,7 +332,7 @@ class RunTotals:
 
     @property
     def means(self) -> dict[str, float]:
-        """Plain means over all cases, as those of an arm."""
+        """Means over the cases of all arms."""
         values = {
             name: [value for arm in self.arms.values() for value in arm.measures.get(name, ())] for name in MEASURES
         }
@@ -121,7 +340,7 @@ class RunTotals:
 
     @property
     def spending(self) -> Spending:
-        """What all calls took."""
+        """Spending of all arms."""
         return sum((arm.spending for arm in self.arms.values()), Spending())
 
     def add(self, result: CaseResult) -> None:
@@ -131,7 +350,7 @@ class RunTotals:
         arm.spending += Spending.of([result])
         for name, value in case_means(result, MEASURES).items():
             arm.measures.setdefault(name, []).append(value)
-        add_leaves(self.fields, result)
+        add_leaf_results(self.fields, result)
         for attempt in result.attempts:
             if attempt.score is not None and attempt.score.failure is not None:
                 self.unusable[attempt.score.failure.kind] += 1

@@ -15,13 +15,13 @@ from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Ou
 from pytest_extract.core.measures.leaf_paths import odd_name
 from pytest_extract.core.results import Answer, Judge, Status
 from pytest_extract.core.score import Score
+from pytest_extract.report.csv_table import csv_table
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import summary_lines
-from pytest_extract.report.table import table
 from pytest_extract.results import dump_result, load_result
 from tests.fuzz.generate import Setup, shuffled_keys, shuffled_rows
 
@@ -363,7 +363,7 @@ def report_law(pair: Pair) -> None:
     run = RunReport(results=[result])
     page(run)
     markdown(run)
-    table(run.results)
+    csv_table(run.results)
     for each in summary_lines(run.results, verbosity=2):
         if not text_of(each).isprintable():
             raise Broken(f"a line of the summary is not printable: {text_of(each)!r}")

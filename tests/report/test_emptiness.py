@@ -11,12 +11,11 @@ from pytest_extract.cli import main
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.emptiness import emptiness_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.summary import summary_lines
+from pytest_extract.report.summary import emptiness_lines, summary_lines
 from pytest_extract.report.totals import totals_of
 from pytest_extract.results import dump_result, load_result
 from tests.report.runs import scored

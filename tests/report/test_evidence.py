@@ -7,7 +7,7 @@ import pytest
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult
 from pytest_extract.documents import Document
-from pytest_extract.report.evidence import TextLocation, page_texts, places, result_places
+from pytest_extract.report.evidence import TextLocation, find_value, page_texts, value_locations
 from tests.records import field_result, score_record
 
 TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117\n"
@@ -29,18 +29,18 @@ TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117
     ],
 )
 def test_places(value: object, found: list[tuple[int, int]]) -> None:
-    shown, count = places(value, page_texts(None, TEXT))
+    shown, count = find_value(value, page_texts(None, TEXT))
     assert [(place.line, place.column) for place in shown] == found
     assert count == len(found)
 
 
 def test_only_the_first_places_are_told() -> None:
-    shown, count = places("x", page_texts(None, "x " * 50))
+    shown, count = find_value("x", page_texts(None, "x " * 50))
     assert (len(shown), count) == (3, 50)
 
 
 def test_pages_are_counted() -> None:
-    shown, _ = places("x", page_texts(["a", "b\n x"], ""))
+    shown, _ = find_value("x", page_texts(["a", "b\n x"], ""))
     assert [str(place) for place in shown] == ["page 2, line 2, column 2"]
     assert str(TextLocation(None, 1, 2)) == "line 1, column 2"
 
@@ -57,7 +57,7 @@ def test_the_places_of_a_result_are_those_of_failing_fields() -> None:
         field_result("c", 17, 17),
         field_result("d", extracted=True),
     )
-    assert result_places(result(*leaves), Document(text=TEXT)) == {
+    assert value_locations(result(*leaves), Document(text=TEXT)) == {
         "a": "gold at line 2, column 1; extracted stands nowhere in the document",
         "b": "gold at line 1, column 9; line 5, column 7",
     }
@@ -66,4 +66,4 @@ def test_the_places_of_a_result_are_those_of_failing_fields() -> None:
 def test_a_document_without_text_has_no_places(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG")
     leaf = {"path": "a", "status": "omission", "gold": "x"}
-    assert result_places(result(leaf), Document(tmp_path / "a.png")) == {}
+    assert value_locations(result(leaf), Document(tmp_path / "a.png")) == {}

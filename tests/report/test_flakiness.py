@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.case_result import Arm
-from pytest_extract.report.flakiness import repeat_lines
+from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import broken, result
 

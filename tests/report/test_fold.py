@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.results import FieldResult
-from pytest_extract.report.fold import fold
+from pytest_extract.report.findings import fold_failures
 from tests.records import field_result as entry
 
 
 def told(*results: FieldResult) -> list[tuple[str, str, int]]:
-    return [(str(item.result.path), item.note, item.stands_for) for item in fold(results)]
+    return [(str(item.result.path), item.note, item.stands_for) for item in fold_failures(results)]
 
 
 def test_the_outermost_missing_row_is_told() -> None:
@@ -51,7 +51,7 @@ def test_wholes(entries: list[FieldResult], folded: list[tuple[str, str, int]]) 
 
 def test_a_whole_is_put_together_again() -> None:
     entries = [entry("v.a", 1), entry("v.rows[0].x", 2), entry("v.rows[1].x", 3), entry('v["o.k"]', 4)]
-    assert fold(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
+    assert fold_failures(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
 
 
 def rows(gold: list[object], extracted: list[object]) -> list[FieldResult]:
@@ -74,21 +74,23 @@ def rows(gold: list[object], extracted: list[object]) -> list[FieldResult]:
     ],
 )
 def test_rows_moved_by_a_gap_or_an_insertion(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
-    told_of = [(str(item.result.path), item.note, item.stands_for) for item in fold(rows([*gold], [*extracted]))]
+    told_of = [
+        (str(item.result.path), item.note, item.stands_for) for item in fold_failures(rows([*gold], [*extracted]))
+    ]
     assert told_of == folded
 
 
 @pytest.mark.parametrize(("gold", "extracted"), [("abcde", "abxe"), ("abc", "ab"), ("abc", "abcd"), ("abcd", "axyzq")])
 def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
-    assert not any(" after stand" in item.note for item in fold(rows([*gold], [*extracted])))
+    assert not any(" after stand" in item.note for item in fold_failures(rows([*gold], [*extracted])))
 
 
 def test_the_missing_row_is_shown() -> None:
-    assert fold(rows([*"abc"], [*"bc"]))[0].result.gold == "a"
+    assert fold_failures(rows([*"abc"], [*"bc"]))[0].result.gold == "a"
 
 
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:
-    folded = fold(
+    folded = fold_failures(
         [
             entry("a[0].b[-1].y", extracted=1, matched="a[0].b[4].y"),
             entry("a[0].b[-1].z", extracted=2),

@@ -10,7 +10,8 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import safe, shorten, text_of
-from pytest_extract.report.values import difference, show
+from pytest_extract.report.value_diff import value_difference
+from pytest_extract.report.values import show
 from tests.strategies import any_json
 
 SCHEMA = {
@@ -39,11 +40,11 @@ def test_values_are_short_and_harmless(gold: object, extracted: object, width: i
     one, other = writable(gold), writable(extracted)
     assert show(one, width).isprintable()
     assert len(show(one, width)) <= width + 40
-    assert text_of(difference(one, other, width)).isprintable()
+    assert text_of(value_difference(one, other, width)).isprintable()
 
 
 def test_nothing_differs_from_nothing() -> None:
-    assert difference(MISSING, MISSING, 40) == ()
+    assert value_difference(MISSING, MISSING, 40) == ()
 
 
 @given(st.text())

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.results import FieldResult
-from pytest_extract.report.findings import Finding
-from pytest_extract.report.nearest import with_nearest
+from pytest_extract.report.findings import Finding, note_similar_values
 from tests.records import field_result
 
 
@@ -14,7 +13,7 @@ def item(path: str, gold: object = None, extracted: object = None, matched: str 
 
 
 def notes(*results: FieldResult) -> list[str]:
-    return [each.note for each in with_nearest(list(map(Finding, results)))]
+    return [each.note for each in note_similar_values(list(map(Finding, results)))]
 
 
 def test_a_misread_value_of_a_list_is_named_beside_the_lost_one() -> None:

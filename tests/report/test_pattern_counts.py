@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_extract.report.pattern_counts import PatternCounts, worst_first
+from pytest_extract.report.totals import PatternCounts, worst_patterns
 
 
 def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share():
@@ -16,4 +16,4 @@ def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share():
         "most": PatternCounts(statuses=Counter(hallucination=2, match=30), lost=2.0),
         "as often": PatternCounts(statuses=Counter(mismatch=1, match=3), lost=1.0),
     }
-    assert [name for name, _ in worst_first(found)] == ["most", "as often", "often", "rare", "nearly"]
+    assert [name for name, _ in worst_patterns(found)] == ["most", "as often", "often", "rare", "nearly"]

@@ -12,13 +12,14 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
+from pytest_extract.report.csv_table import csv_table
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.table import table
-from pytest_extract.report.values import difference, show
+from pytest_extract.report.value_diff import value_difference
+from pytest_extract.report.values import show
 from tests.report.runs import scored, wrong
 
 HUGE: list[Any] = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324, 0, 1, 1.5, "9" * 400, [10**400]]
@@ -27,8 +28,8 @@ HUGE: list[Any] = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324
 def test_any_two_numbers_can_be_told_apart() -> None:
     for gold, extracted in itertools.product(HUGE, HUGE):
         assert show(gold, 40)
-        assert text_of(difference(gold, extracted, 60)).isprintable()
-    assert text_of(difference(0, 10**400, 60)) == "off by more than a float holds"
+        assert text_of(value_difference(gold, extracted, 60)).isprintable()
+    assert text_of(value_difference(0, 10**400, 60)) == "off by more than a float holds"
 
 
 @pytest.mark.parametrize("metric", [None, *METRICS])
@@ -69,7 +70,7 @@ def test_the_terminal_says_that_and_why_a_case_cannot_be_shown() -> None:
 
 def test_the_other_cases_are_in_every_report() -> None:
     results = [scored("fine", wrong(vendor="Other")), unreadable("odd")]
-    rows = table(results).splitlines()
+    rows = csv_table(results).splitlines()
     assert any(row.startswith("odd,") and "cannot be shown" in row for row in rows)
     assert any(row.startswith("fine,") and "Other" in row for row in rows)
     run = RunReport(results=results)

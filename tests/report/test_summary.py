@@ -7,13 +7,8 @@ import pytest
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
 from pytest_extract.core.results import FieldResult
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.summary import (
-    Forecast,
-    JudgeSpending,
-    forecast_lines,
-    summary_lines,
-)
-from pytest_extract.report.totals import Spending, totals_of
+from pytest_extract.report.summary import forecast_lines, summary_lines
+from pytest_extract.report.totals import Forecast, JudgeSpending, Spending, totals_of
 from tests.records import field_result, score_record
 
 

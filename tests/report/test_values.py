@@ -6,7 +6,8 @@ import pytest
 
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.lines import safe, safe_prose, shorten, text_of
-from pytest_extract.report.values import difference, show
+from pytest_extract.report.value_diff import value_difference
+from pytest_extract.report.values import show
 
 
 @pytest.mark.parametrize(
@@ -79,12 +80,12 @@ def test_a_long_text_is_cut_and_says_how_long_it_is() -> None:
     ],
 )
 def test_difference(gold: object, extracted: object, told: str) -> None:
-    assert text_of(difference(gold, extracted, 60)) == told
+    assert text_of(value_difference(gold, extracted, 60)) == told
 
 
 def test_the_window_lies_on_the_first_difference_of_long_texts() -> None:
     gold = "x" * 10_000 + "needle" + "y" * 10_000
-    told = text_of(difference(gold, gold.replace("needle", "noodle"), 40))
+    told = text_of(value_difference(gold, gold.replace("needle", "noodle"), 40))
     assert told.startswith("…xxx")
     assert "[ee→oo]" in told
     assert len(told) < 100
@@ -101,7 +102,7 @@ def test_the_middle_of_a_long_text_is_shown_when_asked_for() -> None:
 def test_more_differences_than_fit_are_counted() -> None:
     gold = "word " * 60
     extracted = "".join("word " if i % 2 else "ward " for i in range(60))
-    assert "more difference" in text_of(difference(gold, extracted, 40))
+    assert "more difference" in text_of(value_difference(gold, extracted, 40))
 
 
 @pytest.mark.parametrize(

@@ -1,115 +1,103 @@
-"""A comparison with a baseline or between arms: the verdict and why, what broke, what was fixed, what stands alone."""
+"""A comparison with a baseline or between arms as HTML: decision, broken and fixed fields, uncompared cases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, FieldChange, PatternComparison
 from pytest_extract.regression.decision import Answer, Decision
 from pytest_extract.regression.gate import GateDecision
+from pytest_extract.regression.snapshot import CaseKey
 from pytest_extract.report.gate import effect_lines, p_text
-from pytest_extract.report.html.anchors import Places
-from pytest_extract.report.html.field import change_card
-from pytest_extract.report.html.markup import Markup, Part, block, element, joined
-from pytest_extract.report.lines import plural, shorten
-from pytest_extract.report.values import percent
+from pytest_extract.report.html.cases import Anchors
+from pytest_extract.report.html.field_card import change_card
+from pytest_extract.report.html.markup import Markup, Part, bullet_list, element, join, preformatted
+from pytest_extract.report.lines import percent, plural, shorten
 
 MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
 _AT_ONCE: Final = 12
-"""Changed fields in view; the others unfold."""
+"""Changed fields shown at first; the others unfold."""
 _LONGEST: Final = 200
 _TONES: Final = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
 _ROW_TONES: Final = {Change.BROKEN: "bad", Change.FIXED: "good"}
 _APART: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 
 
-def broken_fields(judged: GateDecision | None) -> Mapping[tuple[str, str], Mapping[str, FieldChange]]:
-    """Map (case, arm) to its fields that were right before and are wrong now, by path."""
-    found: dict[tuple[str, str], dict[str, FieldChange]] = {}
+def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
+    """Map each case to its fields that were right before and are wrong now, by path."""
+    found: dict[CaseKey, dict[str, FieldChange]] = {}
     for arm in judged.comparison.arms if judged is not None else ():
         for change in arm.fields:
             if change.kind is Change.BROKEN:
-                found.setdefault((change.case, arm.after), {})[change.path] = change
+                found.setdefault(CaseKey(change.case, arm.after), {})[change.path] = change
     return found
 
 
-def case_key(result: CaseResult) -> tuple[str, str]:
-    """Return what a comparison calls a case and its arm."""
-    return f"{result.file}::{result.case_id}", result.arm.label
-
-
-def compared_section(judged: GateDecision | None, places: Places) -> Markup | None:
-    """Write a comparison, what got worse first; None where there is none."""
+def comparison_section(judged: GateDecision | None, anchors: Anchors) -> Markup | None:
+    """Write a comparison, with what got worse first; None if nothing was compared."""
     if judged is None:
         return None
-    verdict = judged.verdict
+    decision = judged.verdict
     return element(
         "section",
         element("h2", "What changed", id="compared-title"),
-        _reasons(verdict),
-        *(_arm(arm, verdict, places) for arm in judged.comparison.arms),
+        _decision_part(decision),
+        *(_arm_part(arm, decision, anchors) for arm in judged.comparison.arms),
         id="compared",
         aria_labelledby="compared-title",
     )
 
 
-def _reasons(verdict: Decision) -> Markup:
-    answer = element("strong", str(verdict.answer), class_=_TONES[verdict.answer])
-    listed = [
-        *verdict.reasons[:MOST],
-        *([f"… and {len(verdict.reasons) - MOST:,} more"] if len(verdict.reasons) > MOST else []),
-    ]
-    notes = [f"Note: {note}" for note in verdict.notes]
-    return element("div", element("p", "Regression gate: ", answer), _listed(listed), _listed(notes), class_="reasons")
+def _decision_part(decision: Decision) -> Markup:
+    answer = element("strong", str(decision.answer), class_=_TONES[decision.answer])
+    notes = [f"Note: {note}" for note in decision.notes]
+    lists = (bullet_list(texts, most=MOST, longest=1_000) for texts in (decision.reasons, notes))
+    return element("div", element("p", "Regression gate: ", answer), *lists, class_="reasons")
 
 
-def _listed(texts: Sequence[str]) -> Markup | None:
-    return element("ul", *(element("li", shorten(text, 1_000)) for text in texts)) if texts else None
-
-
-def _arm(arm: ArmComparison, verdict: Decision, places: Places) -> Markup:
+def _arm_part(arm: ArmComparison, decision: Decision, anchors: Anchors) -> Markup:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
-    effects = [line for effect in verdict.effects if effect.arm == arm.label for line in effect_lines(effect, verdict)]
-    return joined(
+    effects = [effect for effect in decision.effects if effect.arm == arm.label]
+    lines = [line for effect in effects for line in effect_lines(effect, decision)]
+    return join(
         [
             element("h3", f"{shorten(arm.label, _LONGEST)}: {title}" if arm.label else title),
-            block([line[1:] for line in effects]) if effects else None,  # without their indent
-            _patterns(arm, verdict),
-            *(_changes(arm, kind, places) for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)),
-            *(_apart(arm.of_kind(kind), kind) for kind in _APART),
+            preformatted([line[1:] for line in lines]) if lines else None,  # without their indent
+            _changed_patterns(arm, decision),
+            *(_changed_fields(arm, kind, anchors) for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)),
+            *(_uncompared_cases(arm.of_kind(kind), kind) for kind in _APART),
         ]
     )
 
 
-def _patterns(arm: ArmComparison, verdict: Decision) -> Markup | None:
+def _changed_patterns(arm: ArmComparison, decision: Decision) -> Markup | None:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
         return None
-    tests = {test.pattern: test.adjusted for test in verdict.tests if test.arm == arm.label}
+    tests = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
     heads = ("fields", "before", "now", "fixed", "broken", "p")
     head = element(
         "tr",
         *(element("th", name, scope="col") for name in ("field", "change")),
         *(element("th", name, scope="col", class_="num") for name in heads),
     )
-    rows = joined(_pattern(row, tests.get(row.pattern)) for row in moved[:MOST])
+    rows = join(_changed_pattern_row(row, tests.get(row.pattern)) for row in moved[:MOST])
     table = element("table", element("thead", head), element("tbody", rows))
     left, still = len(moved) - MOST, len(arm.patterns) - len(moved)
-    told = [plural(left, "more changed field")] if left > 0 else []
-    told += [f"{plural(still, 'field')} unchanged"] if still else []
-    return joined(
+    counts = [plural(left, "more changed field")] if left > 0 else []
+    counts += [f"{plural(still, 'field')} unchanged"] if still else []
+    return join(
         [
             element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Changed fields"),
-            element("p", ", ".join(told), class_="dim") if told else None,
+            element("p", ", ".join(counts), class_="dim") if counts else None,
         ]
     )
 
 
-def _pattern(row: PatternComparison, adjusted: float | None) -> Markup:
+def _changed_pattern_row(row: PatternComparison, adjusted: float | None) -> Markup:
     cells = ["", "", "", "", "", ""]
     if row.fields:
         cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.broken:,}"]
@@ -122,11 +110,11 @@ def _pattern(row: PatternComparison, adjusted: float | None) -> Markup:
     )
 
 
-def _changes(arm: ArmComparison, kind: Change, places: Places) -> Markup | None:
+def _changed_fields(arm: ArmComparison, kind: Change, anchors: Anchors) -> Markup | None:
     changes = [change for change in arm.fields if change.kind is kind]
     if not changes:
         return None
-    cards = list(_cards(changes[:MOST], arm.after, places))
+    cards = list(_change_cards(changes[:MOST], arm.after, anchors))
     rest = _list(cards[_AT_ONCE:])
     folded = element("details", element("summary", f"{len(cards) - _AT_ONCE:,} more"), rest) if rest else None
     left = len(changes) - MOST
@@ -140,17 +128,17 @@ def _list(cards: Sequence[Part]) -> Markup | None:
     return element("ul", *cards, class_="fields", role="list") if cards else None
 
 
-def _cards(changes: Sequence[FieldChange], arm: str, places: Places) -> Iterator[Part]:
+def _change_cards(changes: Sequence[FieldChange], arm: str, anchors: Anchors) -> Iterator[Part]:
     for change in changes:
         plain = change.before.denominator == change.after.denominator == 1
         rate = "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs"
         name = change.case.rpartition("::")[2] or change.case
-        yield change_card(change, shorten(name, _LONGEST), places.get((change.case, arm)), rate)
+        yield change_card(change, shorten(name, _LONGEST), anchors.get(CaseKey(change.case, arm)), rate)
 
 
-def _apart(rows: Sequence[CaseComparison], kind: Change) -> Markup | None:
+def _uncompared_cases(rows: Sequence[CaseComparison], kind: Change) -> Markup | None:
     if not rows:
         return None
-    told = [f"{row.case}: {row.why}" if row.why else row.case for row in rows[:MOST]]
-    told += [f"… and {plural(len(rows) - MOST, 'more case')}"] if len(rows) > MOST else []
-    return element("details", element("summary", element("h4", f"{plural(len(rows), 'case')} {kind}")), _listed(told))
+    texts = [f"{row.case}: {row.why}" if row.why else row.case for row in rows]
+    title = element("summary", element("h4", f"{plural(len(rows), 'case')} {kind}"))
+    return element("details", title, bullet_list(texts, most=MOST, longest=1_000))

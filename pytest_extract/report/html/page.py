@@ -1,4 +1,4 @@
-"""A run as one HTML page, put together: verdict, overview, comparison, fields, arms, cases."""
+"""A run as one HTML page: headline, overview, comparison, fields, arms, cases."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Final
 
-from pytest_extract.report.flakiness import repeat_lines
-from pytest_extract.report.html.anchors import anchor
-from pytest_extract.report.html.arms import arms_section, overview
-from pytest_extract.report.html.case_list import listing
-from pytest_extract.report.html.cases import CasePlace
-from pytest_extract.report.html.comparison import broken_fields, case_key, compared_section
-from pytest_extract.report.html.fields import MOST as MOST_ROWS
-from pytest_extract.report.html.fields import fields_section
-from pytest_extract.report.html.markup import Markup, Part, block, element, joined
+from pytest_extract.regression.snapshot import CaseKey, case_key
+from pytest_extract.report.gate import repeat_lines
+from pytest_extract.report.html.cases import CasePlace, anchor, case_list
+from pytest_extract.report.html.comparison import broken_fields, comparison_section
+from pytest_extract.report.html.markup import Markup, Part, bullet_list, element, join, preformatted
+from pytest_extract.report.html.overview import MOST_PATTERNS as MOST_ROWS
+from pytest_extract.report.html.overview import arms_section, fields_section, overview_section
 from pytest_extract.report.lines import line, plural, shorten
-from pytest_extract.report.pattern_counts import PatternCounts, worst_first
 from pytest_extract.report.run_report import Headline, RunReport, headline
-from pytest_extract.report.wrapping import wrapped_lines
+from pytest_extract.report.summary import wrapped_lines
+from pytest_extract.report.totals import PatternCounts, worst_patterns
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
@@ -39,19 +37,19 @@ _SECTIONS: Final = {
 
 
 def page(run: RunReport) -> str:
-    """Write a run as HTML: what needs a look stands first, and open.
+    """Write a run as HTML, with failures first and open.
 
-    The page loads nothing from anywhere, can be read without its script, and allows no script but its own. Text of
-    documents and models is shown, never acted on. Long values, long lists and many cases are cut, which is said.
+    The page loads nothing, can be read without its script, and allows no other script. Text of documents and models
+    is escaped. Long values, long lists and many cases are cut, with a note.
     """
     head = headline(run)
-    return f"<!doctype html>\n{element('html', _head(head), _body(run, head), lang='en')}\n"
+    return f"<!doctype html>\n{element('html', _page_head(head), _page_body(run, head), lang='en')}\n"
 
 
-def _head(head: Headline) -> Markup:
-    style, script = _asset("page.css"), _asset("page.js")
+def _page_head(head: Headline) -> Markup:
+    style, script = _page_asset("page.css"), _page_asset("page.js")
     policy = (
-        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
+        f"default-src 'none'; style-src '{_csp_digest(style)}'; script-src '{_csp_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return element(
@@ -68,11 +66,11 @@ def _head(head: Headline) -> Markup:
     )
 
 
-def _asset(name: str) -> Markup:
+def _page_asset(name: str) -> Markup:
     return Markup((resources.files("pytest_extract.report.html") / name).read_text(encoding="utf-8"))
 
 
-def _digest(text: str) -> str:
+def _csp_digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -88,15 +86,15 @@ def _sentence(head: Headline) -> str:
     return f"{head.word}: {shorten(head.text, _SENTENCE)}" if head.text else head.word
 
 
-def _body(run: RunReport, head: Headline) -> Markup:
+def _page_body(run: RunReport, head: Headline) -> Markup:
     totals = run.totals
     arms, found = sorted(totals.arms), totals.fields
-    bad = worst_first(found)
-    places, targets = _places(run, arms, bad)
-    cases = listing(run.results, places, arms)
+    bad = worst_patterns(found)
+    places, targets = _case_places(run, arms, bad)
+    cases = case_list(run.results, places, arms)
     sections = {
         "mistakes": _mistakes(run.mistakes),
-        "compared": compared_section(run.judged, targets),
+        "compared": comparison_section(run.judged, targets),
         "fields": fields_section(bad, found, arms),
         "arms": arms_section(totals.arms),
         "more": _more(run),
@@ -108,15 +106,15 @@ def _body(run: RunReport, head: Headline) -> Markup:
         element("a", "Skip to the cases", href="#cases", class_="skip"),
         _header(head),
         element("nav", *(element("a", _SECTIONS[name], href=f"#{name}") for name in there), aria_label="Sections"),
-        element("main", overview(run), *sections.values()),
+        element("main", overview_section(run), *sections.values()),
         _footer(run, cases.limits),
     )
 
 
-def _places(
+def _case_places(
     run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, PatternCounts]]
-) -> tuple[dict[str, CasePlace], dict[tuple[str, str], str]]:
-    """Return each case's place on the page by node id, and its fragment by what a comparison calls it."""
+) -> tuple[dict[str, CasePlace], dict[CaseKey, str]]:
+    """Return the place of each case on the page by node id, and its anchor by the key of a snapshot."""
     numbers = {arm: index for index, arm in enumerate(arms)}
     worse = broken_fields(run.judged)
     rows: dict[str, list[int]] = {}
@@ -124,7 +122,7 @@ def _places(
         for nodeid in tally.cases:
             rows.setdefault(nodeid, []).append(index)
     places: dict[str, CasePlace] = {}
-    targets: dict[tuple[str, str], str] = {}
+    targets: dict[CaseKey, str] = {}
     for result in run.results:
         key = case_key(result)
         targets[key] = anchor(result)
@@ -142,34 +140,28 @@ def _header(head: Headline) -> Markup:
     title = element(
         "h1", icon, element("span", element("strong", head.word), element("span", shorten(head.text, _SENTENCE)))
     )
-    return element("header", title, _listed(head.reasons), class_=f"verdict {head.tone}")
-
-
-def _listed(texts: Sequence[str]) -> Markup | None:
-    if not texts:
-        return None
-    left = len(texts) - _MOST_REASONS
-    more = element("li", f"… and {left:,} more") if left > 0 else None
-    return element("ul", *(element("li", shorten(text, _SENTENCE)) for text in texts[:_MOST_REASONS]), more)
+    return element(
+        "header", title, bullet_list(head.reasons, most=_MOST_REASONS, longest=_SENTENCE), class_=f"verdict {head.tone}"
+    )
 
 
 def _mistakes(mistakes: Sequence[str]) -> Markup | None:
     if not mistakes:
         return None
-    told = [line(shorten(each, _MESSAGE)) for text in mistakes[:_MOST_MISTAKES] for each in text.splitlines()]
+    rows = [line(shorten(each, _MESSAGE)) for text in mistakes[:_MOST_MISTAKES] for each in text.splitlines()]
     left = len(mistakes) - _MOST_MISTAKES
     return element(
         "section",
         element("h2", _SECTIONS["mistakes"], id="mistakes-title"),
         element("p", "These cases are in no number below: their files could not be read."),
-        block([*told, line(f"… and {plural(left, 'more file')}")] if left > 0 else told),
+        preformatted([*rows, line(f"… and {plural(left, 'more file')}")] if left > 0 else rows),
         id="mistakes",
         aria_labelledby="mistakes-title",
     )
 
 
 def _more(run: RunReport) -> Markup | None:
-    """Write what repeats show, and the lines that the run has beside."""
+    """Write what the repeats show, and further notes of the run."""
     repeated = run.totals.repeated
     lines = [*(repeat_lines(run.results) if repeated else ()), *wrapped_lines(run.totals.wrapped), *run.lines]
     if not lines:
@@ -177,7 +169,7 @@ def _more(run: RunReport) -> Markup | None:
     return element(
         "section",
         element("h2", _SECTIONS["more"] if repeated else "Notes", id="more-title"),
-        block(lines),
+        preformatted(lines),
         id="more",
         aria_labelledby="more-title",
     )
@@ -186,4 +178,4 @@ def _more(run: RunReport) -> Markup | None:
 def _footer(run: RunReport, limits: Sequence[str]) -> Markup:
     parts: list[Part] = [shorten(run.written, _SENTENCE) or None, "Everything, uncut: --extract-results=FILE.jsonl."]
     cut = [f"Cut: {limit}." for limit in limits]
-    return element("footer", joined(element("p", part) for part in (*parts, *cut) if part))
+    return element("footer", join(element("p", part) for part in (*parts, *cut) if part))

@@ -12,7 +12,7 @@ from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
 from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system
-from pytest_extract.report.pattern_counts import MEASURES as SUMMARY_MEASURES
+from pytest_extract.report.totals import MEASURES as SUMMARY_MEASURES
 from pytest_extract.systems import SYSTEMS, compare_systems
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}

@@ -12,8 +12,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
-from pytest_extract.report.html.anchors import anchor
-from pytest_extract.report.html.case_list import AT_ONCE
+from pytest_extract.report.html.cases import AT_ONCE, anchor
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
 from tests.report.html.browser import browser, chromium, scheme, until, window

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
-from pytest_extract.report.html import attempts, case_list
-from pytest_extract.report.html.anchors import anchor
-from pytest_extract.report.html.markup import Markup, element, escaped, joined
+from pytest_extract.report.html import cases
+from pytest_extract.report.html.cases import anchor
+from pytest_extract.report.html.markup import Markup, element, escaped, join
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.summary import JudgeSpending
+from pytest_extract.report.totals import JudgeSpending
 from tests.records import score_record
 from tests.report.runs import GOLD, broken, case, scored, wrong
 
@@ -78,7 +78,7 @@ def test_any_text_is_one_text(text: str, name: str) -> None:
 
 
 def test_markup_is_escaped_once() -> None:
-    assert joined(["<", Markup("<br>"), None, ""]) == "&lt;<br>"
+    assert join(["<", Markup("<br>"), None, ""]) == "&lt;<br>"
     assert element("a", data_x=0, hidden=True, class_=None, open=False) == '<a data-x="0" hidden></a>'
 
 
@@ -100,13 +100,13 @@ def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
 
 
 def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "MOST_FIELDS", 1)
+    monkeypatch.setattr(cases, "MOST_FIELDS", 1)
     text = shown(scored("a", wrong(vendor="x", total=0)))
     assert "… 1 more failing field; the results file has them." in text
 
 
 def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_list, "ROOM", 1)
+    monkeypatch.setattr(cases, "MOST_CHARACTERS", 1)
     text = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
     assert "1 of 2 cases unfold" in text
     assert text.count("The page is full: this case&#x27;s fields are left out.") == 1
@@ -114,7 +114,7 @@ def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_list, "MOST_CASES", 2)
+    monkeypatch.setattr(cases, "MOST_CASES", 2)
     text = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
     assert "2 of 4 cases are on this page, what is not green first" in text
     assert re.findall(r"<h3>(.)</h3>", text) == ["d", "a"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.texts import first_difference, look_alike, text_difference
+from pytest_extract.report.value_diff import first_difference, look_alike_text, text_difference
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 20
 
@@ -52,4 +52,4 @@ def test_first_difference_is_where_texts_part(common: str, one: str, other: str)
     ],
 )  # fmt: skip
 def test_look_alike(gold: str, extracted: str, named: str) -> None:
-    assert look_alike(gold, extracted) == named
+    assert look_alike_text(gold, extracted) == named

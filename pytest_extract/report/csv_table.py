@@ -1,4 +1,4 @@
-"""A run as CSV: one row per compared value, for spreadsheets and data frames."""
+"""A run as CSV: one row for each compared value, for spreadsheets and data frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
-from pytest_extract.report.render_errors import render_error
+from pytest_extract.report.lines import render_error
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
@@ -20,48 +20,48 @@ COLUMNS: Final = (
 )  # fmt: skip
 
 _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
-"""What a cell begins with that a spreadsheet takes for a formula."""
+"""First characters of cells that a spreadsheet takes for formulas."""
 
 
-def table(results: Sequence[CaseResult]) -> str:
+def csv_table(results: Sequence[CaseResult]) -> str:
     """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
 
     Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
-    with an apostrophe. What cannot be written as UTF-8, or ends a text for others, is spelled out.
+    with an apostrophe. Lone surrogates and null characters are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for result in results:
-        writer.writerows([_cell(value) for value in row] for row in _rows_or_reason(result))
+        writer.writerows([_csv_cell(value) for value in row] for row in _rows_or_reason(result))
     return out.getvalue()
 
 
 def _rows_or_reason(result: CaseResult) -> list[tuple[object, ...]]:
-    """Return the rows of a case; where it cannot be written, one that says so."""
+    """Return the rows of a case; a case that cannot be written has one row with the error."""
     try:
-        return list(_rows(result))
+        return list(_case_rows(result))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case(result), *[None] * 8, render_error("this case", error))]
+        return [(*_case_columns(result), *[None] * 8, render_error("this case", error))]
 
 
-def _rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
-    case = _case(result)
-    told = False
+def _case_rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
+    case = _case_columns(result)
+    empty = True
     for attempt in result.attempts:
         for leaf in attempt.score.leaves if attempt.score is not None else ():
-            told = True
-            yield (*case, attempt.index + 1, *_fields(leaf))
-    if not told:
+            empty = False
+            yield (*case, attempt.index + 1, *_result_columns(leaf))
+    if empty:
         yield (*case, *[None] * 8, result.why)
 
 
-def _case(result: CaseResult) -> tuple[object, ...]:
+def _case_columns(result: CaseResult) -> tuple[object, ...]:
     arm = result.arm
     return result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome)
 
 
-def _fields(item: FieldResult) -> tuple[object, ...]:
+def _result_columns(item: FieldResult) -> tuple[object, ...]:
     sides = (
         None if side is MISSING else json.dumps(side, default=repr, ensure_ascii=False)
         for side in (item.gold, item.extracted)
@@ -69,14 +69,14 @@ def _fields(item: FieldResult) -> tuple[object, ...]:
     return (str(item.path), item.pattern, metric_label(item), str(item.status), item.score, *sides, item.reason)
 
 
-def _cell(value: object) -> object:
+def _csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
-    return f"'{text}" if text[:1] in _FORMULA and not _is_number(text) else text
+    return f"'{text}" if text[:1] in _FORMULA and not _reads_as_number(text) else text
 
 
-def _is_number(text: str) -> bool:
+def _reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

@@ -114,10 +114,12 @@ def _engine_column(
         return SystemColumn(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
     score = scored(scorer)
     if not score.gates.structural:
-        notes.append(_hardened(name, score))
+        notes.append(_zero_note(name, score))
     elif not document.gates.structural:
-        notes.append(f"{_first_failed(document).why}; nothing is taken off for that here")
-    return SystemColumn(system=name, measures=_own(name, score), leaves=_cells(score.leaves), notes=tuple(notes))
+        notes.append(f"{_first_failed_gate(document).why}; nothing is taken off for that here")
+    return SystemColumn(
+        system=name, measures=_measures_of(name, score), leaves=_cells_by_path(score.leaves), notes=tuple(notes)
+    )
 
 
 def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
@@ -137,16 +139,16 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
     return own, notes
 
 
-def _hardened(name: str, score: Score) -> str:
+def _zero_note(name: str, score: Score) -> str:
     """Say why every measure is 0, and what they would be."""
-    failed = _first_failed(score)
+    failed = _first_failed_gate(score)
     if failed.name != "schema":
         return f"0 since the {failed.name} gate failed: {failed.why}"
     told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in measures_of_system(name))
     return f"0 since {failed.why}. Without the schema gate: {told}"
 
 
-def _first_failed(score: Score) -> GateResult:
+def _first_failed_gate(score: Score) -> GateResult:
     gates = (score.gates.parse, score.gates.root, score.gates.schema)
     return next(gate for gate in gates if not gate.passed)
 
@@ -154,20 +156,20 @@ def _first_failed(score: Score) -> GateResult:
 def _document_column(
     name: str, score: Score, gold: Json, extracted: Json | Missing, text: str | None, schema: Json
 ) -> SystemColumn:
-    leaves = _by_place(gold, extracted) if name == "sob" else dict(_by_level(gold, extracted, ()))
+    leaves = _cells_by_position(gold, extracted) if name == "sob" else dict(_cells_by_level(gold, extracted, ()))
     notes: tuple[str, ...] = ()
     if not score.gates.structural:
-        gate = _first_failed(score)
+        gate = _first_failed_gate(score)
         notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
     raw = None if name != "deepjsoneval" or text is None else deepjson_text(text, gold, schema)
-    return SystemColumn(system=name, measures=_own(name, score), leaves=leaves, notes=notes, raw_text=raw)
+    return SystemColumn(system=name, measures=_measures_of(name, score), leaves=leaves, notes=notes, raw_text=raw)
 
 
-def _own(name: str, score: Score) -> dict[str, float]:
+def _measures_of(name: str, score: Score) -> dict[str, float]:
     return {measure: score.measures[measure] for measure in measures_of_system(name)}
 
 
-def _cells(results: Sequence[FieldResult]) -> dict[str, Cell]:
+def _cells_by_path(results: Sequence[FieldResult]) -> dict[str, Cell]:
     cells: dict[str, Cell] = {}
     for result in results:
         path = path_text(result.path)
@@ -182,55 +184,61 @@ def _cells(results: Sequence[FieldResult]) -> dict[str, Cell]:
     return cells
 
 
-def _cell(status: Status, gold: Json | Missing, extracted: Json | Missing, rule: str) -> Cell:
+def _cell_of_status(status: Status, gold: Json | Missing, extracted: Json | Missing, rule: str) -> Cell:
     return Cell(status=str(status), score=float(status is Status.MATCH), gold=gold, extracted=extracted, rule=rule)
 
 
-def _compared(gold: Json | Missing, extracted: Json | Missing, rule: str, *, equal: bool) -> Cell:
+def _cell_of_values(gold: Json | Missing, extracted: Json | Missing, rule: str, *, equal: bool) -> Cell:
     if extracted is MISSING:
-        return _cell(Status.OMISSION, gold, extracted, rule)
+        return _cell_of_status(Status.OMISSION, gold, extracted, rule)
     if gold is MISSING:
-        return _cell(Status.HALLUCINATION, gold, extracted, rule)
-    return _cell(Status.MATCH if equal else Status.MISMATCH, gold, extracted, rule)
+        return _cell_of_status(Status.HALLUCINATION, gold, extracted, rule)
+    return _cell_of_status(Status.MATCH if equal else Status.MISMATCH, gold, extracted, rule)
 
 
-def _by_place(gold: Json, extracted: Json | Missing) -> dict[str, Cell]:
+def _cells_by_position(gold: Json, extracted: Json | Missing) -> dict[str, Cell]:
     """SOB looks at each leaf in its place: there or not, equal or not (`True == 1`, as there)."""
     wanted = dict(iter_leaves(gold))
     found = dict(iter_leaves(extracted)) if extracted is not MISSING else {}
     cells = {}
     for path in [*wanted, *(path for path in found if path not in wanted)]:
         one, other = wanted.get(path, MISSING), found.get(path, MISSING)
-        cells[path_text(path)] = _compared(one, other, "== in its place", equal=one == other)
+        cells[path_text(path)] = _cell_of_values(one, other, "== in its place", equal=one == other)
     return cells
 
 
-def _by_level(gold: Json | Missing, value: Json | Missing, path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
+def _cells_by_level(
+    gold: Json | Missing, value: Json | Missing, path: tuple[str | int, ...]
+) -> Iterator[tuple[str, Cell]]:
     """DeepJSONEval goes down level by level: objects by key, lists of objects by index, other lists as sets."""
     if isinstance(gold, dict) and isinstance(value, dict):
         for key in [*gold, *(key for key in value if key not in gold)]:
-            yield from _by_level(gold.get(key, MISSING), value.get(key, MISSING), (*path, key))
+            yield from _cells_by_level(gold.get(key, MISSING), value.get(key, MISSING), (*path, key))
     elif isinstance(gold, list) and isinstance(value, list):
         if all(isinstance(item, dict) for item in (*gold, *value)):
             for index in range(max(len(gold), len(value))):
-                yield from _by_level(_at(gold, index), _at(value, index), (*path, index))
+                yield from _cells_by_level(
+                    _item_or_missing(gold, index), _item_or_missing(value, index), (*path, index)
+                )
         else:
-            yield from _as_sets(gold, value, path)
+            yield from _cells_by_membership(gold, value, path)
     else:
         equal = gold is not None and gold == value
         rule = "null never matches" if gold is None else "== at its level"
-        yield path_text(path), _compared(gold, value, rule, equal=equal)
+        yield path_text(path), _cell_of_values(gold, value, rule, equal=equal)
 
 
-def _as_sets(gold: list[Json], value: list[Json], path: tuple[str | int, ...]) -> Iterator[tuple[str, Cell]]:
+def _cells_by_membership(
+    gold: list[Json], value: list[Json], path: tuple[str | int, ...]
+) -> Iterator[tuple[str, Cell]]:
     for index, item in enumerate(gold):
         other = item if item in value else MISSING
-        yield path_text((*path, index)), _compared(item, other, "in the set", equal=True)
+        yield path_text((*path, index)), _cell_of_values(item, other, "in the set", equal=True)
     for number, item in enumerate((item for item in value if item not in gold), start=1):
-        yield path_text((*path, -number)), _compared(MISSING, item, "in the set", equal=False)
+        yield path_text((*path, -number)), _cell_of_values(MISSING, item, "in the set", equal=False)
 
 
-def _at(items: list[Json], index: int) -> Json | Missing:
+def _item_or_missing(items: list[Json], index: int) -> Json | Missing:
     return items[index] if index < len(items) else MISSING
 
 

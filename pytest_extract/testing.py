@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score import Score
 
-_PLACES: Final = 3
+_MOST_VIOLATIONS: Final = 3
 """Places told of where a gold breaks its schema."""
 
 
@@ -67,7 +67,7 @@ def assert_extraction(
     except ExtractError as error:  # a mistake in the call: where we found it is of no interest
         raise error.with_traceback(None) from None
     if breaches:
-        raise AssertionError("\n".join(["the extraction is not good enough", *told(score, breaches, output)]))
+        raise AssertionError("\n".join(["the extraction is not good enough", *diff_of_score(score, breaches, output)]))
     return score
 
 
@@ -103,15 +103,15 @@ class Gold:
         self.value = value
         self._judge = judge
         self._modality = modality
-        self._accept = _checked("accept", accept)
-        self._absent = {usual(place): rule for place, rule in _checked("absent", absent).items()}
-        self._thresholds = _thresholds(_checked("thresholds", thresholds))
+        self._accept = _check_argument("accept", accept)
+        self._absent = {usual(place): rule for place, rule in _check_argument("absent", absent).items()}
+        self._thresholds = _thresholds_of(_check_argument("thresholds", thresholds))
         self._max_output_bytes = max_output_bytes
-        self._gates = GateConfig.from_json(_checked("gates", gates))
+        self._gates = GateConfig.from_json(_check_argument("gates", gates))
         self._scorer = compile_schema(
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
         )
-        _stop_at([*self._misnamed(), *(self._unsound(schema) if self._gates.schema else ())])
+        _raise_problems([*self._misnamed(), *(self._unsound(schema) if self._gates.schema else ())])
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
@@ -135,7 +135,7 @@ class Gold:
         problems = problems or [f"{each.pointer}: {each.message}" for each in dangling(schema)]
         yield from (f"the schema at {problem}" for problem in problems)
         if not problems and not validator.is_valid(self.value):
-            places = "; ".join(map(str, validator.errors(self.value, limit=_PLACES)))
+            places = "; ".join(map(str, validator.errors(self.value, limit=_MOST_VIOLATIONS)))
             yield f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
 
     def __repr__(self) -> str:
@@ -172,13 +172,13 @@ class Gold:
         )
 
 
-def told(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
+def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
     lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
 
 
-def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
+def _thresholds_of(clean: Mapping[str, Any]) -> Thresholds:
     from pytest_extract.cases.checks import LIMITS
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.pattern import usual
@@ -191,7 +191,7 @@ def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
     return Thresholds(**limits)
 
 
-def _checked(name: str, value: Any) -> Any:
+def _check_argument(name: str, value: Any) -> Any:
     from pytest_extract.cases.checks import CHECKS
 
     problems: list[str] = []
@@ -201,10 +201,10 @@ def _checked(name: str, value: Any) -> Any:
 
     check: Callable[..., Any] = CHECKS[name]
     clean = check(dict(mapping(name, value)), (), tell)
-    _stop_at(problems)
+    _raise_problems(problems)
     return clean
 
 
-def _stop_at(problems: Sequence[str]) -> None:
+def _raise_problems(problems: Sequence[str]) -> None:
     if problems:
         raise ConfigError("\n".join(problems))

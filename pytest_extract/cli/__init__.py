@@ -68,14 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     typed, rest = _typed_name(arguments)
     command = COMMANDS.get(ALIASES.get(typed, typed))
     if command is None or (typed in GROUPS and rest[:1] in (["-h"], ["--help"])):
-        _explain(typed, rest)
+        _exit_with_help(typed, rest)
     module = importlib.import_module(f"pytest_extract.cli.{command.module}")
     parser = argparse.ArgumentParser(prog=f"pytest-extract {typed}")
     module.add_arguments(parser)
     options, unknown = parser.parse_known_args(rest)
     if unknown:
-        _refuse(parser, unknown)
-    return _run(module, options)
+        _refuse_arguments(parser, unknown)
+    return _run_command(module, options)
 
 
 def _typed_name(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -85,7 +85,7 @@ def _typed_name(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     return " ".join(arguments[:count]), arguments[count:]
 
 
-def _explain(typed: str, rest: Sequence[str]) -> NoReturn:
+def _exit_with_help(typed: str, rest: Sequence[str]) -> NoReturn:
     """End with the help of `pytest-extract` or of a group, or with what is wrong with a name."""
     group = next((name for name in GROUPS if typed.partition(" ")[0] == name), "")
     names = [name for name in COMMANDS if name.startswith(f"{group} " if group else "")]
@@ -93,7 +93,7 @@ def _explain(typed: str, rest: Sequence[str]) -> NoReturn:
     parser = argparse.ArgumentParser(
         prog=prog,
         usage=f"{prog} [-h] COMMAND ...",
-        description=f"Work on extraction cases, their schemas and their results, without running any.{_listed(names)}",
+        description=f"Work on extraction cases, schemas and results, without running any case.{_command_list(names)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # keeps the columns, and a path in one piece
         epilog=f"also: {_aliases(names)}\n\nThe manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )
@@ -103,11 +103,11 @@ def _explain(typed: str, rest: Sequence[str]) -> NoReturn:
         parser.error(f"no command {typed!r}{nearest(typed, [*names, *ALIASES])}")
     _, unknown = parser.parse_known_args(rest)
     if unknown:
-        _refuse(parser, unknown)
+        _refuse_arguments(parser, unknown)
     parser.error("the following arguments are required: COMMAND")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _command_list(names: Sequence[str]) -> str:
     """Return one line for each command, those of a group together below a heading."""
     lines: list[str] = []
     heading = ""
@@ -126,7 +126,7 @@ def _aliases(names: Sequence[str]) -> str:
     return ",\n      ".join(", ".join(pairs[at : at + 3]) for at in range(0, len(pairs), 3))
 
 
-def _refuse(command: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+def _refuse_arguments(command: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
     """End with the command's own usage, and the option that was meant."""
     from pytest_extract.errors import closest
 
@@ -135,7 +135,7 @@ def _refuse(command: argparse.ArgumentParser, unknown: Sequence[str]) -> NoRetur
     command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
 
 
-def _run(module: ModuleType, options: argparse.Namespace) -> int:
+def _run_command(module: ModuleType, options: argparse.Namespace) -> int:
     from pytest_extract.errors import ExtractError
 
     try:

@@ -34,17 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the annotated schema; a wrong metric raises ExtractError."""
     schema = read_schema(args.schema)
-    annotated = annotate_schema(schema, dialect=args.dialect or _own_dialect(schema), metrics=_metrics(args.metric))
+    annotated = annotate_schema(
+        schema, dialect=args.dialect or _annotation_dialect(schema), metrics=_metric_options(args.metric)
+    )
     write_json(annotated, args.output)
     return 0
 
 
-def _own_dialect(schema: Json) -> AnnotationDialect:
+def _annotation_dialect(schema: Json) -> AnnotationDialect:
     """Return the dialect that a schema is annotated in: both in one schema leave open how it is scored."""
     return "x-eval" if bare(schema, ("evaluation_config",)) == schema else "evaluation_config"
 
 
-def _metrics(given: Iterable[str]) -> dict[str, Json]:
+def _metric_options(given: Iterable[str]) -> dict[str, Json]:
     metrics: dict[str, Json] = {}
     for text in given:
         kind, sign, metric = text.partition("=")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -12,17 +13,17 @@ from pytest_extract.cases.gold import gold_source
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import Mistake, errors_of
-from pytest_extract.cli.check_golds import add_gold_arguments, check_golds
-from pytest_extract.cli.files import load_extensions
-from pytest_extract.cli.recordings import case_files
+from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.schema_tools.golds import validate_golds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Tell every mistake with file, line and column; warn of gold values that no comparison reaches. "
+        "List every mistake with file, line and column; warn of gold values that no comparison reaches. "
         "Exit status: 0 no mistake, 1 some, 2 nothing to check."
     )
     parser.add_argument(
@@ -50,21 +51,21 @@ def run(args: argparse.Namespace) -> int:
     if not files:
         raise ConfigError(f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) here")
     cases: list[Case] = []
-    errors: dict[str, CaseFileError] = {}  # a shared schema's mistake is told once, however many files name it
+    errors: dict[str, CaseFileError] = {}  # by text: a mistake in a shared schema is listed once
     for file in files:
         loaded = load_cases(file, cache)
         cases.extend(loaded.cases)
         errors.update({str(error): error for error in loaded.errors})
     if args.golds:
         errors.update({str(error): error for error in _gold_errors(cases)})
-    warnings = {str(warning): warning for warning in _uncompared(cases)}
+    warnings = {str(warning): warning for warning in _uncompared_warnings(cases)}
     for text in (*errors, *warnings):
         print(text)  # noqa: T201  # printing is the command
-    print(_summary(len(cases), len(files), len(errors), len(warnings)))  # noqa: T201  # as above
+    print(_check_summary(len(cases), len(files), len(errors), len(warnings)))  # noqa: T201  # as above
     return 1 if errors else 0
 
 
-def _uncompared(cases: Iterable[Case]) -> Iterator[CaseFileError]:
+def _uncompared_warnings(cases: Iterable[Case]) -> Iterator[CaseFileError]:
     """Yield a warning for each gold with values that no comparison reaches; a case where they are most is no case."""
     for case in cases:
         if case.uncompared is not None:
@@ -84,11 +85,62 @@ def _gold_errors(cases: Iterable[Case]) -> Iterator[CaseFileError]:
         problems = validate_golds([case.gold], case.schema, strict_types=True)
         if problems:
             source = gold_source(case)
-            told = [Mistake(source, (*case.gold_steps, *item.path), f"gold: {item.message}") for item in problems]
-            yield from errors_of(told, source.path)
+            mistakes = [Mistake(source, (*case.gold_steps, *item.path), f"gold: {item.message}") for item in problems]
+            yield from errors_of(mistakes, source.path)
 
 
-def _summary(cases: int, files: int, mistakes: int, warnings: int) -> str:
+def _check_summary(cases: int, files: int, mistakes: int, warnings: int) -> str:
     parts = ((cases, "good case"), (files, "file"), (mistakes, "mistake"), (warnings, "warning"))
     good, among, wrong, warned = (f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts)
     return f"{good} in {among}, {wrong if mistakes else 'no mistake'}{f', {warned}' if warnings else ''}"
+
+
+def add_gold_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of checking golds without a case."""
+    golds = parser.add_argument_group(
+        "golds without a case", "PATHs are then golds: JSON or YAML files, or .jsonl with one gold a line"
+    )
+    golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    golds.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
+    golds.add_argument("--id-field", metavar="NAME", help="field that names a record; missing or unusable is a mistake")
+    golds.add_argument("--strict-types", action="store_true", help="a value of another type (but null) is a mistake")
+    golds.add_argument("--no-warn-missing", action="store_true", help="do not list declared fields that are not there")
+    golds.add_argument("--no-json-schema", action="store_true", help="leave out JSON Schema validation proper")
+
+
+def check_golds(args: argparse.Namespace) -> int:
+    """Print what is wrong with the golds; return 0 without mistakes, 1 with; unreadable files raise ExtractError."""
+    schema = read_schema(args.schema)
+    if not args.paths:
+        raise ConfigError("--schema needs the golds to check")
+    records = list(read_records(args.paths, each=args.each))
+    validator = None if args.no_json_schema else Validator(schema)
+    if validator is not None and validator.problem is not None:
+        raise ConfigError(f"{args.schema} is no valid JSON Schema: {validator.problem}")
+    problems = validate_golds(
+        [gold for _, gold in records],
+        schema,
+        id_field=args.id_field,
+        warn_missing=not args.no_warn_missing,
+        strict_types=args.strict_types,
+    )
+    mistakes = sum(problem.severity == "error" for problem in problems)
+    for index, (where, gold) in enumerate(records):
+        for problem in problems:
+            if problem.record == index:
+                _print_escaped(f"{where}: {problem.severity}: `{problem.path}`: {problem.message}")
+        for violation in validator.errors(gold) if validator is not None else ():
+            mistakes += 1
+            _print_escaped(f"{where}: error: {violation}")
+    warnings = sum(problem.severity == "warning" for problem in problems)
+    counts = f"{_count_text(mistakes, 'mistake')}, {_count_text(warnings, 'warning')}"
+    _print_escaped(f"{_count_text(len(records), 'gold')}: {counts}")
+    return 1 if mistakes else 0
+
+
+def _count_text(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _print_escaped(text: object) -> None:
+    sys.stdout.write(f"{text}\n".encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -58,17 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status."""
     try:
-        judged, told = _judged(args)
+        judged, warnings = _evaluate_files(args)
     except ExtractError as error:
         print(f"pytest-extract runs compare: {error}", file=sys.stderr)  # noqa: T201 - printing is the command
         return EXIT_USAGE
-    for warning in told:
+    for warning in warnings:
         print(f"pytest-extract runs compare: {warning}", file=sys.stderr)  # noqa: T201
-    print(_text(judged, args))  # noqa: T201
+    print(_comparison_text(judged, args))  # noqa: T201
     return exit_status(judged.verdict, args.inconclusive)
 
 
-def _judged(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
+def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     rules = rules_from(args)
     before, after = read_side(args.before), read_side(args.after)
     if after.baseline is not None:
@@ -127,19 +127,14 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
     return {key: state for key, state in states.items() if key.arm == arm}
 
 
-def _text(judged: GateDecision, args: argparse.Namespace) -> str:
+def _comparison_text(judged: GateDecision, args: argparse.Namespace) -> str:
     if args.json:
         from pytest_extract.regression.comparison_json import decision_record
 
         return json.dumps(decision_record(judged.comparison, judged.verdict), indent=1)
+    from pytest_extract.cli.console import terminal_width
     from pytest_extract.report.gate import gate_lines
     from pytest_extract.report.lines import text_of
 
-    lines = gate_lines(judged.comparison, judged.verdict, width=_width(), verbosity=args.verbose)
+    lines = gate_lines(judged.comparison, judged.verdict, width=terminal_width(100), verbosity=args.verbose)
     return "\n".join(text_of(line) for line in lines)
-
-
-def _width() -> int:
-    import shutil
-
-    return max(60, shutil.get_terminal_size((100, 24)).columns)

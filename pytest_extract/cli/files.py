@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_extract.cases.build import wrapped_schema
 from pytest_extract.cases.embedded_schema import embedded_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
+from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.schema.source import escape
@@ -18,10 +19,12 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.regular_file import MOST_BULK_BYTES
 
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+
 
 def read_value(path: Path) -> Json:
     """Return the JSON (by suffix YAML) value of a file; raises CaseFileError with line and column."""
-    return _value(read_source(path))
+    return _parsed_value(read_source(path))
 
 
 def read_schema(given: str) -> Json:
@@ -35,8 +38,8 @@ def read_schema(given: str) -> Json:
         value = value[step]
     inner = wrapped_schema(value)
     if inner is not None:
-        told = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
-        raise CaseFileError(told, path=Path(name))
+        message = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
+        raise CaseFileError(message, path=Path(name))
     return embedded_schema(root, pointer, value).value
 
 
@@ -46,7 +49,7 @@ def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple
         if path.suffix.lower() == ".jsonl":
             for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
                 if line.strip():
-                    yield f"{path}:{number}", _value(parse_source(path, line, "json", number))
+                    yield f"{path}:{number}", _parsed_value(parse_source(path, line, "json", number))
             continue
         value = read_value(path)
         if each and isinstance(value, list):
@@ -74,7 +77,7 @@ def write_json(value: Json, output: Path | None) -> None:
         raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
 
 
-def _value(source: SourceFile) -> Json:
+def _parsed_value(source: SourceFile) -> Json:
     for problem in source.parsed.problems:
         place = problem.place
         raise CaseFileError(problem.message, path=source.path, line=place.line, column=place.column)
@@ -102,3 +105,16 @@ def load_extensions(given: str | None) -> Extensions | None:
     if not any(found.names()):
         raise ConfigError(f"--extensions {given}: no function with a decorator of pytest_extract.extend is there")
     return found
+
+
+def case_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the case files among `paths` and below them, sorted, without those in hidden folders and environments."""
+    for path in paths:
+        if path.is_dir():
+            found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
+            for file in found:
+                folders = file.relative_to(path).parts[:-1]
+                if not any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
+                    yield file
+        else:
+            yield path

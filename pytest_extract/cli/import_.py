@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Import, and return 0; what cannot be read or written raises ExtractError."""
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
-    made = _import(args)
+    made = _import_dataset(args)
     for note in made.notes:
         print(f"pytest-extract import: {note}", file=sys.stderr)  # noqa: T201 - printing is the command
     gates = f"; {made.broken} golds break their own schema: their schema gate is off" if made.broken else ""
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _import(args: argparse.Namespace) -> Imported:
+def _import_dataset(args: argparse.Namespace) -> Imported:
     target = ImportFolder(folder=args.target, force=args.force)
     if args.dataset == "extract-bench":
         from pytest_extract.importers.extract_bench import import_extract_bench

@@ -55,22 +55,22 @@ def run(args: argparse.Namespace) -> int:
     overrides = load_overrides(args.verdicts)
     kept = (answer for answer in kept_answers(args.recordings / JUDGE_FOLDER) if args.judge in {None, answer.judge})
     agreements, unmet = audit(overrides, kept, args.threshold)
-    for line in _lines(agreements, unmet):
+    for line in _audit_lines(agreements, unmet):
         print(line)  # noqa: T201  # printing is the command
     if not agreements:
         print(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.verdicts}")  # noqa: T201
         print("answers are kept there by a run with --extract-record=once")  # noqa: T201
         return 2
-    return 1 if any(_misses(agreement, args) for agreement in agreements) else 0
+    return 1 if any(_misses_bound(agreement, args) for agreement in agreements) else 0
 
 
-def _misses(agreement: Agreement, args: argparse.Namespace) -> bool:
+def _misses_bound(agreement: Agreement, args: argparse.Namespace) -> bool:
     too_few = args.min_agreement is not None and agreement.rate < args.min_agreement
     kappa = agreement.kappa
     return too_few or (args.min_kappa is not None and kappa is not None and kappa < args.min_kappa)
 
 
-def _lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
+def _audit_lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
     for agreement in agreements:
         count = len(agreement.comparisons)
         kappa = "undefined (all verdicts alike)" if agreement.kappa is None else f"{agreement.kappa:.3f}"
@@ -78,12 +78,12 @@ def _lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
             f"{agreement.judge} (prompt {agreement.prompt_version}): {agreement.agreed} of {count} verdicts agree "
             f"({agreement.rate:.1%}), Cohen's kappa {kappa}"
         )
-        yield from (_difference(item) for item in agreement.comparisons if not item.agree)
+        yield from (_disagreement_line(item) for item in agreement.comparisons if not item.agree)
     if unmet:
         yield f"{unmet} of the people's verdicts are about pairs that no judge was asked about"
 
 
-def _difference(comparison: JudgedPair) -> str:
+def _disagreement_line(comparison: JudgedPair) -> str:
     answer, override = comparison.answer, comparison.override
     person = override.by or "a person"
     return (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_extract.cli.console import print_lines, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
-from pytest_extract.cli.results import put, read_all, width
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.report.aggregates import leaderboard_lines, standing_record
@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
-    arms = standings(read_all("runs leaderboard", args.results))
+    arms = standings(read_all_results("runs leaderboard", args.results))
     runs = {arm.arm: aggregate(arm.results) for arm in arms}
     if args.json:
         write_json([standing_record(arm, runs[arm.arm]) for arm in arms], None)
     else:
-        put(leaderboard_lines(arms, runs, width=width()))
+        print_lines(leaderboard_lines(arms, runs, width=terminal_width()))
     return 0

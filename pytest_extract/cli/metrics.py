@@ -56,16 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the list or the reference; an unknown name raises ExtractError."""
     if args.markdown:
-        lines = manual(args.names or [*METRICS, *TRANSFORMS])
+        lines = metrics_manual(args.names or [*METRICS, *TRANSFORMS])
     else:
-        tables = _tables(load_extensions(args.extensions) or Extensions())
+        tables = _extension_tables(load_extensions(args.extensions) or Extensions())
         names = list(args.names) or ([name for table in tables.values() for name in table] if args.all else [])
-        lines = reference(names, tables) if names else overview(tables)
+        lines = metrics_reference(names, tables) if names else metrics_overview(tables)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
 
-def _tables(own: Extensions) -> Tables:
+def _extension_tables(own: Extensions) -> Tables:
     """Return everything that has a name, by what it is; what is the project's own wins."""
     return {
         "metric": {**METRICS, **own.metrics, **own.batches},
@@ -76,7 +76,7 @@ def _tables(own: Extensions) -> Tables:
     }
 
 
-def overview(tables: Tables) -> Iterator[str]:
+def metrics_overview(tables: Tables) -> Iterator[str]:
     """Yield one line for each: its name and the first sentence of its explanation."""
     for kind, table in tables.items():
         if not table:
@@ -86,36 +86,38 @@ def overview(tables: Tables) -> Iterator[str]:
             yield f"  {name:<24} {textwrap.shorten(_first_sentence(spec.doc), 90, placeholder=' ...')}"
 
 
-def reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
+def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
     """Yield the explanation of each: what it does, its parameters, worked numbers."""
-    for kind, spec in _found(names, tables):
+    for kind, spec in _named_specs(names, tables):
         yield f"{spec.name} ({kind})"
         yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-        yield from (f"  {param.name}: {param.doc} ({_default(param)})" for param in spec.params)
+        yield from (f"  {param.name}: {param.doc} ({_default_text(param)})" for param in spec.params)
         if PRESETS.get(spec.name, ("", {}))[1]:
-            yield f"  as the preset {spec.name!r}: {_settings(PRESETS[spec.name][1])}"
-        yield from (f"    {row}" for row in _rows(spec))
+            yield f"  as the preset {spec.name!r}: {_params_text(PRESETS[spec.name][1])}"
+        yield from (f"    {row}" for row in _example_rows(spec))
         yield ""
 
 
-def manual(names: Iterable[str]) -> Iterator[str]:
+def metrics_manual(names: Iterable[str]) -> Iterator[str]:
     """Yield the same as a page of the manual (Markdown), its worked numbers as doctests."""
     yield from _MANUAL.split("\n")
     last = ""
-    for kind, spec in _found(names, {"metric": METRICS, "transform": TRANSFORMS}):
+    for kind, spec in _named_specs(names, {"metric": METRICS, "transform": TRANSFORMS}):
         if kind != last:
             yield from (f"## {kind.capitalize()}s", "")
             last = kind
         yield from (f"### `{spec.name}`", "", spec.doc, "")
         if spec.params:
             yield from ("| parameter | default | meaning |", "|---|---|---|")
-            yield from (f"| `{p.name}` | {_cell(_default(p))} | {_cell(p.doc)} |" for p in spec.params)
+            yield from (
+                f"| `{p.name}` | {_markdown_cell(_default_text(p))} | {_markdown_cell(p.doc)} |" for p in spec.params
+            )
             yield ""
         if isinstance(spec, MetricSpec | TransformSpec):
             yield from ("```python", *_doctests(spec), "", "```", "")
 
 
-def _found(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
+def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
     for name in names:
         kinds = [kind for kind, table in tables.items() if name in table]
         if not kinds:
@@ -139,7 +141,7 @@ def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
         yield repr(score)
 
 
-def _cell(text: str) -> str:
+def _markdown_cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
@@ -148,17 +150,17 @@ def _first_sentence(doc: str) -> str:
     return head + "." if separator else head
 
 
-def _default(param: Param) -> str:
+def _default_text(param: Param) -> str:
     if param.required:
         return "required"
     return "optional" if param.default is None else f"default {json.dumps(param.default, ensure_ascii=False)}"
 
 
-def _settings(params: Mapping[str, Json]) -> str:
+def _params_text(params: Mapping[str, Json]) -> str:
     return json.dumps(dict(params), ensure_ascii=False)
 
 
-def _rows(spec: Extension) -> list[str]:
+def _example_rows(spec: Extension) -> list[str]:
     if isinstance(spec, TransformSpec):
         return _transform_examples(spec)
     return [_metric_example(example) for example in spec.examples] if isinstance(spec, MetricSpec) else []
@@ -166,7 +168,7 @@ def _rows(spec: Extension) -> list[str]:
 
 def _metric_example(example: Example) -> str:
     gold, extracted = (json.dumps(value, ensure_ascii=False) for value in (example.gold, example.extracted))
-    how = [_settings(example.params)] if example.params else []
+    how = [_params_text(example.params)] if example.params else []
     how += [f"under {example.semantics}"] if example.semantics != "ours" else []
     return f"gold {gold}, extracted {extracted}: {example.score:.4g}" + (f"   with {', '.join(how)}" if how else "")
 
@@ -175,5 +177,5 @@ def _transform_examples(spec: TransformSpec) -> list[str]:
     rows = []
     for before, after, params in spec.examples:
         old, new = (json.dumps(value, ensure_ascii=False) for value in (before, after))
-        rows.append(f"{old} becomes {new}" + (f"   with {_settings(params)}" if params else ""))
+        rows.append(f"{old} becomes {new}" + (f"   with {_params_text(params)}" if params else ""))
     return rows

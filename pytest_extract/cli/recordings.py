@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.structure import compile_structure
+from pytest_extract.cli.files import case_files
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, recording_files
 from pytest_extract.extraction.recordings.store import Recording, read_recording
 from pytest_extract.extraction.recordings.use import CaseInputs, Inputs, inputs_of
-
-_SKIPPED = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         action.add_argument(
             "--answers-unused-for",
-            type=_days,
+            type=_day_count,
             metavar="DAYS",
             help="the judge's answers too that no run on this machine has used for so long (a checkout counts as use)",
         )
@@ -56,82 +55,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List or prune; exit status 0. Raises ConfigError where the cases cannot be read: nothing is removed then."""
     root = args.root.resolve()
-    known = CaseInputs(_inputs(args.paths or [args.root], root), root)
+    known = CaseInputs(_case_inputs(args.paths or [args.root], root), root)
     recordings = [read_recording(path) for path in recording_files(args.recordings)]
     unused = 0
     for recording in recordings:
         why = known.why_unused(recording)
         unused += why is not None
         if why is not None or not args.unused:
-            print(_line(recording, why))  # noqa: T201  # printing is the command
+            print(_recording_line(recording, why))  # noqa: T201  # printing is the command
         if why is not None and args.prune and not args.dry_run:
-            _remove(recording.path)
+            _remove_file(recording.path)
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
     print(f"{len(recordings)} recordings, {unused} unused{removed}")  # noqa: T201  # as above
     if args.answers_unused_for is not None:
-        total, idle = _answers(args)
+        total, idle = _list_answers(args)
         print(f"{total} answers of judges, {idle} unused for {args.answers_unused_for:g} days{removed}")  # noqa: T201
     return 0
 
 
-def _answers(args: argparse.Namespace) -> tuple[int, int]:
+def _list_answers(args: argparse.Namespace) -> tuple[int, int]:
     """List or prune what judges said; return how many answers there are, and how many are unused."""
     files = answer_files(args.recordings / JUDGE_FOLDER)
     idle = [path for path in files if idle_days(path) >= args.answers_unused_for]
     for path in idle:
         print(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")  # noqa: T201  # as above
         if args.prune and not args.dry_run:
-            _remove(path)
+            _remove_file(path)
     return len(files), len(idle)
 
 
-def _days(text: str) -> float:
+def _day_count(text: str) -> float:
     days = float(text)
     if not days >= 0:
         raise ValueError(text)
     return days
 
 
-def _inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
+def _case_inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
     cache = SchemaCache(compile_structure)
     loaded = [load_cases(file.resolve(), cache) for file in case_files(paths)]
     errors = [str(error) for file in loaded for error in file.errors]
     if errors:
         raise ConfigError("\n".join(["the cases have mistakes, so what is used cannot be told:", *errors]))
     if not loaded:
-        raise ConfigError(f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) in {_names(paths)}")
+        raise ConfigError(
+            f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) in {', '.join(map(str, paths))}"
+        )
     return [inputs_of(case, root) for file in loaded for case in file.cases]
 
 
-def case_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the case files among `paths` and below them, sorted, without those in hidden folders and environments."""
-    for path in paths:
-        if path.is_dir():
-            found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
-            yield from (file for file in found if not _skipped(file.relative_to(path)))
-        else:
-            yield path
-
-
-def _skipped(path: Path) -> bool:
-    return any(part in _SKIPPED or part.startswith(".") for part in path.parts[:-1])
-
-
-def _names(paths: Iterable[Path]) -> str:
-    return ", ".join(str(path) for path in paths)
-
-
-def _line(recording: Recording, why: str | None) -> str:
+def _recording_line(recording: Recording, why: str | None) -> str:
     inputs = recording.body["inputs"]
     details = [inputs["model"], inputs["prompt"] and inputs["prompt"]["name"], recording.body["revision"]]
     if inputs["repeat"]:
         details.append(f"repeat {inputs['repeat'] + 1}")
-    told = ", ".join(str(detail) for detail in details if detail)
-    case = recording.body["case"] + (f" ({told})" if told else "")
+    details_text = ", ".join(str(detail) for detail in details if detail)
+    case = recording.body["case"] + (f" ({details_text})" if details_text else "")
     return f"{'used  ' if why is None else 'unused'} {recording.path.as_posix()}  {case}{f': {why}' if why else ''}"
 
 
-def _remove(path: Path) -> None:
+def _remove_file(path: Path) -> None:
     path.unlink(missing_ok=True)
     with suppress(OSError):  # what else is in the folder keeps it
         path.parent.rmdir()

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from pytest_extract.atomic import write_atomic
+from pytest_extract.cli.console import print_lines, print_note, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
-from pytest_extract.cli.results import put, read_all, say, width
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
@@ -37,16 +37,19 @@ def run(args: argparse.Namespace) -> int:
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    results = read_all("runs report", args.results)
+    results = read_all_results("runs report", args.results)
     if any(files.values()):
         for path, text_of_report in report_texts(RunReport(results=results, written=written_now()), **files):
             write_atomic(path, text_of_report())
-            say("runs report", f"{path} written")
+            print_note("runs report", f"{path} written")
         return 0
     arms = standings(results)
     runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]
     if args.json:
         write_json([aggregate_record(found, arm) for found, arm in runs], None)
     else:
-        put(join_blocks(arm_report_lines(found, arm, width=width(), verbosity=args.verbose) for found, arm in runs))
+        width = terminal_width()
+        print_lines(
+            join_blocks(arm_report_lines(found, arm, width=width, verbosity=args.verbose) for found, arm in runs)
+        )
     return 0

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
-from pytest_extract.cli.systems_lines import bridge_as_json, bridge_lines, padded, without_a_model
 from pytest_extract.core.metrics.judged import SPECS as JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
-from pytest_extract.core.results import Judge
+from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.regular_file import MOST_BULK_BYTES
-from pytest_extract.report.lines import safe
+from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
-from pytest_extract.systems import SYSTEMS, compare_systems
+from pytest_extract.systems import ENGINES, SYSTEMS, Cell, SystemComparison, compare_systems
 
 _MOST_ROWS: Final = 40
 _JUDGED: Final = frozenset(spec.name for spec in JUDGED)
@@ -54,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     schema, gold = read_schema(args.schema), read_value(args.gold)
-    judge, extensions = _judge(args), load_extensions(args.extensions)
+    judge, extensions = _judge_of(args), load_extensions(args.extensions)
     gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     parsed = parse_output(text, repair=args.repair, most_repaired=most_repaired(gold, None))
@@ -68,11 +70,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if parsed.failure is not None:
         print(f"{args.output}: {safe(str(parsed.failure))}", file=sys.stderr)  # noqa: T201
-    bridge = compare_systems(
+    comparison = compare_systems(
         schema,
         gold,
         parsed.value,
-        _systems(args),
+        _selected_systems(args),
         judge=judge,
         judge_mode=args.judge,
         modality=args.modality,
@@ -82,19 +84,19 @@ def run(args: argparse.Namespace) -> int:
         text=text,
     )
     most = None if args.all else _MOST_ROWS
-    lines = [json.dumps(bridge_as_json(bridge), indent=1)] if args.json else bridge_lines(bridge, args.judge, most)
-    print("\n".join(lines))  # noqa: T201
+    lines = comparison_lines(comparison, args.judge, most)
+    print(json.dumps(comparison_record(comparison), indent=1) if args.json else "\n".join(lines))  # noqa: T201
     return 0
 
 
-def _systems(args: argparse.Namespace) -> list[str]:
+def _selected_systems(args: argparse.Namespace) -> list[str]:
     named = [name.strip() for name in args.systems.split(",") if name.strip()]
     if not named:
         raise ConfigError(f"--as names no system; known: {', '.join(SYSTEMS)}, or `all`")
     return list(SYSTEMS) if named == ["all"] else list(dict.fromkeys(named))
 
 
-def _judge(args: argparse.Namespace) -> Judge | None:
+def _judge_of(args: argparse.Namespace) -> Judge | None:
     if args.judge != "llm":
         return None
     if args.judge_model is None:
@@ -107,15 +109,15 @@ def _judge(args: argparse.Namespace) -> Judge | None:
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"semantics {score.semantics}"]
     if args.judge != "llm" and any(result.metric in _JUDGED for result in (*score.fields, *score.leaves)):
-        lines.append(without_a_model(args.judge))
+        lines.append(no_model_note(args.judge))
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
     lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in gates if not gate.passed]
     lines += [f"{name:<20} {value:.6g}" for name, value in score.measures.items()]
     if score.failure is not None and score.unread is None:
-        told = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
-        lines.append(f"without the schema gate: {told}")
+        measures = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
+        lines.append(f"without the schema gate: {measures}")
     if score.empty_passes:
         passed = sum(result.passed for result in score.fields)
         lines.append(
@@ -126,17 +128,145 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")
     for leaf in wrong if args.all else wrong[:_MOST_ROWS]:
         values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
-        lines.append(f"  {padded(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
+        lines.append(f"  {padded_path(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
     return lines
 
 
 def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
-    """Tell the arrays that are not wholly right: how many rows found each other, and how well they agree."""
+    """List the arrays with differences: numbers of paired rows, precision, recall and F1."""
     arrays = [array for array in score.arrays if array.f1 < 1.0]
     lines = [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
     for array in arrays if args.all else arrays[:_MOST_ROWS]:
         rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
         pairs = f"precision {array.precision:.3g}  recall {array.recall:.3g}  f1 {array.f1:.3g}"
         sets = f"precision {array.set_precision:.3g}  recall {array.set_recall:.3g}  f1 {array.set_f1:.3g}"
-        lines.append(f"  {padded(str(array.path))}  {rows}; by pair scores: {pairs}; by rows: {sets}")
+        lines.append(f"  {padded_path(str(array.path))}  {rows}; by pair scores: {pairs}; by rows: {sets}")
     return lines
+
+
+_PATH_WIDTH: Final = 44
+_VALUE_WIDTH: Final = 50
+_INDEX: Final = re.compile(r"\[-?\d+\]")
+
+Cells = tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LeafGroup:
+    """Leaves of one pattern that each system scores like the first of them."""
+
+    path: str
+    cells: Cells
+    count: int
+
+    @property
+    def scored_differently(self) -> bool:
+        """Whether two systems score it differently; otherwise some systems do not compare it."""
+        return len({round(cell.score, 9) for cell in self.cells if cell is not None and _is_scored(cell)}) > 1
+
+
+def padded_path(path: str) -> str:
+    """Return a path as a column of its own."""
+    return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
+
+
+def no_model_note(judge: str) -> str:
+    """Explain who decided the semantic fields."""
+    return f"semantic fields were decided without a model: --judge {judge}"
+
+
+def comparison_lines(comparison: SystemComparison, judge: str, most: int | None) -> list[str]:
+    """Return everything for people; at most `most` rows of leaves (None: all)."""
+    lines = []
+    for column in comparison.columns:
+        lines.append(column.system)
+        lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
+        if (raw := column.raw_text) is not None:
+            numbers = f"format {raw.format}, detailed {raw.detailed:.6g}, strict {raw.strict}"
+            lines.append(f"  published protocol on the raw text: {numbers} ({raw.note})")
+        lines += [f"  ({safe_prose(note)})" for note in column.notes]
+    if any(column.system in ENGINES for column in comparison.columns) and judge != "llm":
+        lines.append(no_model_note(judge))
+    rows = sorted(_leaf_groups(comparison.differing), key=lambda row: not row.scored_differently)
+    if not rows:
+        return [*lines, "", "every leaf is judged alike"]
+    systems = [column.system for column in comparison.columns]
+    lines += ["", _group_counts(rows), f"  {'':<{_PATH_WIDTH}}  {'  '.join(f'{name:<19}' for name in systems)}"]
+    for row in rows[:most]:
+        lines += _group_lines(row, systems)
+    if most is not None and len(rows) > most:
+        lines.append(f"  and {plural(len(rows) - most, 'more row')}; --all lists them")
+    return [line.rstrip() for line in lines]
+
+
+def comparison_record(comparison: SystemComparison) -> Json:
+    """Return everything as plain JSON."""
+    systems = [column.system for column in comparison.columns]
+    return {
+        "systems": {
+            column.system: {
+                "measures": dict(column.measures),
+                "notes": list(column.notes),
+                **({} if column.raw_text is None else {"raw_text": asdict(column.raw_text)}),
+            }
+            for column in comparison.columns
+        },
+        "differing": {
+            path: {name: _cell_record(cell) for name, cell in zip(systems, cells, strict=True)}
+            for path, cells in comparison.differing.items()
+        },
+    }
+
+
+def _cell_record(cell: Cell | None) -> Json:
+    if cell is None:
+        return None
+    found: dict[str, Json] = {"status": cell.status, "score": cell.score, "rule": cell.rule}
+    sides = {"gold": cell.gold, "extracted": cell.extracted}
+    return found | {name: value for name, value in sides.items() if value is not MISSING}
+
+
+def _group_counts(rows: Sequence[_LeafGroup]) -> str:
+    apart = sum(row.count for row in rows if row.scored_differently)
+    unseen = sum(row.count for row in rows) - apart
+    parts = [f"{plural(apart, 'leaf', 'leaves')} scored differently"] if apart else []
+    parts += [f"{plural(unseen, 'leaf', 'leaves')} that not every system looks at"] if unseen else []
+    return ", ".join(parts)
+
+
+def _leaf_groups(differing: Mapping[str, Cells]) -> list[_LeafGroup]:
+    folded: dict[tuple[str, tuple[tuple[str, float] | None, ...]], list[tuple[str, Cells]]] = {}
+    for path, cells in differing.items():
+        judged = tuple(None if cell is None else (cell.status, round(cell.score, 9)) for cell in cells)
+        folded.setdefault((_pattern_of(path), judged), []).append((path, cells))
+    return [_LeafGroup(path=found[0][0], cells=found[0][1], count=len(found)) for found in folded.values()]
+
+
+def _group_lines(row: _LeafGroup, systems: Sequence[str]) -> Iterator[str]:
+    yield f"  {padded_path(row.path)}  " + "  ".join(f"{_cell_text(cell):<19}" for cell in row.cells)
+    if row.count > 1:
+        yield f"      and {row.count - 1} more of {safe(_pattern_of(row.path))}"
+    for values, names in _compared_values(row.cells, systems).items():
+        yield f"      {values}: {', '.join(names)}"
+
+
+def _compared_values(cells: Cells, systems: Sequence[str]) -> dict[str, list[str]]:
+    """Map each pair of compared values to the systems that compare it, each with its rule."""
+    seen: dict[str, list[str]] = {}
+    for name, cell in zip(systems, cells, strict=True):
+        if cell is not None and _is_scored(cell):
+            values = f"gold {show(cell.gold, _VALUE_WIDTH)}, extracted {show(cell.extracted, _VALUE_WIDTH)}"
+            seen.setdefault(values, []).append(f"{name} ({cell.rule})")
+    return seen
+
+
+def _pattern_of(path: str) -> str:
+    return _INDEX.sub("[]", path)
+
+
+def _is_scored(cell: Cell) -> bool:
+    return cell.status != Status.SKIPPED
+
+
+def _cell_text(cell: Cell | None) -> str:
+    return "-" if cell is None else f"{cell.status} {cell.score:.3g}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cli.metrics import manual as metrics_lines
+from pytest_extract.cli.metrics import metrics_manual as metrics_lines
 from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_extract.testing import Gold, told
+from pytest_extract.testing import Gold, diff_of_score
 
 
 def compare_lines(op: str, left: object, right: object, verbosity: int) -> list[str] | None:
@@ -11,4 +11,4 @@ def compare_lines(op: str, left: object, right: object, verbosity: int) -> list[
     if op != "==" or not isinstance(gold, Gold):
         return None
     score, breaches = gold.check(output)
-    return ["the extraction is not equal to gold", *told(score, breaches, output, verbosity=verbosity)]
+    return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]

@@ -1,4 +1,4 @@
-"""Reads and joins the results files of commands, and reports what is odd in them."""
+"""Prints lines and notes, and reads the results files of `runs report` and `runs leaderboard`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pytest_extract.report.lines import Line, text_of
 from pytest_extract.results import read_results
 
 
-def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
+def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none."""
     kept: dict[tuple[str, str, str], CaseResult] = {}
     count = 0
     for path in paths:
         file = read_results(path)
         if file.torn:
-            say(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
+            print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
         for result in file.results:
             _check_measures(result, path)
         count += len(file.results)
@@ -30,7 +30,7 @@ def read_all(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
     if len(kept) < count:
-        say(command, repeated_results_text(count - len(kept)))
+        print_note(command, repeated_results_text(count - len(kept)))
     return list(kept.values())
 
 
@@ -44,16 +44,16 @@ def _check_measures(result: CaseResult, path: Path) -> None:
                 )
 
 
-def say(command: str, text: str) -> None:
-    """Tell the user something beside the output."""
+def print_note(command: str, text: str) -> None:
+    """Print a note to standard error, beside the output."""
     print(f"pytest-extract {command}: {text}", file=sys.stderr)  # noqa: T201 - printing is the command
 
 
-def put(lines: Iterable[Line]) -> None:
+def print_lines(lines: Iterable[Line]) -> None:
     """Print lines."""
     sys.stdout.write("".join(f"{text_of(each).rstrip()}\n" for each in lines))
 
 
-def width() -> int:
-    """Columns of the terminal."""
-    return max(60, shutil.get_terminal_size((120, 24)).columns)
+def terminal_width(fallback: int = 120) -> int:
+    """Return the columns of the terminal, at least 60; `fallback` without a terminal."""
+    return max(60, shutil.get_terminal_size((fallback, 24)).columns)

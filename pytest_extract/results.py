@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.results import DECLINED
-from pytest_extract.core.score_json import score_from_json, score_to_json
+from pytest_extract.core.score_json import dump_json, score_from_json, score_to_json, score_to_text
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
@@ -37,7 +37,7 @@ def dump_result(result: CaseResult) -> str:
 
     The result is written as it is: of one that has just been measured, `dump_safely` is what may leave the process.
     """
-    return _dumped(_record(result))[1]
+    return _line_of(result)[0]
 
 
 def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
@@ -48,44 +48,54 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
     out as a whole, and `withheld` says why: what is scored again must be what was scored. `owned`: whether a secret
     stands in the user's own files (gold, document), and so is data.
     """
-    record = _record(result)
-    _clean_messages(record)
-    record, text = _dumped(record)
-    found = [each for each in current().find(text) if owned is None or not owned(each)]
+    result = _with_clean_messages(result)
+    text, searched = _line_of(result)
+    found = [each for each in current().find(searched) if owned is None or not owned(each)]
     if not found:
         return text
     TALLY.add("result", found)
+    record = json.loads(text)
     for attempt in record["attempts"]:
         attempt["withheld"] = withheld(attempt["output"], owned)
         if attempt["withheld"] is not None:
             attempt["output"] = None
-    return _dump(_marked(record, found))
+    return dump_json(_marked(record, found))
 
 
-def _dump(record: Json) -> str:
-    return json.dumps(record, allow_nan=False, separators=(",", ":"))
-
-
-def _dumped(record: dict[str, Json]) -> tuple[dict[str, Json], str]:
-    """Return a record that can be written, and its text."""
+def _line_of(result: CaseResult) -> tuple[str, str]:
+    """Return a result as a line, and a shorter text that holds each text of the line once, to be searched."""
+    parts: set[str] = set()
     try:
-        return record, _dump(record)
+        attempts = ",".join(_attempt_text(attempt, parts) for attempt in result.attempts)
+        before, after = dump_json(_before_attempts(result)), dump_json(_after_attempts(result))
     except (TypeError, ValueError, RecursionError):
-        plain: dict[str, Json] = writable(record)
-        return plain, _dump(plain)
+        text = dump_json(writable(_record(result)))
+        return text, text
+    return f'{before[:-1]},"attempts":[{attempts}],{after[1:]}', "\n".join((before, after, *parts))
 
 
-def _clean_messages(record: dict[str, Json]) -> None:
-    """Clean what exceptions and providers said; what the scorer says is about data, and stays."""
-    if record["outcome"] in {Outcome.BROKEN, Outcome.NOT_RUN}:
-        record["why"] = record["why"] and clean_message(record["why"])
-    for attempt in record["attempts"]:
-        attempt["error"] = attempt["error"] and clean_message(attempt["error"])
-        attempt["notes"] = [clean_message(note) for note in attempt["notes"]]
-        score = attempt["score"]
-        if score and (failure := score.get("failure")) and failure["kind"] in DECLINED:
-            message = clean_message(failure["message"])
-            attempt["score"] = {**score, "failure": {**failure, "message": message}}
+def _attempt_text(attempt: Attempt, parts: set[str]) -> str:
+    score = "null" if attempt.score is None else score_to_text(attempt.score, parts)
+    before, after = dump_json(_before_score(attempt)), dump_json(_after_score(attempt))
+    parts |= {before, after}
+    return f'{before[:-1]},"score":{score},{after[1:]}'
+
+
+def _with_clean_messages(result: CaseResult) -> CaseResult:
+    """Clean messages of exceptions and providers; messages of the scorer are about data, and stay."""
+    attempts = tuple(map(_with_clean_attempt, result.attempts))
+    why = result.why
+    if why and result.outcome in {Outcome.BROKEN, Outcome.NOT_RUN}:
+        why = clean_message(why)
+    return replace(result, why=why, attempts=attempts)
+
+
+def _with_clean_attempt(attempt: Attempt) -> Attempt:
+    score = attempt.score
+    if score is not None and score.failure is not None and score.failure.kind in DECLINED:
+        score = replace(score, failure=replace(score.failure, message=clean_message(score.failure.message)))
+    error = attempt.error and clean_message(attempt.error)
+    return replace(attempt, score=score, error=error, notes=tuple(map(clean_message, attempt.notes)))
 
 
 def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:
@@ -152,6 +162,18 @@ def write_results(path: Path, results: Iterable[CaseResult]) -> None:
 
 
 def _record(result: CaseResult) -> dict[str, Json]:
+    attempts = [
+        {
+            **_before_score(attempt),
+            "score": None if attempt.score is None else score_to_json(attempt.score),
+            **_after_score(attempt),
+        }
+        for attempt in result.attempts
+    ]
+    return {**_before_attempts(result), "attempts": attempts, **_after_attempts(result)}
+
+
+def _before_attempts(result: CaseResult) -> dict[str, Json]:
     return {
         "format": FORMAT,
         "nodeid": result.nodeid,
@@ -162,7 +184,11 @@ def _record(result: CaseResult) -> dict[str, Json]:
         "why": result.why,
         "needed": result.needed,
         "breaches": [_breach_record(breach) for breach in result.breaches],
-        "attempts": [_attempt_record(attempt) for attempt in result.attempts],
+    }
+
+
+def _after_attempts(result: CaseResult) -> dict[str, Json]:
+    return {
         "tags": dict(result.tags),
         "digests": dict(result.digests),
         "complexity": result.complexity,
@@ -174,12 +200,13 @@ def _record(result: CaseResult) -> dict[str, Json]:
     }
 
 
-def _attempt_record(attempt: Attempt) -> dict[str, Json]:
+def _before_score(attempt: Attempt) -> dict[str, Json]:
+    return {"index": attempt.index, "outcome": str(attempt.outcome)}
+
+
+def _after_score(attempt: Attempt) -> dict[str, Json]:
     usage = attempt.usage
     return {
-        "index": attempt.index,
-        "outcome": str(attempt.outcome),
-        "score": None if attempt.score is None else score_to_json(attempt.score),
         "output": attempt.output,
         "error": attempt.error,
         "breaches": [_breach_record(breach) for breach in attempt.breaches],

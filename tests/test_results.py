@@ -9,7 +9,8 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.results import Failure, FailureKind
-from pytest_extract.core.values import FieldPath
+from pytest_extract.core.score_json import score_to_json
+from pytest_extract.core.values import MISSING, FieldPath
 from pytest_extract.errors import StoreError
 from pytest_extract.results import dump_result, dump_safely, load_result, read_results, write_results
 from tests.records import field_result, score_record
@@ -178,3 +179,19 @@ def test_the_ids_of_a_result_stay():
 def test_data_is_written_as_it_is(value):
     result = with_output({"value": value, "text": json.dumps(value)})
     assert dump_safely(result) == dump_result(result)
+
+
+@pytest.mark.parametrize(
+    "value", [0, -0.0, 1e300, 10**30, True, None, 'ü\n"\ud800', "", [], {"a": [1, None]}, MISSING], ids=repr
+)
+def test_a_line_is_the_json_of_its_results(value: object) -> None:
+    leaves = (
+        field_result("a.b[0]", value, "x", params={"case": None, "rel": 0.1}, reason="texts differ", weight=2.0),
+        field_result('["odd.key"]', value, value, params={}, matched="a.b[1]"),
+    )
+    score = score_record(*leaves, fields=leaves[:1])
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output={"a": 1}, notes=("n",))
+    line = dump_result(replace(RESULT, attempts=(attempt, attempt)))
+    assert json.loads(line)["attempts"][0]["score"] == score_to_json(score)
+    assert line == json.dumps(json.loads(line), separators=(",", ":"))
+    assert load_result(line).attempts[1].score == score

@@ -115,17 +115,12 @@ def copied(value: Json) -> Json:
 
 def path_text(steps: tuple[Step, ...]) -> str:
     """Text of a path: `a.b[0].c`; `$` for the root."""
-    if not steps:
-        return "$"
-    parts: list[str] = []
-    for step in steps:
-        if isinstance(step, int):
-            parts.append(f"[{step}]")
-        elif _PLAIN_NAME.fullmatch(step):
-            parts.append(f".{step}" if parts else step)
-        else:
-            parts.append(f"[{json.dumps(step, ensure_ascii=False)}]")
-    return "".join(parts)
+    return "".join([f"[{step}]" if isinstance(step, int) else _key_text(step) for step in steps]).lstrip(".") or "$"
+
+
+@lru_cache(maxsize=16_384)
+def _key_text(key: str) -> str:
+    return f".{key}" if _PLAIN_NAME.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 DEEPEST_WRITTEN: Final = 150
@@ -184,15 +179,18 @@ def json_type(value: Json) -> str:
             return type(value).__name__
 
 
+_canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
 def canonical_json(value: Json) -> str:
     """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
 
     An integer with more digits than Python writes (`sys.get_int_max_str_digits`) is written as a hexadecimal text.
     """
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return _canonical(value)
     except ValueError:
-        return json.dumps(_with_hex_integers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return _canonical(_with_hex_integers(value))
 
 
 def _with_hex_integers(value: Json) -> Json:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import string
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,8 +34,10 @@ _VARIABLE: Final = re.compile(
 _SHORTEST: Final = 8
 _ENOUGH_IN_MESSAGE: Final = 12.0
 """Bits (`formats.bits`) of a value that a message is freed from: more than a word or a number holds."""
-_RUN: Final = re.compile(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
-"""What each format but that of a private key is a part of, with the escape that may stand before it."""
+_RUN_CHARACTERS: Final = string.ascii_letters + string.digits + "_-.~/:$=+@\\"
+"""Characters of all formats but that of a private key, and of the escape that may stand before a key."""
+_SEPARATE_RUNS: Final = bytes(code if chr(code) in _RUN_CHARACTERS else 32 for code in range(256))
+_SHORTEST_RUN: Final = 20
 _NO_PREFIX: Final = re.compile(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
 """What a Discord and an Asana token have instead of a prefix; their hints are in every text."""
 _ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
@@ -313,7 +316,9 @@ def _of_format(text: str) -> list[Secret]:
     found: list[Secret] = []
     if PRIVATE_KEY.hints[0] in text:
         text = _take_out(PRIVATE_KEY, text, found)
-    runs = {*_RUN.findall(text)}
+    # in bytes, as this takes a fifth of the time of a pattern
+    words = text.encode("ascii", "replace").translate(_SEPARATE_RUNS).split()
+    runs = {word.decode("ascii") for word in words if len(word) >= _SHORTEST_RUN}
     joined = "\n".join(runs)
     for each in FORMATS:
         hint = next((hint for hint in each.hints if hint in joined), None)

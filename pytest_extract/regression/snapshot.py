@@ -150,10 +150,12 @@ def _merge(runs: Sequence[_Run]) -> tuple[_Run, dict[str, Failing]]:
         for path, result in run.items():
             if path not in shapes or (not _asked(shapes[path]) and _asked(result)):
                 shapes[path] = result
-    inner = {path[:size] for path in shapes for size in range(len(path))}
+    sizes = {len(path) for path in shapes}
+    inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
     shapes = {path: result for path, result in shapes.items() if path not in inner}
     failed = {path for run in runs for path, result in run.items() if not result.passed}
-    suspects = [path for path in shapes if any(path[:size] in failed for size in range(len(path) + 1))]
+    sizes = {len(path) for path in failed}
+    suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
     failing = {str(path): _failing(path, shapes[path], runs) for path in suspects}
     return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
 
@@ -196,20 +198,24 @@ def _patterns(shapes: _Run, judge: str) -> dict[str, PatternState]:
     grouped: dict[str, list[FieldResult]] = {}
     for result in shapes.values():
         grouped.setdefault(result.pattern, []).append(result)
-    return {pattern: _pattern_state(results, judge) for pattern, results in sorted(grouped.items())}
+    digests: dict[frozenset[tuple[str, str]], str] = {}
+    return {pattern: _pattern_state(grouped[pattern], judge, digests) for pattern in sorted(grouped)}
 
 
-def _pattern_state(results: Sequence[FieldResult], judge: str) -> PatternState:
+def _pattern_state(
+    results: Sequence[FieldResult], judge: str, digests: dict[frozenset[tuple[str, str]], str]
+) -> PatternState:
+    """Return the state of a pattern; `digests` keeps those of the metrics, which most patterns share."""
     asked = sorted((str(result.path), result.gold) for result in results if _asked(result))
     # results of one place of the schema share their parameters: each is written once
     bound = {(result.metric, id(result.params)): result for result in results if result.metric != _STRUCTURE}
-    metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in bound.values()})
-    judged = any(result.metric in _JUDGED for result in bound.values())
-    return PatternState(
-        of=len(asked),
-        metric=_short_digest([metrics, judge if judged else ""]) if metrics else "",
-        gold=_short_digest(asked),
-    )
+    checks = frozenset((result.metric, repr(result.params)) for result in bound.values())
+    metric = digests.get(checks, "")
+    if checks and not metric:
+        metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in bound.values()})
+        judged = any(result.metric in _JUDGED for result in bound.values())
+        metric = digests[checks] = _short_digest([metrics, judge if judged else ""])
+    return PatternState(of=len(asked), metric=metric, gold=_short_digest(asked))
 
 
 def _short_digest(value: Json) -> str:

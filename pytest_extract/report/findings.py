@@ -35,7 +35,8 @@ class Split(NamedTuple):
 
 def split_known(score: ScoreRecord, known: Sequence[str]) -> Split:
     """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
-    shown = {leaf.path[:size] for leaf in score.leaves for size in range(len(leaf.path) + 1)}
+    sizes = {len(result.path) for result in score.fields}
+    shown = {leaf.path[:size] for leaf in score.leaves for size in sizes}
     results = [*score.leaves, *(result for result in score.fields if result.path not in shown)]
     if not known:
         return Split(results, [])

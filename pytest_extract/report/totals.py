@@ -68,16 +68,20 @@ def counted_total(statuses: Mapping[str, int]) -> int:
 
 def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
     """Count the leaf results of a case by field pattern, without known failures and outputs that could not be read."""
+    label, counts = result.arm.label, Counter[tuple[str, Status]]()
     for score in read_scores(result):
-        for item in score.leaves:
-            if is_covered(item, result.known):
-                continue
+        counted = (
+            [item for item in score.leaves if not is_covered(item, result.known)] if result.known else score.leaves
+        )
+        counts.update((item.pattern, item.status) for item in counted)
+        for item in failed_results(counted):
             tally = patterns.setdefault(item.pattern, PatternCounts())
-            tally.statuses[item.status] += 1
-            tally.arms[result.arm.label][item.status] += 1
-            if item.status in FAILED:
-                tally.cases.add(result.nodeid)
-                tally.lost += 1 - item.score
+            tally.cases.add(result.nodeid)
+            tally.lost += 1 - item.score
+    for (pattern, status), count in counts.items():
+        tally = patterns.get(pattern) or patterns.setdefault(pattern, PatternCounts())
+        tally.statuses[status] += count
+        tally.arms[label][status] += count
 
 
 def worst_patterns(found: Mapping[str, PatternCounts]) -> list[tuple[str, PatternCounts]]:

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 MOST_BYTES: Final = 64 * 1024**2
 """Largest case file, schema, gold, prompt, recording, or the like."""
@@ -43,6 +43,17 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
             if count > most:
                 raise OSError(errno.EFBIG, f"it has more than {most:,} bytes, the most that are read")
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
+    """Open a file to be read line by line; OSError as `read_regular`."""
+    found = path.stat()
+    kind = other_kind(found.st_mode)
+    if kind is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
+    return path.open("rb")
 
 
 def read_regular_text(path: Path, most: int = MOST_BYTES) -> str:

@@ -6,8 +6,9 @@ Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transpor
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from pytest_extract.core.score_json import dump_json, score_from_json, score_to_
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
+from pytest_extract.regular_file import MOST_BULK_BYTES, open_regular
 
 FORMAT: Final = 1
 
@@ -137,23 +138,43 @@ def read_results(path: Path) -> ResultsFile:
 
     A last line that was cut off, as a killed run leaves it, is left out; `torn` says so.
     """
-    try:
-        text = read_regular_text(path, MOST_BULK_BYTES)
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error
-    results: list[CaseResult] = []
-    torn = False
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    reader = ResultsReader(path)
+    return ResultsFile(results=tuple(reader), torn=reader.torn)
+
+
+class ResultsReader:
+    """Reads a results file line by line, so that memory holds one result; StoreError with `path:line` for a bad line.
+
+    After the last line: `torn`, whether that was cut off, and `digest`, the SHA-256 of all lines.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.torn = False
+        self.digest = ""
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        digest = hashlib.sha256()
+        for number, line in enumerate(self._lines(), start=1):
+            if not line.strip():
+                continue
+            digest.update(line.strip() + b"\n")
+            try:
+                result = load_result(line.decode("utf-8"))
+            except (StoreError, UnicodeDecodeError) as error:
+                if line.endswith((b"\n", b"\r")):
+                    raise StoreError(f"{self.path}:{number}: {error}") from error
+                self.torn = True
+            else:
+                yield result
+        self.digest = digest.hexdigest()
+
+    def _lines(self) -> Iterator[bytes]:
         try:
-            results.append(load_result(line))
-        except StoreError as error:
-            if number < len(lines):
-                raise StoreError(f"{path}:{number}: {error}") from error
-            torn = True
-    return ResultsFile(results=tuple(results), torn=torn)
+            with open_regular(self.path, MOST_BULK_BYTES) as file:
+                yield from file
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}") from error
 
 
 def write_results(path: Path, results: Iterable[CaseResult]) -> None:

@@ -14,7 +14,7 @@ from pytest_extract.regression.decision import EXIT_USAGE, exit_status
 from pytest_extract.regression.gate import GateDecision, evaluate_gate
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshot import Snapshot
-from pytest_extract.results import ResultsFile
+from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
     "alpha": (float, "how often the gate may say worse without a true change (default 0.05)"),
@@ -35,7 +35,7 @@ class Side(NamedTuple):
 
     snapshot: Snapshot
     baseline: Baseline | None
-    run: ResultsFile | None
+    run: ResultsReader | None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
 
 def _same_run(before: Side, after: Side) -> bool:
     """Whether both files hold one and the same run, times and all."""
-    return before.run is not None and after.run is not None and before.run.results == after.run.results
+    return before.run is not None and after.run is not None and before.run.digest == after.run.digest
 
 
 def rules_from(args: argparse.Namespace) -> Rules:
@@ -103,18 +103,18 @@ def read_side(path: Path) -> Side:
     from pytest_extract.regression.baseline import is_baseline
     from pytest_extract.regression.baseline_file import read_baseline
     from pytest_extract.regression.snapshot import snapshot
-    from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
-    from pytest_extract.results import read_results
+    from pytest_extract.regular_file import MOST_BULK_BYTES, open_regular, read_regular_text
 
     try:
-        text = read_regular_text(path, MOST_BULK_BYTES)
+        with open_regular(path, MOST_BULK_BYTES) as file:
+            first = file.readline()
+        if not first.startswith(b'{"format":') and is_baseline(read_regular_text(path, MOST_BULK_BYTES)):
+            baseline = read_baseline(path)
+            return Side(baseline.cases, baseline, None)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
-    if is_baseline(text):
-        baseline = read_baseline(path)
-        return Side(baseline.cases, baseline, None)
-    results = read_results(path)
-    return Side(snapshot(results.results), None, results)
+    reader = ResultsReader(path)
+    return Side(snapshot(reader), None, reader)
 
 
 def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:

@@ -11,6 +11,9 @@ from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.report.aggregates import leaderboard_lines, standing_record
 
+SHOWN = ("pass_rate", "f1")
+"""Measures whose means the leaderboard shows beside SOB's columns."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
@@ -23,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
-    arms = standings(read_all_results("runs leaderboard", args.results))
-    runs = {arm.arm: aggregate(arm.results) for arm in arms}
+    arms = standings(read_all_results("runs leaderboard", args.results, values=False))
+    runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
     if args.json:
         write_json([standing_record(arm, runs[arm.arm]) for arm in arms], None)
     else:

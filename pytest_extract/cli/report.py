@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    results = read_all_results("runs report", args.results)
+    results = read_all_results("runs report", args.results, values=any(files.values()))
     if any(files.values()):
         for path, text_of_report in report_texts(RunReport(results=results, written=written_now()), **files):
             write_atomic(path, text_of_report())

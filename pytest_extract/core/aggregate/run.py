@@ -57,9 +57,13 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     return rows
 
 
-def measure_means(rows: Sequence[CaseMeasures], *, samples: int = SAMPLES) -> dict[str, MeasureMeans]:
-    """Estimate every measure that all rows have; empty without rows."""
+def measure_means(
+    rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
+) -> dict[str, MeasureMeans]:
+    """Estimate every measure that all rows have, at least `measures` (None: all); empty without rows."""
     names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
+    if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
+        names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
     columns = {name: [row.measures[name] for row in rows] for name in names}
     weights = [row.weight for row in rows]
     plain = intervals(columns, samples=samples)
@@ -103,8 +107,10 @@ class RunAggregate:
     fields: Mapping[str, FieldCounts] = field(default_factory=dict)
 
 
-def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
-    """Aggregate the results of one arm."""
+def aggregate(
+    results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
+) -> RunAggregate:
+    """Aggregate the results of one arm; with `measures`, estimate only those, and no summary of SOB."""
     rows = case_rows(results)
     kept = [(result, score) for result in results for score in result.scores]
     columns = published_columns([row.measures for row in rows])
@@ -114,9 +120,9 @@ def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAg
         scored=len(rows),
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
-        measures=measure_means(rows, samples=samples),
-        sob=summarize(columns, samples=samples) if rows else None,
-        sob_weighted=summarize(columns, weights, samples=samples) if any(weights) else None,
+        measures=measure_means(rows, samples=samples, measures=measures),
+        sob=summarize(columns, samples=samples) if rows and measures is None else None,
+        sob_weighted=summarize(columns, weights, samples=samples) if any(weights) and measures is None else None,
         rates=rates(score for _, score in kept),
         by_depth=by_depth(rows),
         fields=field_table((result.nodeid, score.leaves) for result, score in kept),

@@ -237,7 +237,7 @@ class ExtractSession:
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
         """Digests of the code and the judge that a result hangs on, as far as they are known."""
-        from pytest_extract.regression.snapshot import judged
+        from pytest_extract.regression.snapshots import judged
 
         extractor = self.calls.extractor_digest(item, result)
         found = {} if extractor is None else {"extractor": extractor}

@@ -13,7 +13,15 @@ from typing import Any, Final
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
-from pytest_extract.regression.snapshot import CaseKey, CaseState, Failing, PatternState, Snapshot, value_text, writable
+from pytest_extract.regression.snapshots import (
+    CaseKey,
+    CaseState,
+    Failing,
+    PatternState,
+    Snapshot,
+    value_text,
+    writable,
+)
 
 KIND: Final = "pytest-extract baseline"
 VERSION: Final = 1

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.regression.changes import Change
-from pytest_extract.regression.snapshot import CaseState, Failing, containers
+from pytest_extract.regression.snapshots import CaseState, Failing, containers
 
 _Verdicts: TypeAlias = Sequence[tuple[bool, ...]]
 _Inside: TypeAlias = Mapping[str, _Verdicts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.regression.snapshot import CaseKey, case_key, case_state
+from pytest_extract.regression.snapshots import CaseKey, case_key, case_state
 
 _RANK: Final = {Outcome.NOT_RUN: 0, Outcome.BROKEN: 1, Outcome.FAILED: 2, Outcome.PASSED: 2}
 

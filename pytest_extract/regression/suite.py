@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.snapshot import case_state
+from pytest_extract.regression.snapshots import case_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

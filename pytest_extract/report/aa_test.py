@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_extract.regression.aa_test import AATest
+from pytest_extract.regression.flakiness import AATest
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose
 from pytest_extract.report.values import percent
 

@@ -11,11 +11,10 @@ from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
     Change,
-    Comparison,
     FieldChange,
     PatternComparison,
 )
-from pytest_extract.regression.decision import Answer, Decision, Effect
+from pytest_extract.regression.gate import Answer, Effect, GateDecision
 from pytest_extract.report.lines import Line, Span, Style, line, plural, safe_prose, shorten
 from pytest_extract.report.values import percent, show
 
@@ -30,19 +29,19 @@ _KIND_STYLE: Final[Mapping[Change, Style]] = {
 }
 
 
-def gate_lines(comparison: Comparison, verdict: Decision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+def gate_lines(verdict: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Tell a verdict; `verbosity` 1 or more shows every row."""
     most = 10**9 if verbosity >= 1 else MOST
     lines = [line(Span("regression gate: ", "head"), Span(str(verdict.answer), _STYLE[verdict.answer]))]
     lines += [line(safe_prose(reason), indent=2) for reason in verdict.reasons[:most]]
     lines += _left_over(len(verdict.reasons), most, "reason")
     lines += [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in verdict.notes]
-    for arm in comparison.arms:
+    for arm in verdict.comparison.arms:
         lines += _arm_lines(arm, verdict, width, most)
     return lines
 
 
-def _arm_lines(arm: ArmComparison, verdict: Decision, width: int, most: int) -> list[Line]:
+def _arm_lines(arm: ArmComparison, verdict: GateDecision, width: int, most: int) -> list[Line]:
     counts = Counter(row.kind for row in arm.cases)
     told = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
     name = f"[{safe_prose(arm.label)}] " if arm.label else ""
@@ -57,7 +56,7 @@ def _arm_lines(arm: ArmComparison, verdict: Decision, width: int, most: int) -> 
     return lines + _case_lines(arm, most)
 
 
-def effect_lines(effect: Effect, verdict: Decision) -> list[Line]:
+def effect_lines(effect: Effect, verdict: GateDecision) -> list[Line]:
     """Tell how much an arm changed, how sure that is, and what would decide where nothing does."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
@@ -88,7 +87,7 @@ def _price(calls: int | None, cost: float | None) -> str:
     return f"{plural(calls or 0, 'call')}, {money}"
 
 
-def _pattern_table(arm: ArmComparison, verdict: Decision, width: int, most: int) -> list[Line]:
+def _pattern_table(arm: ArmComparison, verdict: GateDecision, width: int, most: int) -> list[Line]:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     adjusted = {test.pattern: test.adjusted for test in verdict.tests if test.arm == arm.label}
     if not moved:

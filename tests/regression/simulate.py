@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from pytest_extract.core.case_result import Arm, Outcome
-from pytest_extract.regression.snapshot import CaseKey, CaseState, Failing, PatternState
+from pytest_extract.regression.snapshots import CaseKey, CaseState, Failing, PatternState
 
 Run = dict[CaseKey, CaseState]
 Chance = Callable[[random.Random, int], float]

@@ -19,7 +19,7 @@ from pytest_extract.regression.baseline import (
     updated,
 )
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values
 

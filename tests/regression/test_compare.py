@@ -12,7 +12,7 @@ from pytest_extract.core.values import MISSING
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare, compare_arms
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.regression.aa_test import aa_test
 from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
-from pytest_extract.regression.decision import Answer, decide
+from pytest_extract.regression.flakiness import aa_test
+from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.shards import merge
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, broken, result
@@ -145,6 +145,6 @@ def test_no_value_stops_the_gate(odd):
     verdict = decide(comparison, RULES)
     assert [change.path for change in comparison.arms[0].fields] == ["n"]
     assert load_baseline(dump_baseline(updated(None, after))).cases.keys() == after.keys()
-    assert all(text_of(line).isprintable() for line in gate_lines(comparison, verdict))
-    assert json.dumps(decision_record(comparison, verdict))
+    assert all(text_of(line).isprintable() for line in gate_lines(verdict))
+    assert json.dumps(decision_record(verdict))
     assert aa_test([before, after], RULES).unsteady

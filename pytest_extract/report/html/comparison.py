@@ -7,8 +7,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, FieldChange, PatternComparison
-from pytest_extract.regression.decision import Answer, Decision
-from pytest_extract.regression.gate import GateDecision
+from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.report.gate import effect_lines, p_text
 from pytest_extract.report.html.anchors import Places
 from pytest_extract.report.html.field import change_card
@@ -45,18 +44,17 @@ def compared_section(judged: GateDecision | None, places: Places) -> Markup | No
     """Write a comparison, what got worse first; None where there is none."""
     if judged is None:
         return None
-    verdict = judged.verdict
     return element(
         "section",
         element("h2", "What changed", id="compared-title"),
-        _reasons(verdict),
-        *(_arm(arm, verdict, places) for arm in judged.comparison.arms),
+        _reasons(judged),
+        *(_arm(arm, judged, places) for arm in judged.comparison.arms),
         id="compared",
         aria_labelledby="compared-title",
     )
 
 
-def _reasons(verdict: Decision) -> Markup:
+def _reasons(verdict: GateDecision) -> Markup:
     answer = element("strong", str(verdict.answer), class_=_TONES[verdict.answer])
     listed = [
         *verdict.reasons[:MOST],
@@ -70,7 +68,7 @@ def _listed(texts: Sequence[str]) -> Markup | None:
     return element("ul", *(element("li", shorten(text, 1_000)) for text in texts)) if texts else None
 
 
-def _arm(arm: ArmComparison, verdict: Decision, places: Places) -> Markup:
+def _arm(arm: ArmComparison, verdict: GateDecision, places: Places) -> Markup:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
     effects = [line for effect in verdict.effects if effect.arm == arm.label for line in effect_lines(effect, verdict)]
@@ -85,7 +83,7 @@ def _arm(arm: ArmComparison, verdict: Decision, places: Places) -> Markup:
     )
 
 
-def _patterns(arm: ArmComparison, verdict: Decision) -> Markup | None:
+def _patterns(arm: ArmComparison, verdict: GateDecision) -> Markup | None:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
         return None

@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from pytest_extract.regression.aa_test import aa_test
-from pytest_extract.regression.flakiness import flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.flakiness import aa_test, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import INVENTED, broken, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.score_json import score_from_json, score_to_json
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
+from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
 
 __all__ = [
     "Arm",

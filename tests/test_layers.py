@@ -24,7 +24,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors", "lazy"),
     ("core",),
-    ("atomic", "digest", "documents", "extend", "redact", "regular_file", "schema_tools", "sharing"),
+    ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
     ("cases",),
     ("extraction",),
     ("importers", "regression", "results"),

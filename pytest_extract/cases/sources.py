@@ -16,7 +16,7 @@ from pytest_extract.cases.source_position import ParsedFile, SourcePosition, Ste
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
-from pytest_extract.regular_file import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
+from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
 
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 YAML_SUFFIXES = frozenset((".yaml", ".yml"))

@@ -99,10 +99,10 @@ def rules_from(args: argparse.Namespace) -> Rules:
 
 def read_side(path: Path) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path."""
+    from pytest_extract.files import MOST_BULK_BYTES, read_regular_text
     from pytest_extract.regression.baseline import is_baseline
     from pytest_extract.regression.baseline_file import read_baseline
     from pytest_extract.regression.snapshots import snapshot
-    from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
     from pytest_extract.results import read_results
 
     try:

@@ -6,6 +6,7 @@ bracket in it stays what it is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -182,6 +183,11 @@ def json_type(value: Json) -> str:
             return "missing"
         case _:
             return type(value).__name__
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, hex; lone surrogates count as they are."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def canonical_json(value: Json) -> str:

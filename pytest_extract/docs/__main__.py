@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.docs.reference import PAGES, page_text
+from pytest_extract.files import write_atomic
 
 if __name__ == "__main__":
     for name in PAGES:

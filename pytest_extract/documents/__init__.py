@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_extract.documents.errors import DocumentError
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
+from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
 __all__ = ("MEDIA_TYPES", "Document", "DocumentError", "media_type_of")
 

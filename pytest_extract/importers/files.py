@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.sources import parse_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
-from pytest_extract.regular_file import MOST_BULK_BYTES
+from pytest_extract.files import MOST_BULK_BYTES, write_atomic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

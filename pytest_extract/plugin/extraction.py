@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.core.values import canonical_json, copied
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
@@ -217,7 +216,7 @@ class ExtractionService:
         known = [digest for digest in made_by if digest is not None]
         if not known or len(known) < len(made_by):
             return None
-        return known[0] if len(known) == 1 else sha256("\n".join(sorted(known)))
+        return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
 
     def _digest_of(self, extractor: object) -> str:
         if id(extractor) not in self._digests:
@@ -254,4 +253,4 @@ def _digest(extractor: object, root: Path) -> str:
     from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
 
     params = getattr(extractor, "extract_params", {})
-    return sha256(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))
+    return text_digest(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))

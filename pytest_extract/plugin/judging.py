@@ -11,8 +11,7 @@ import pytest
 
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.results import Judge
-from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
@@ -21,7 +20,7 @@ from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.summary import JudgeSpending
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.judge.desk import CachingJudge
+    from pytest_extract.extraction.judge.cache import CachingJudge
 
 VERDICTS = "verdicts.yaml"
 
@@ -63,7 +62,7 @@ class Judges:
         if self._settings.judge == "llm":
             asked = [self._settings.judge_model, dict(PROMPT_VERSIONS)] if user is None else [identity_of(user)]
             who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
-        return sha256(canonical_json(who))
+        return text_digest(canonical_json(who))
 
     def desk_for(self, user: object) -> CachingJudge | None:
         """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.
@@ -95,7 +94,7 @@ class Judges:
                 slots=self._slots,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
-                on_unkept=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
+                on_write_error=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
                 retry=Retry(timeout_s=settings.timeout),
                 loop=self._loop,
             )

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from pytest_extract.core.values import Json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, Format, bits, looks_random
 from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, Form, holds_password, names_secret
 
@@ -54,7 +53,7 @@ class Secret:
     @property
     def fingerprint(self) -> str:
         """Digest by which a user allows the text (`extract_allow_secrets`)."""
-        return sha256(self.text)[:16]
+        return text_digest(self.text)[:16]
 
     @property
     def mark(self) -> str:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pytest_extract.core.results import Question
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
 from pytest_extract.extraction.llm.errors import summary
@@ -76,7 +76,7 @@ def identity_of(judge: object) -> str | None:
     except (OSError, TypeError):
         return None
     held = repr(_held(judge))
-    digest = sha256(f"{source}\n{held}")[:12]
+    digest = text_digest(f"{source}\n{held}")[:12]
     return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', '?')}@{digest}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.sharing.news import News
+from pytest_extract.sharing import SharedLog
 
 JUDGE_FOLDER: Final = "judge"
 
@@ -24,15 +24,15 @@ class Index:
         self._folder = folder
         self._lock = threading.Lock()
         self._paths: dict[str, Path] = {}
-        self._news: News | None = None
+        self._news: SharedLog | None = None
 
     def find(self, name: str) -> Path | None:
         """Return the file of that name; the folder is gone through once, and from then on the news of it."""
         with self._lock:
             if self._news is None:
-                self._news = News(self._folder)  # first, lest a file made meanwhile be in neither
+                self._news = SharedLog(self._folder)  # first, lest a file made meanwhile be in neither
                 self._paths |= {path.name: path for path in recording_files(self._folder)}
-            for line in self._news.heard():
+            for line in self._news.read_new():
                 self._paths[Path(line).name] = self._folder / line
             path = self._paths.get(name)
         return path if path is not None and path.exists() else None
@@ -42,4 +42,4 @@ class Index:
         with self._lock:
             self._paths[path.name] = path
             if self._news is not None:
-                self._news.tell(path.relative_to(self._folder).as_posix())
+                self._news.append(path.relative_to(self._folder).as_posix())

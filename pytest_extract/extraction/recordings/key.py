@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.redact.secrets import NOTHING_KNOWN, current
 
 _LINES_KEPT: Final = 400
@@ -53,7 +52,7 @@ class RecordingKey:
     @property
     def digest(self) -> str:
         """Content address (SHA-256, hex)."""
-        return sha256(canonical_json(self.inputs))
+        return text_digest(canonical_json(self.inputs))
 
     @property
     def inputs(self) -> dict[str, Json]:
@@ -63,7 +62,7 @@ class RecordingKey:
             "model": self.model,
             "params": NOTHING_KNOWN.clean_settings(dict(self.params)),
             "prompt": self.prompt and self.prompt.sha256,
-            "question": None if self.question is None else sha256(self.question),
+            "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
             "schema": self.schema.sha256,
         }
@@ -84,13 +83,13 @@ class RecordingKey:
 
 def text_part(name: str, text: str) -> KeyPart:
     """Return the part of a text: a prompt, a text document."""
-    return KeyPart(name=name, sha256=sha256(text), lines=_line_digests(text))
+    return KeyPart(name=name, sha256=text_digest(text), lines=_line_digests(text))
 
 
 def json_part(name: str, value: Json) -> KeyPart:
     """Return the part of a JSON value (a schema): white space and the order of keys in its file do not count."""
     pretty = json.dumps(value, indent=1, sort_keys=True)
-    return KeyPart(name=name, sha256=sha256(canonical_json(value)), lines=_line_digests(pretty))
+    return KeyPart(name=name, sha256=text_digest(canonical_json(value)), lines=_line_digests(pretty))
 
 
 def document_part(name: str, document: Any) -> KeyPart:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.core.values import Json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.extraction.prompt import schema_for_model
 from pytest_extract.extraction.recordings.key import json_part, recorded_case_name, text_part
-from pytest_extract.regular_file import read_regular_text
+from pytest_extract.files import read_regular_text
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -40,7 +39,7 @@ def inputs_of(case: Case, root: Path) -> Inputs:
         name=recorded_case_name(case, root),
         document=case.document.sha256,
         schemas=frozenset(json_part("", schema).sha256 for schema in (case.schema, schema_for_model(case.schema))),
-        question=None if case.question is None else sha256(case.question),
+        question=None if case.question is None else text_digest(case.question),
         prompt=None if case.prompt is None else text_part("", case.prompt.text).sha256,
     )
 

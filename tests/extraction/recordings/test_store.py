@@ -409,7 +409,7 @@ def test_an_output_that_cannot_be_recorded_is_none_the_less_an_output(tmp_path):
     folder = tmp_path / "file"
     folder.write_text("")
     told = []
-    got = Recordings(folder, "once", on_unkept=told.append).obtain(KEY, Calls())
+    got = Recordings(folder, "once", on_write_error=told.append).obtain(KEY, Calls())
     assert dataclasses.replace(got, notes=()) == OUTPUT
     assert [str(error) for error in told] == [note.removeprefix("not recorded: ") for note in got.notes]
     assert told[0].path.parents[1] == folder

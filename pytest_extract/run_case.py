@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.complexity import WEIGHTS, case_shape
@@ -101,15 +101,20 @@ def run_case(
         breaches=breaches,
         needed=plan.needed,
         why=stopped or _why(outcome, attempts, breaches),
-        tags=dict(case.tags),
         digests=digests_of(case),
         complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
-        modality=case.modality,
         shape=shape.to_dict(),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,
+        **keys_in_result(case),
     )
+
+
+def keys_in_result(case: Case) -> dict[str, Any]:
+    """Return the keys of a case that its result shows as they are: the fields that both types have."""
+    names = CaseResult.__dataclass_fields__.keys() & case.__dataclass_fields__.keys()
+    return {name: getattr(case, name) for name in names - {"uncompared"}}  # a result has only its places
 
 
 def digests_of(case: Case) -> dict[str, str]:

@@ -43,6 +43,11 @@ SAYING: Final = frozenset(
 )  # fmt: skip
 """Keywords of which a schema's root has at least one, unless it takes anything."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
+UNCHANGED_KEYS: Final = (CHECKS.keys() & Case.__dataclass_fields__.keys()) - {
+    "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
+    "known_failures", "gates", "thresholds", "overrides", "uncompared",
+}  # fmt: skip
+"""Keys whose checked value is a field of `Case` as it is; `_case` makes the fields of the others."""
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
@@ -108,23 +113,19 @@ class CaseBuilder:
             gold_line=gold.source.first_line,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
-            question=values.get("question"),
             prompt=parts.prompt,
             semantics=parts.scorer.semantics,
-            nulls=values.get("nulls"),
             modality=values.get("modality") or modality_of(parts.document.media_type),
-            marks=values.get("marks", ()),
             tags=self._shared(_frozen, "tags", NOTHING),
             repeat=values.get("repeat") or self._cache.repeat,
             accept=self._shared(_by_field, "accept", NOTHING),
             absent=self._shared(_by_field, "absent", NOTHING),
             known_failures=self._shared(_known_failures, "known_failures", ()),
             gates=parts.gates,
-            max_output_bytes=values.get("max_output_bytes"),
             thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
             overrides=self._shared(_frozen, "overrides", NOTHING),
-            post_process=values.get("post_process"),
             uncompared=parts.uncompared,
+            **{key: value for key, value in values.items() if key in UNCHANGED_KEYS},
         )
 
     def _shared(self, make: Callable[[Any], T], key: str, otherwise: T) -> T:

@@ -1,4 +1,4 @@
-"""The keys of a case and what each may hold: one small function per key, all in one table.
+"""The keys of a case and what each may hold: one small function per key, all in one table (`CASE_KEYS`).
 
 A check gets the value as the file has it, and returns a clean plain value or BAD. It tells every mistake that it finds,
 with the place below the key; nothing here reads a file or knows a schema.
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_extract.cases.marks import parse_mark
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
-from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import nearest
@@ -319,32 +319,250 @@ def _post_process(value: Json, at: Steps, tell: Tell) -> Any:
     return value
 
 
-CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
+class CaseKey(NamedTuple):
+    """A key of a case: the check of its value, what it means, and the JSON Schema of the values that pass."""
+
+    check: Check
+    description: str
+    schema: Mapping[str, Json]
+
+
+def _described(description: str, schema: Mapping[str, Json]) -> dict[str, Json]:
+    return {"description": description, **schema}
+
+
+def _object(required: Iterable[str] = (), /, **properties: Json) -> dict[str, Json]:
+    needed = {"required": [*required]} if required else {}
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
+
+
+def _object_of(schema: Json) -> dict[str, Json]:
+    return {"type": "object", "additionalProperties": schema}
+
+
+_PATH: Final = {"$ref": "#/$defs/path"}
+_SHARE: Final = {"$ref": "#/$defs/share"}
+_COUNT: Final = {"$ref": "#/$defs/count"}
+_POST_PROCESSOR: Final = {"$ref": "#/$defs/post_processor"}
+_STRING: Final = {"type": "string"}
+_BOOLEAN: Final = {"type": "boolean"}
+SHARED_SCHEMAS: Final[Mapping[str, Json]] = MappingProxyType(
     {
-        "document": _name_of_file,
-        "text": _text,
-        "schema": _schema,
-        "gold": _anything,
-        "id": _identity,
-        "question": _text,
-        "prompt": _name_of_file,
-        "semantics": _one_of(SEMANTICS),
-        "nulls": _one_of(NULLS),
-        "modality": _one_of(MODALITIES),
-        "marks": _marks,
-        "tags": _mapping("tag to value", _tag),
-        "repeat": _repeat,
-        "accept": _mapping("field to list of right values", _readings),
-        "absent": _mapping("field to must or either", _one_of(ABSENCES)),
-        "known_failures": _known_failures,
-        "gates": _fields_of("gates", {"schema": _flag, "coverage": _coverage, "bare": _flag}),
-        "max_output_bytes": _count,
-        "thresholds": _thresholds,
-        "overrides": _mapping("field to scoring", _override),
-        "post_process": _post_process,
-        "uncompared": _one_of(UNCOMPARED),
+        "path": {"type": "string", "pattern": "\\S"},
+        "share": {"type": "number", "minimum": 0, "maximum": 1},
+        "count": {"type": "integer", "minimum": 1},
+        "post_processor": {
+            "anyOf": [_STRING, {"type": "object", "properties": {"name": _STRING}, "required": ["name"]}]
+        },
     }
 )
+"""Definitions that several keys refer to."""
+
+CASE_KEYS: Final[Mapping[str, CaseKey]] = MappingProxyType(
+    {
+        "document": CaseKey(
+            _name_of_file,
+            "Path of the document (text, Markdown, HTML, JSON, PDF, image or audio), relative to this file.",
+            _PATH,
+        ),
+        "text": CaseKey(_text, "The text of the document, in place of `document`.", _STRING),
+        "schema": CaseKey(
+            _schema,
+            "Path of the JSON Schema (JSON or YAML; `file.json#/pointer` reaches inside), or the schema itself.",
+            {"anyOf": [_PATH, {"type": "object"}, _BOOLEAN]},
+        ),
+        "gold": CaseKey(
+            _anything,
+            "Path of the right value (JSON or YAML), or the right value itself.",
+            {"anyOf": [_PATH, {"type": ["object", "array", "number", "boolean", "null"]}]},
+        ),
+        "id": CaseKey(
+            _identity,
+            "Name of the case in test ids. Default: the file's name without `.extract.yaml`; `NAME-2` "
+            "for the second of several cases, `NAME-7` for line 7 of a dataset.",
+            {"type": ["string", "integer"], "pattern": "^(?!\\s)(?!.*::)[^\\x00-\\x1f\\x7f]*\\S$"},
+        ),
+        "thresholds": CaseKey(
+            _thresholds,
+            "Lowest value of each measure with which the case passes. Default: `pass_rate: 1.0` where "
+            "neither a measure nor a field is named.",
+            _object(
+                **{name: _described(MEASURES[name].doc, _SHARE) for name in THRESHOLD_MEASURES},
+                fields=_described(
+                    'Lowest mean score of a field\'s values, by field, such as `"items[].price": 0.8`.',
+                    _object_of(_SHARE),
+                ),
+                max_cost_usd=_described("Highest cost of the case's calls in USD.", {"type": "number", "minimum": 0}),
+                max_latency_s=_described("Longest time of a call in seconds.", {"type": "number", "minimum": 0}),
+            ),
+        ),
+        "overrides": CaseKey(
+            _mapping("field to scoring", _override),
+            "How a field is scored, by field, in place of the schema's annotation: `skip`, a metric's "
+            "name, or a mapping.",
+            _object_of(
+                {
+                    "anyOf": [
+                        _STRING,
+                        _object(
+                            metric=_described("Metric that compares the field.", _STRING),
+                            metrics=_described("Several metrics, as in `evaluation_config`.", {"type": "array"}),
+                            params=_described("Parameters of the metric.", {"type": "object"}),
+                            weight=_described("Weight of the field in means. Default: 1.", {"type": "number"}),
+                            align=_described(
+                                "How rows are paired: `position`, `key`, `hungarian` (or `best_fit`), `multiset`, "
+                                "`judge`, or an aligner of your own.",
+                                {"type": ["string", "object"]},
+                            ),
+                            key=_described(
+                                "Field or fields that identify a row, with `align: key`.", {"type": ["string", "array"]}
+                            ),
+                            key_cutoff=_described(
+                                "Similarity from which on two keys are the same. Default: only equal keys are.",
+                                {"type": "number"},
+                            ),
+                            transform=_described(
+                                "Transforms of both values before they are compared, in order.", {"type": "array"}
+                            ),
+                            threshold=_described("Lowest score with which the field passes.", _SHARE),
+                            skip=_described("Whether the field is left out of the score.", _BOOLEAN),
+                            nulls=_described(
+                                "Whether null counts as absent or is a value in this field.", {"enum": [*NULLS]}
+                            ),
+                            post=_described(
+                                "Post-processors of the field's results.", {"type": ["string", "object", "array"]}
+                            ),
+                        ),
+                    ]
+                }
+            ),
+        ),
+        "accept": CaseKey(
+            _mapping("field to list of right values", _readings),
+            "Further right values of a field, beside the gold.",
+            _object_of({"type": "array", "minItems": 1}),
+        ),
+        "absent": CaseKey(
+            _mapping("field to must or either", _one_of(ABSENCES)),
+            "Fields that must stay empty (`must`: inventing one fails the case) or may be empty or not (`either`).",
+            _object_of({"enum": [*ABSENCES]}),
+        ),
+        "marks": CaseKey(
+            _marks,
+            "Marks of pytest: names, or calls with literal arguments such as `\"xfail(reason='scanned "
+            "upside down')\"` or `\"skipif('sys.version_info < (3, 12)', reason='new rules')\"`.",
+            {"anyOf": [_STRING, {"type": "array", "items": _STRING}]},
+        ),
+        "known_failures": CaseKey(
+            _known_failures,
+            "Fields that are reported but do not fail the case, up to and including a day; an expired entry fails it.",
+            {
+                "type": "array",
+                "items": _object(
+                    ["path"],
+                    path=_described("Field that fails.", _STRING),
+                    until=_described(
+                        "Last day on which the failure is known, as YYYY-MM-DD. Default: no end.",
+                        {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+                    ),
+                    reason=_described("Why it fails.", _STRING),
+                ),
+            },
+        ),
+        "repeat": CaseKey(
+            _repeat,
+            "How often the extractor runs; `{of: 3, pass: 2}` asks that two of three attempts pass, a "
+            "number that all pass. Default: 1.",
+            {
+                "anyOf": [
+                    _COUNT,
+                    _object(
+                        ["of"],
+                        **{
+                            "of": _described("Number of attempts.", _COUNT),
+                            "pass": _described("Number of attempts that must pass. Default: all.", _COUNT),
+                        },
+                    ),
+                ]
+            },
+        ),
+        "tags": CaseKey(
+            _mapping("tag to value", _tag),
+            "Free keys and values by which reports group cases.",
+            _object_of({"type": ["string", "number", "boolean"]}),
+        ),
+        "question": CaseKey(_text, "A question that the extractor gets.", _STRING),
+        "prompt": CaseKey(
+            _name_of_file, "Path of a prompt file; the extractor gets its text, and recordings keep its digest.", _PATH
+        ),
+        "gates": CaseKey(
+            _fields_of("gates", {"schema": _flag, "coverage": _coverage, "bare": _flag}),
+            "Checks of the output as a whole. Default: by the modality.",
+            _object(
+                schema=_described("Whether gold and output must satisfy the schema. Default: true.", _BOOLEAN),
+                bare=_described(
+                    "Whether the text of the output must be JSON as a whole, without a fence or prose. Default: false.",
+                    _BOOLEAN,
+                ),
+                coverage=_described(
+                    "How `structure_coverage` counts in SOB's measures; `false` turns the gate off.",
+                    {
+                        "anyOf": [
+                            _BOOLEAN,
+                            _object(
+                                mode=_described(
+                                    "`hard`: 0 below the floor; `soft`: the square of coverage / floor; "
+                                    "`off`: no gate.",
+                                    {"enum": [*COVERAGE_MODES]},
+                                ),
+                                floor=_described(
+                                    "Coverage from which on nothing is taken off. "
+                                    "Default: 0.95 for `hard`, 0.9 for `soft`.",
+                                    {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                                ),
+                            ),
+                        ]
+                    },
+                ),
+            ),
+        ),
+        "semantics": CaseKey(
+            _one_of(SEMANTICS),
+            "The rules by which fields are scored. Default: those of the schema's annotations.",
+            {"enum": [*SEMANTICS]},
+        ),
+        "nulls": CaseKey(
+            _one_of(NULLS),
+            "Whether null counts as absent or is a value. Default: that of the semantics.",
+            {"enum": [*NULLS]},
+        ),
+        "max_output_bytes": CaseKey(
+            _count,
+            "Longest output that is read; an output with more values than one for each 200 bytes of "
+            "this limit is refused as well. Default: 10,000,000 or ten times the gold; "
+            "`--extract-max-output-bytes` sets it for all cases.",
+            _COUNT,
+        ),
+        "modality": CaseKey(
+            _one_of(MODALITIES),
+            "Modality that selects the coverage gate. Default: `image` for images and PDF, `audio` "
+            "for audio, else `text`.",
+            {"enum": [*MODALITIES]},
+        ),
+        "post_process": CaseKey(
+            _post_process,
+            "Post-processors of the leaf results, in order: names, or mappings of `name` and parameters.",
+            {"anyOf": [_POST_PROCESSOR, {"type": "array", "items": _POST_PROCESSOR}]},
+        ),
+        "uncompared": CaseKey(
+            _one_of(UNCOMPARED),
+            "Whether a gold may hold mostly values that nothing is compared with. Default: `refuse`.",
+            {"enum": [*UNCOMPARED]},
+        ),
+    }
+)
+"""Every key of a case, the keys that are needed most often first (`case-keys.md` lists them in this order)."""
+CHECKS: Final[Mapping[str, Check]] = MappingProxyType({name: key.check for name, key in CASE_KEYS.items()})
 """Every key of a case and its check."""
 MERGED: Final = frozenset(("tags", "accept", "absent", "gates", "thresholds", "overrides"))
 """Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""

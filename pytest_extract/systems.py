@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
+from pytest_extract.cases.structure import ANNOTATION_PREFIXES, compile_structure, without_annotations
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
@@ -161,8 +161,8 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
     if name not in READS:
         return schema, []
     notes: list[str] = []
-    foreign = tuple(start for start in DIALECTS if start != READS[name])
-    own = bare(schema, foreign)
+    foreign = tuple(start for start in ANNOTATION_PREFIXES if start != READS[name])
+    own = without_annotations(schema, foreign)
     if own != schema:
         keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
         notes.append(f"{name} does not read {keys}: its own defaults were used there")

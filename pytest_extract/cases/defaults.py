@@ -29,7 +29,7 @@ class CheckedKeys:
     broken: bool
 
 
-def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
+def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
     """Check every key of a mapping that stands at `steps` of a source; mistakes are added to the list."""
 
     def tell(at: Steps, message: str, *, on_key: bool = False) -> None:
@@ -41,7 +41,7 @@ def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mista
     for key, value in raw.items():
         check = CHECKS.get(key)
         if check is None:
-            mistakes.append(Mistake(source, (*steps, key), _unknown(key, steps), on_key=True))
+            mistakes.append(Mistake(source, (*steps, key), _unknown_key_message(key, steps), on_key=True))
             broken = True
             continue
         result = check(value, (*steps, key), tell)
@@ -56,7 +56,7 @@ def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mista
     return CheckedKeys(source, steps, raw, clean, frozenset(spoilt), broken)
 
 
-def _unknown(key: str, steps: Steps) -> str:
+def _unknown_key_message(key: str, steps: Steps) -> str:
     if key in FILE_KEYS:
         return f"`{key}` belongs at the top of the file"
     return f"unknown key {key!r}{nearest(key, (*CHECKS, *(() if steps else FILE_KEYS)))}"
@@ -84,7 +84,7 @@ class CaseSettings:
         return self.own
 
 
-def lay_over(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
+def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
     """Lay a case's keys over its defaults: mappings of MERGED key by key, all else as a whole.
 
     A case with a document of either form drops the default's other form.
@@ -93,7 +93,7 @@ def lay_over(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
         return CaseSettings(own, None, own.clean, own.spoilt)
     values = {**defaults.clean, **own.clean}
     for key in MERGED & own.clean.keys() & defaults.clean.keys():
-        values[key] = _merged(defaults.clean[key], own.clean[key])
+        values[key] = _merge_mappings(defaults.clean[key], own.clean[key])
     inherited = {key for key in defaults.spoilt if key not in own.raw or key in MERGED}
     if "document" in own.raw and "text" not in own.raw:
         values.pop("text", None)
@@ -104,10 +104,10 @@ def lay_over(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
     return CaseSettings(own, defaults, values, own.spoilt | inherited)
 
 
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     both = {**under, **over}
     for key, value in over.items():
         beneath = under.get(key)
         if isinstance(value, dict) and isinstance(beneath, dict):
-            both[key] = _merged(beneath, value)
+            both[key] = _merge_mappings(beneath, value)
     return both

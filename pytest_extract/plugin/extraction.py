@@ -14,7 +14,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
-from pytest_extract.extraction.recordings.key import shown_path
+from pytest_extract.extraction.recordings.key import display_path
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Budget
@@ -230,9 +230,9 @@ class ExtractionService:
 
 def _renewal(settings: Settings, root: Path) -> list[str]:
     """Options that the recordings of this run, or the ids of its items, hang on; the model is in each key."""
-    recordings = shown_path(settings.recordings, root)
+    recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
-        "prompt": [shown_path(path, root) for path in settings.prompt],
+        "prompt": [display_path(path, root) for path in settings.prompt],
         "mode": [settings.mode] if settings.mode != "prompt" else [],
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],

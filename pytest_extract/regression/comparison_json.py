@@ -10,7 +10,7 @@ from pytest_extract.core.values import MISSING, Json
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
 from pytest_extract.regression.gate import Effect, GateDecision
 from pytest_extract.regression.multiple_testing import TestResult
-from pytest_extract.regression.snapshots import writable
+from pytest_extract.regression.snapshots import json_or_placeholder
 
 FORMAT: Final = 1
 
@@ -104,4 +104,4 @@ def _field_record(change: FieldChange) -> dict[str, Json]:
         "after": float(change.after),
     }
     values = {"value_before": change.value_before, "value_after": change.value_after, "gold": change.gold}
-    return record | {name: writable(value) for name, value in values.items() if value is not MISSING}
+    return record | {name: json_or_placeholder(value) for name, value in values.items() if value is not MISSING}

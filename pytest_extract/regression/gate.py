@@ -18,7 +18,7 @@ from pytest_extract.core.stats.power import Needs, Sample, needs
 from pytest_extract.regression.baseline import Baseline, pattern_rates
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
 from pytest_extract.regression.compare import compare, compare_arms
-from pytest_extract.regression.multiple_testing import TestResult, differences, run_tests
+from pytest_extract.regression.multiple_testing import TestResult, case_differences, run_tests
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import Snapshot, snapshot
 
@@ -39,8 +39,8 @@ class Answer(StrEnum):
 class Effect:
     """How much one arm changed: means over the compared cases, and how large the change may be.
 
-    `cases` are those that the bounds rest on: without the ones whose set-up and results are both unchanged.
-    `bounds` is None where there are none of them, so that nothing can have become worse.
+    `cases`: number of cases that the bounds are computed from, without those whose setup and results are unchanged.
+    `bounds` is None without such cases: nothing can have become worse.
     """
 
     arm: str
@@ -70,7 +70,7 @@ class GateDecision:
         return self.comparison.pairs == 0
 
 
-class Fallen(NamedTuple):
+class FallenPattern(NamedTuple):
     """A pattern of an arm below its best accepted rate (shares of passed fields, in [0, 1])."""
 
     arm: str
@@ -80,10 +80,13 @@ class Fallen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratchet:
-    """What holding a run against the best rates gave. `unchecked`: patterns (with their arm) with cases missing."""
+class RatchetCheck:
+    """A run compared with the best accepted rates. `unchecked`: (arm, pattern) of which some cases are missing.
 
-    fallen: tuple[Fallen, ...] = ()
+    It is a hard rule: a best rate was partly luck, so without slack it raises more false alarms than the statistics.
+    """
+
+    fallen: tuple[FallenPattern, ...] = ()
     unchecked: tuple[tuple[str, str], ...] = ()
 
 
@@ -119,13 +122,13 @@ def evaluate_base(results: Sequence[CaseResult], base: str, rules: Rules) -> Gat
     return decide(Comparison(arms=tuple(compare_arms(states, states, base, other) for other in others)), rules)
 
 
-def decide(comparison: Comparison, rules: Rules | None = None, ratchet: Ratchet | None = None) -> GateDecision:
-    """Judge a comparison. Each pattern that has fallen below its best accepted rate (`ratchet`) is a broken rule.
+def decide(comparison: Comparison, rules: Rules | None = None, ratchet: RatchetCheck | None = None) -> GateDecision:
+    """Decide on a comparison. Each pattern below its best accepted rate (`ratchet`) is a broken hard rule.
 
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     rules = rules or Rules()
-    ratchet = ratchet or Ratchet()
+    ratchet = ratchet or RatchetCheck()
     tests = run_tests(comparison, rules) if rules.statistics else ()
     effects = tuple(_effect(arm, rules) for arm in comparison.arms if arm.compared)
     worse = [
@@ -170,7 +173,7 @@ def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None
 def _effect(arm: ArmComparison, rules: Rules) -> Effect:
     rows = arm.compared
     open_rows = _open_rows(rows)
-    changes = differences(open_rows, rules.measure)
+    changes = case_differences(open_rows, rules.measure)
     before, after = _means(rows, rules.measure)
     found = None
     if changes:
@@ -189,14 +192,14 @@ def _effect(arm: ArmComparison, rules: Rules) -> Effect:
         before=before,
         after=after,
         bounds=found,
-        needs=_needs(arm, open_rows, rules) if undecided else None,
+        needs=_needed_cases(arm, open_rows, rules) if undecided else None,
     )
 
 
 def _open_rows(rows: Sequence[CaseComparison]) -> list[CaseComparison]:
-    """Return the cases whose outcome was open: not those that came out the same and could not have done otherwise.
+    """Return the cases whose results could have changed, or did.
 
-    Nor those that the change does not touch, if it touches any: that they stayed the same says nothing about it.
+    Unchanged cases that the change does not touch carry no information about it, if it touches any.
     """
     touched = any(not row.same_setup for row in rows)
     closed = [row.settled or (touched and row.same_setup) for row in rows]
@@ -211,10 +214,10 @@ def _means(rows: Sequence[CaseComparison], measure: str | None) -> tuple[float, 
     return sum(before for before, _ in pairs) / len(pairs), sum(after for _, after in pairs) / len(pairs)
 
 
-def _needs(arm: ArmComparison, rows: Sequence[CaseComparison], rules: Rules) -> Needs | None:
+def _needed_cases(arm: ArmComparison, rows: Sequence[CaseComparison], rules: Rules) -> Needs | None:
     noises = [row.noise for row in rows if row.noise is not None]
     sample = Sample(
-        changes=[float(change) for change in differences(rows, rules.measure)],
+        changes=[float(change) for change in case_differences(rows, rules.measure)],
         repeats=min(row.runs for row in rows),
         noise=sum(noises) / len(noises) if noises and rules.measure is None else None,
     )
@@ -230,8 +233,8 @@ def _needs(arm: ArmComparison, rows: Sequence[CaseComparison], rules: Rules) -> 
 
 def _significant(tests: Sequence[TestResult], rules: Rules) -> list[str]:
     return [
-        f"{_where(test.arm, test.pattern or 'all fields')}: {test.broken} broken, {test.fixed} fixed, "
-        f"more than noise gives (p {_p(test.p)}, corrected {_p(test.adjusted)}, limit {rules.alpha:g})"
+        f"{_with_arm(test.arm, test.pattern or 'all fields')}: {test.broken} broken, {test.fixed} fixed, "
+        f"more than noise gives (p {_p_text(test.p)}, corrected {_p_text(test.adjusted)}, limit {rules.alpha:g})"
         for test in tests
         if test.adjusted <= rules.alpha
     ]
@@ -246,123 +249,125 @@ def _broken_rules(comparison: Comparison, effects: Sequence[Effect], rules: Rule
         drop = effect.before - effect.after
         if rules.max_drop is not None and drop > rules.max_drop + 1e-12:
             reasons.append(
-                f"rule: {_where(effect.arm, effect.measure)} fell by {_points(drop)}, "
-                f"at most {_points(rules.max_drop)} allowed"
+                f"rule: {_with_arm(effect.arm, effect.measure)} fell by {_points_text(drop)}, "
+                f"at most {_points_text(rules.max_drop)} allowed"
             )
     for arm in comparison.arms:
         reasons += [
-            f"rule: {_where(arm.label, row.pattern)} fell by {_points(row.before - row.after)}, "
-            f"at most {_points(rules.max_pattern_drop)} allowed"
+            f"rule: {_with_arm(arm.label, row.pattern)} fell by {_points_text(row.before - row.after)}, "
+            f"at most {_points_text(rules.max_pattern_drop)} allowed"
             for row in arm.patterns
             if rules.max_pattern_drop is not None and row.before - row.after > rules.max_pattern_drop + 1e-12
         ]
     return reasons
 
 
-def _fallen_text(fallen: Fallen) -> str:
-    where = _where(fallen.arm, fallen.pattern)
-    return f"ratchet: {where} is at {_percent(fallen.now)}, its best accepted rate is {_percent(fallen.best)}"
+def _fallen_text(fallen: FallenPattern) -> str:
+    where = _with_arm(fallen.arm, fallen.pattern)
+    return f"ratchet: {where} is at {_percent_text(fallen.now)}, its best accepted rate is {_percent_text(fallen.best)}"
 
 
 def _doubts(comparison: Comparison, effects: Sequence[Effect], rules: Rules) -> list[str]:
     if not comparison.pairs:
         return ["nothing was compared, so there is nothing to be sure of"]
-    doubts = [doubt for arm in comparison.arms for doubt in _missing(arm, rules)]
+    doubts = [doubt for arm in comparison.arms for doubt in _doubts_by_missing_cases(arm, rules)]
     doubts += [
-        f"{_where(effect.arm, effect.measure)}: {effect.cases} cases cannot exclude a drop of "
-        f"{_points(effect.bounds.worst)} (asked: less than {_points(rules.margin)})"
+        f"{_with_arm(effect.arm, effect.measure)}: {effect.cases} cases cannot exclude a drop of "
+        f"{_points_text(effect.bounds.worst)} (asked: less than {_points_text(rules.margin)})"
         for effect in effects
         if rules.statistics and effect.bounds and effect.bounds.worst >= rules.margin
     ]
     return doubts
 
 
-def _missing(arm: ArmComparison, rules: Rules) -> list[str]:
-    """Say of which cases too many are missing to promise anything of all; hard rules promise nothing of the kind."""
+def _doubts_by_missing_cases(arm: ArmComparison, rules: Rules) -> list[str]:
+    """Return the doubts because of lost cases, and of earlier cases that the run does not have."""
     doubts: list[str] = []
     lost = len(arm.of_kind(Change.LOST))
     total = lost + len(arm.compared)
     if total and lost > rules.max_lost * total:
-        doubts.append(f"{_where(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
+        doubts.append(f"{_with_arm(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
     gone, earlier = arm.gone
     if rules.statistics and arm.compared and gone > rules.max_gone * earlier:
-        what = _where(arm.label, f"{gone} of {earlier} earlier cases")
+        what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
         limit = f"at most {rules.max_gone:.0%} may be gone"
         doubts.append(f"{what} are not in this run, and the others do not stand for them ({limit})")
     return doubts
 
 
 def _assurance(effect: Effect, rules: Rules) -> str:
-    where = _where(effect.arm, effect.measure)
+    where = _with_arm(effect.arm, effect.measure)
     if effect.bounds is None:
         return f"{where}: no result changed, and nothing that the results hang on did"
     if not rules.statistics:
-        return f"{where}: no rule is broken ({_percent(effect.before)} -> {_percent(effect.after)})"
+        return f"{where}: no rule is broken ({_percent_text(effect.before)} -> {_percent_text(effect.after)})"
     return (
-        f"{where}: no drop beyond noise; {effect.cases} cases exclude one of {_points(rules.margin)} "
-        f"(at most {_points(effect.bounds.worst)}, {effect.bounds.confidence:.0%} sure)"
+        f"{where}: no drop beyond noise; {effect.cases} cases exclude one of {_points_text(rules.margin)} "
+        f"(at most {_points_text(effect.bounds.worst)}, {effect.bounds.confidence:.0%} sure)"
     )
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    """Say what was left out of the comparison, and what to do about it."""
+    """Return what the comparison leaves out, and what to do about it."""
     notes: list[str] = []
     for arm in comparison.arms:
         apart = [row for row in arm.cases if row.kind is Change.INCOMPARABLE or row.apart]
         if apart:
             causes = ", ".join(sorted({row.why for row in apart if row.why}))
             notes.append(
-                f"{_where(arm.label, f'{len(apart)} cases')} not or only in part comparable ({causes}); "
+                f"{_with_arm(arm.label, f'{len(apart)} cases')} not or only in part comparable ({causes}); "
                 "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
             )
         gone, earlier = arm.gone
         if gone:
-            what = _where(arm.label, f"{gone} of {earlier} earlier cases")
+            what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
             notes.append(
                 f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
                 "--extract-update-baseline"
             )
         if not arm.compared and arm.of_kind(Change.NEW):
-            notes.append(f"{_where(arm.after, 'no earlier result')}: nothing to compare it with yet")
+            notes.append(f"{_with_arm(arm.after, 'no earlier result')}: nothing to compare it with yet")
         if arm.compared and all(row.replayed for row in arm.compared):
-            what = _where(arm.label, "every output was replayed")
+            what = _with_arm(arm.label, "every output was replayed")
             notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
         if arm.known:
-            notes.append(f"{_where(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
+            notes.append(f"{_with_arm(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
     return notes
 
 
-def _ratchet_notes(ratchet: Ratchet) -> list[str]:
+def _ratchet_notes(ratchet: RatchetCheck) -> list[str]:
     count = len(ratchet.unchecked)
     if not count:
         return []
     arm, pattern = ratchet.unchecked[0]
-    return [f"ratchet: {count} patterns not checked ({_where(arm, pattern)}, ...): some of their cases were not scored"]
+    return [
+        f"ratchet: {count} patterns not checked ({_with_arm(arm, pattern)}, ...): some of their cases were not scored"
+    ]
 
 
-def _where(arm: str, what: str) -> str:
+def _with_arm(arm: str, what: str) -> str:
     return f"[{arm}] {what}" if arm else what
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _points(share: float) -> str:
+def _points_text(share: float) -> str:
     return f"{100 * share:.1f} points"
 
 
-def _p(value: float) -> str:
+def _p_text(value: float) -> str:
     return f"= {value:.2g}" if value >= 0.0001 else "< 0.0001"
 
 
-def check_ratchet(baseline: Baseline, run: Snapshot, *, slack: float) -> Ratchet:
+def check_ratchet(baseline: Baseline, run: Snapshot, *, slack: float) -> RatchetCheck:
     """Find the patterns that are more than `slack` below their best accepted rate; the worst first.
 
-    A rate is only held against the best where every case of the baseline that has the pattern was scored in this run:
-    a selection of cases, or an outage, has another rate without anything having changed.
+    A rate is compared with the best only if every case of the baseline that has the pattern was scored in this run: the
+    rate of a selection of cases differs without any change.
     """
-    fallen: list[Fallen] = []
+    fallen: list[FallenPattern] = []
     unchecked: list[tuple[str, str]] = []
     for arm, best in baseline.best.items():
         states = {key: state for key, state in run.items() if key.arm == arm and not state.lost}
@@ -372,9 +377,9 @@ def check_ratchet(baseline: Baseline, run: Snapshot, *, slack: float) -> Ratchet
             if pattern in missing:
                 unchecked.append((arm, pattern))
             elif pattern in rates and rates[pattern] < rate - slack - _RATE_ROUNDING:
-                fallen.append(Fallen(arm, pattern, rate, rates[pattern]))
+                fallen.append(FallenPattern(arm, pattern, rate, rates[pattern]))
     worst_first = sorted(fallen, key=lambda row: (row.now - row.best, row.arm, row.pattern))
-    return Ratchet(fallen=tuple(worst_first), unchecked=tuple(unchecked))
+    return RatchetCheck(fallen=tuple(worst_first), unchecked=tuple(unchecked))
 
 
 def _patterns_of_missing(baseline: Baseline, arm: str, states: Snapshot) -> set[str]:

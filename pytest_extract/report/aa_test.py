@@ -17,6 +17,6 @@ def aa_test_lines(test: AATest) -> list[Line]:
         line(f"{test.cannot_tell} could not tell; {plural(test.fields, 'field')} compared each time", indent=2)
     )
     lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
-    count = len(test.unsteady)
+    count = len(test.flaky)
     told = f"{plural(count, 'unsteady field')}, listed above" if count else "every field came out the same in all runs"
     return [*lines, line(told, indent=2)]

@@ -35,4 +35,6 @@ def _field_line(field: FlakyField) -> Line:
     """Tell one unsteady field."""
     arm = f" [{field.arm}]" if field.arm else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"
-    return line(safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.again)}"), indent=2)
+    return line(
+        safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
+    )

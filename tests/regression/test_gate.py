@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError
-from pytest_extract.regression.baseline import updated
+from pytest_extract.regression.baseline import updated_baseline
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
@@ -285,8 +285,8 @@ def test_what_is_not_comparable_is_told_with_the_way_out():
 
 
 def test_the_ratchet_holds_what_was_once_reached():
-    baseline = updated(None, snapshot(suite(10, GOOD)))
-    lower = updated(baseline, snapshot(suite(10, BAD)))
+    baseline = updated_baseline(None, snapshot(suite(10, GOOD)))
+    lower = updated_baseline(baseline, snapshot(suite(10, BAD)))
     again = suite(10, BAD)
     assert evaluate_run(again, lower, Rules(statistics=False)).answer is Answer.NOT_WORSE
     found = evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=0.0))
@@ -296,7 +296,7 @@ def test_the_ratchet_holds_what_was_once_reached():
 
 
 def test_the_ratchet_does_not_judge_a_selection():
-    baseline = updated(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
+    baseline = updated_baseline(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
     found = evaluate_run([result("c9", BAD)], baseline, Rules(statistics=False, ratchet_slack=0.0))
     assert found.answer is Answer.NOT_WORSE
     assert any("not checked" in note for note in found.notes)

@@ -23,7 +23,7 @@ from typing import Final
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import NotWritten, StoreError
-from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion, checked
+from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion, checked_answer
 from pytest_extract.extraction.judge.llm import JudgeSpending
 from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
@@ -241,7 +241,7 @@ class AnswerCache:
             return UnansweredQuestion(
                 f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
             )
-        return checked(question, found)
+        return checked_answer(question, found)
 
     def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment) -> Decision:
         """Write an answer; return the one that counts: another process may have been first. Raises NotWritten."""

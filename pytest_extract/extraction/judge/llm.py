@@ -15,7 +15,7 @@ from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question
-from pytest_extract.extraction.judge.prompt import batch_of, messages, quoted, read_answers, response_format
+from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
 
 _CALLS_FOR_ONE: Final = 3
@@ -123,9 +123,9 @@ class LlmJudge:
             with self._slots:
                 answer = complete(
                     options.pop("model"),
-                    messages(batch),
+                    judge_messages(batch),
                     retry=self._retry,
-                    preferred={"temperature": 0.0, "response_format": response_format(batch.kind)},
+                    preferred={"temperature": 0.0, "response_format": judge_response_format(batch.kind)},
                     sleep=self._sleep,
                     **options,
                 )

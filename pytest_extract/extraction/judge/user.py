@@ -10,7 +10,7 @@ from typing import Any
 from pytest_extract.core.results import Question
 from pytest_extract.core.values import text_digest
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked_answer
 from pytest_extract.extraction.llm.errors import summary
 from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -53,7 +53,7 @@ class UserJudge:
         if len(answers) != len(questions):
             told = f"the judge gave {len(answers)} answers to {len(questions)} questions"
             return [UnansweredQuestion(told)] * len(questions)
-        return [checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
+        return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     def _answers(self, questions: Sequence[Question]) -> Any:
         returned = self._judge(questions)

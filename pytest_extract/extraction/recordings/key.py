@@ -101,7 +101,7 @@ def document_part(name: str, document: Any) -> KeyPart:
 
 def recorded_case_name(case: Any, root: Path) -> str:
     """Return what a recording calls its case: the file, relative to `root`, and the id."""
-    return f"{shown_path(case.path, root)}::{case.id}"
+    return f"{display_path(case.path, root)}::{case.id}"
 
 
 def key_of(
@@ -126,10 +126,10 @@ def key_of(
     return RecordingKey(
         case=recorded_case_name(case, root),
         document=document_part(
-            shown_path(path, root) if path else f"text in {shown_path(case.path, root)}", case.document
+            display_path(path, root) if path else f"text in {display_path(case.path, root)}", case.document
         ),
-        schema=json_part(shown_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
-        prompt=None if used is None else text_part(shown_path(used.path, root), used.text),
+        schema=json_part(display_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
+        prompt=None if used is None else text_part(display_path(used.path, root), used.text),
         question=case.question,
         model=model,
         params=dict(getattr(extractor, "extract_params", {})),
@@ -139,7 +139,7 @@ def key_of(
     )
 
 
-def differences(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
+def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
     """Say, in words, each thing that a recording (its `inputs` object) was made for and that is different now."""
     found: list[str] = []
     if recorded["model"] != key.model:
@@ -202,7 +202,7 @@ def _lines_changed(old: str, new: str) -> int:
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in codes if tag != "equal")
 
 
-def shown_path(path: Path, root: Path) -> str:
+def display_path(path: Path, root: Path) -> str:
     """Return a path as people are told of it: relative to `root` where it lies below."""
     resolved = path if path.is_absolute() else root / path
     return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

@@ -19,7 +19,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.base import Extraction, usage_of
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
-from pytest_extract.extraction.recordings.key import RecordingKey, differences, part_json
+from pytest_extract.extraction.recordings.key import RecordingKey, changed_inputs, part_json
 from pytest_extract.files import read_regular_text, write_atomic
 from pytest_extract.redact.secrets import Owned, clean_message, withheld
 from pytest_extract.sharing import Leases
@@ -161,7 +161,7 @@ class Recordings:
     def explain(self, key: RecordingKey) -> str:
         """Say why there is no fresh recording for `key`, and the command that makes one."""
         nearest_one = min(
-            (differences(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
+            (changed_inputs(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
         )
         why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
         model = [f"--extract-model={key.model}"] if key.model else []

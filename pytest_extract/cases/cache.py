@@ -220,8 +220,8 @@ def _read_prompt(path: Path) -> Prompt:
     return Prompt(path=path, text=text, sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-def spoils(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
-    """Return the source's own mistakes at or around a place, so that nothing spoilt is used."""
+def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
+    """Return the source's own mistakes at or around a place, so that no invalid part is used."""
     return tuple(
         Mistake(source, problem.steps, problem.message, place=problem.place)
         for problem in source.parsed.problems

@@ -1,7 +1,7 @@
-"""The keys of a case and what each may hold: one small function per key, all in one table (`CASE_KEYS`).
+"""The keys of a case and their values: one small function per key, all in one table (`CASE_KEYS`).
 
-A check gets the value as the file has it, and returns a clean plain value or BAD. It tells every mistake that it finds,
-with the place below the key; nothing here reads a file or knows a schema.
+A check gets the value as the file has it, and returns a clean plain value or BAD. It adds every mistake that it finds,
+with the place below the key. Nothing here reads a file or knows a schema.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class _Bad(Enum):
 
 
 BAD: Final = _Bad.BAD
-"""A value that cannot be used; the mistake has been told."""
+"""A value that cannot be used; its mistake has been added."""
 
 
 class AddMistake(Protocol):
-    """Notes a mistake: its place, what is wrong and what would be right; `on_key`: the key is meant, not its value."""
+    """Adds a mistake: its place, what is wrong and what would be right; `on_key`: in the key, not in its value."""
 
     def __call__(self, at: Steps, message: str, *, on_key: bool = False) -> None:
-        """Note one mistake."""
+        """Add one mistake."""
 
 
 Check: TypeAlias = Callable[[Json, Steps, AddMistake], Any]
@@ -53,17 +53,17 @@ def _is_number(value: Json) -> bool:
 
 
 def _value_text(value: Json) -> str:
-    """Say a value in a message: as JSON when it is a short scalar, else by its type."""
+    """Return a value for a message: as JSON if it is a short scalar, else its type."""
     if isinstance(value, (dict, list)):
         return f"{'an' if json_type(value)[0] in 'ao' else 'a'} {json_type(value)}"
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-def _check_text(value: Json, at: Steps, tell: AddMistake) -> str | Literal[_Bad.BAD]:
+def _check_text(value: Json, at: Steps, add_mistake: AddMistake) -> str | Literal[_Bad.BAD]:
     if value.__class__ is str:
         return str(value)
-    tell(at, f"must be a text, not {_value_text(value)}{_quote_hint(value)}")
+    add_mistake(at, f"must be a text, not {_value_text(value)}{_quote_hint(value)}")
     return BAD
 
 
@@ -71,49 +71,49 @@ def _quote_hint(value: Json) -> str:
     return "; put it in quotes" if value.__class__ in (int, float, bool) else ""
 
 
-def _check_file_path(value: Json, at: Steps, tell: AddMistake) -> str | Literal[_Bad.BAD]:
+def _check_file_path(value: Json, at: Steps, add_mistake: AddMistake) -> str | Literal[_Bad.BAD]:
     if value.__class__ is str and value.strip() and "\0" not in value:
         return str(value)
-    tell(at, f"must be the path of a file, not {_value_text(value)}")
+    add_mistake(at, f"must be the path of a file, not {_value_text(value)}")
     return BAD
 
 
 def _one_of(names: Iterable[str]) -> Check:
     known = tuple(names)
 
-    def check(value: Json, at: Steps, tell: AddMistake) -> Any:
+    def check(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
         if value.__class__ is str and value in known:
             return value
         hint = nearest(value, known) if isinstance(value, str) else ""
-        tell(at, f"must be one of {', '.join(known)}, not {_value_text(value)}{hint if 'mean' in hint else ''}")
+        add_mistake(at, f"must be one of {', '.join(known)}, not {_value_text(value)}{hint if 'mean' in hint else ''}")
         return BAD
 
     return check
 
 
-def _check_id(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_id(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is int:
         return str(value)
     if value.__class__ is not str:
-        tell(at, f"must be a text, not {_value_text(value)}{_quote_hint(value)}")
+        add_mistake(at, f"must be a text, not {_value_text(value)}{_quote_hint(value)}")
         return BAD
     if not value.strip() or value != value.strip() or "::" in value or not value.isprintable():
         wanted = "a printable text without `::` and without spaces at its ends (it becomes part of the test's id)"
-        tell(at, f"must be {wanted}, not {_value_text(value)}")
+        add_mistake(at, f"must be {wanted}, not {_value_text(value)}")
         return BAD
     return value
 
 
-def _check_schema(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_schema(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ in (dict, bool) or (value.__class__ is str and value.strip() and "\0" not in value):
         return value
-    tell(at, f"must be a path (`file.json`, `file.json#/pointer`) or a JSON Schema, not {_value_text(value)}")
+    add_mistake(at, f"must be a path (`file.json`, `file.json#/pointer`) or a JSON Schema, not {_value_text(value)}")
     return BAD
 
 
-def _check_gold(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_gold(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is str and (not value.strip() or "\0" in value):
-        tell(at, f"must be the path of a file, or the gold value itself, not {_value_text(value)}")
+        add_mistake(at, f"must be the path of a file, or the gold value itself, not {_value_text(value)}")
         return BAD
     return value
 
@@ -123,7 +123,7 @@ _MARK_EXAMPLE = "expected a name, or a call with literal arguments such as \"xfa
 
 
 def parse_mark(text: str) -> Mark:
-    """Parse `slow` or `xfail(reason='scanned upside down')`; ValueError says in words what is wrong."""
+    """Parse `slow` or `xfail(reason='scanned upside down')`, without evaluating it; ValueError with what is wrong."""
     if len(text) > _LONGEST_MARK:
         raise ValueError(f"a mark of more than {_LONGEST_MARK} characters")
     text = text.strip()
@@ -158,95 +158,95 @@ def _literal_argument(node: ast.expr, text: str) -> Json:
         raise ValueError(f"the argument `{wrong[:80]}` is no literal (text, number, True, False, None, list)") from None
 
 
-def _check_marks(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_marks(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is str:
         value, single = [value], True
     else:
         single = False
     if value.__class__ is not list:
-        tell(at, f"must be a list of marks, not {_value_text(value)}")
+        add_mistake(at, f"must be a list of marks, not {_value_text(value)}")
         return BAD
     marks: list[Mark] = []
     for index, text in enumerate(value):
         here = at if single else (*at, index)
         if text.__class__ is not str:
-            tell(here, f"must be a mark as a text, not {_value_text(text)}")
+            add_mistake(here, f"must be a mark as a text, not {_value_text(text)}")
             continue
         try:
             marks.append(parse_mark(text))
         except ValueError as error:
-            tell(here, str(error))
+            add_mistake(here, str(error))
     return tuple(marks) if len(marks) == len(value) else BAD
 
 
 def _mapping_of(what: str, check: Check) -> Check:
-    """Make the check of a mapping of any keys whose values obey `check`."""
+    """Return the check of a mapping of any keys, with `check` for each value."""
 
-    def check_mapping(value: Json, at: Steps, tell: AddMistake) -> Any:
+    def check_mapping(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
         if value.__class__ is not dict:
-            tell(at, f"must be a mapping of {what}, not {_value_text(value)}")
+            add_mistake(at, f"must be a mapping of {what}, not {_value_text(value)}")
             return BAD
         clean: dict[str, Any] = {}
         for key, part in value.items():
-            clean[key] = check(part, (*at, key), tell)
+            clean[key] = check(part, (*at, key), add_mistake)
         return clean if BAD not in clean.values() else BAD
 
     return check_mapping
 
 
-def _check_tag(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_tag(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is str:
         return value
     if value.__class__ in (int, float):
         return str(value)
     if value.__class__ is bool:
         return "true" if value else "false"
-    tell(at, f"must be a text or a number, not {_value_text(value)}")
+    add_mistake(at, f"must be a text or a number, not {_value_text(value)}")
     return BAD
 
 
-def _check_share(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_share(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if _is_number(value) and 0 <= value <= 1:
         return float(value)
-    tell(at, f"must be a number from 0 to 1, not {_value_text(value)}")
+    add_mistake(at, f"must be a number from 0 to 1, not {_value_text(value)}")
     return BAD
 
 
-def _check_amount(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_amount(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if _is_number(value) and value >= 0:
         return float(value)
-    tell(at, f"must be a number, 0 or more, not {_value_text(value)}")
+    add_mistake(at, f"must be a number, 0 or more, not {_value_text(value)}")
     return BAD
 
 
-def _check_boolean(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_boolean(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is bool:
         return value
-    tell(at, f"must be true or false, not {_value_text(value)}")
+    add_mistake(at, f"must be true or false, not {_value_text(value)}")
     return BAD
 
 
-def _check_count(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_count(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is int and value >= 1:
         return value
-    tell(at, f"must be a whole number, 1 or more, not {_value_text(value)}")
+    add_mistake(at, f"must be a whole number, 1 or more, not {_value_text(value)}")
     return BAD
 
 
 def _fields_of(what: str, checks: Mapping[str, Check]) -> Check:
-    """Make the check of a mapping with fixed keys, each with its own check and all optional."""
+    """Return the check of a mapping with fixed keys, each with its own check and all optional."""
 
-    def check_fields(value: Json, at: Steps, tell: AddMistake) -> Any:
+    def check_fields(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
         if value.__class__ is not dict:
-            tell(at, f"must be a mapping with {', '.join(checks)}, not {_value_text(value)}")
+            add_mistake(at, f"must be a mapping with {', '.join(checks)}, not {_value_text(value)}")
             return BAD
         clean: dict[str, Any] = {}
         for key, part in value.items():
             check = checks.get(key)
             if check is None:
-                tell((*at, key), f"{what} has no key {key!r}{nearest(key, checks)}", on_key=True)
+                add_mistake((*at, key), f"{what} has no key {key!r}{nearest(key, checks)}", on_key=True)
             else:
-                clean[key] = check(part, (*at, key), tell)
+                clean[key] = check(part, (*at, key), add_mistake)
         return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
 
     return check_fields
@@ -255,72 +255,74 @@ def _fields_of(what: str, checks: Mapping[str, Check]) -> Check:
 _REPEAT_KEYS = _fields_of("repeat", {"of": _check_count, "pass": _check_count})
 
 
-def _check_repeat(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_repeat(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is not dict:
-        count = _check_count(value, at, tell)
+        count = _check_count(value, at, add_mistake)
         return BAD if count is BAD else Repeat(of=count, passes=count)
-    clean = _REPEAT_KEYS(value, at, tell)
+    clean = _REPEAT_KEYS(value, at, add_mistake)
     if clean is BAD:
         return BAD
     if "of" not in clean:
-        tell(at, "needs `of`, how often to run")
+        add_mistake(at, "needs `of`, how often to run")
         return BAD
     repeat = Repeat(of=clean["of"], passes=clean.get("pass", clean["of"]))
     if repeat.passes > repeat.of:
-        tell((*at, "pass"), f"cannot be more than `of`: {repeat.passes} of {repeat.of}")
+        add_mistake((*at, "pass"), f"cannot be more than `of`: {repeat.passes} of {repeat.of}")
         return BAD
     return repeat
 
 
-def _check_accepted_values(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_accepted_values(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is list and value:
         return tuple(value)
-    tell(at, f"must be a list of further right values, not {_value_text(value) if value != [] else 'an empty one'}")
+    add_mistake(
+        at, f"must be a list of further right values, not {_value_text(value) if value != [] else 'an empty one'}"
+    )
     return BAD
 
 
-def _check_day(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_day(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     try:
         if isinstance(value, str) and len(value) == 10:
             return date.fromisoformat(value)
     except ValueError:
         pass
-    tell(at, f"must be a day written YYYY-MM-DD, not {_value_text(value)}")
+    add_mistake(at, f"must be a day written YYYY-MM-DD, not {_value_text(value)}")
     return BAD
 
 
 _KNOWN_FAILURE = _fields_of("a known failure", {"path": _check_text, "until": _check_day, "reason": _check_text})
 
 
-def _check_known_failures(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_known_failures(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is not list:
-        tell(at, f"must be a list of {{path, until, reason}}, not {_value_text(value)}")
+        add_mistake(at, f"must be a list of {{path, until, reason}}, not {_value_text(value)}")
         return BAD
     known: list[KnownFailure] = []
     for index, entry in enumerate(value):
         here = (*at, index)
-        clean = _KNOWN_FAILURE(entry, here, tell)
+        clean = _KNOWN_FAILURE(entry, here, add_mistake)
         if clean is BAD:
             continue
         if "path" not in clean:
-            tell(here, "needs `path`, the field that fails")
+            add_mistake(here, "needs `path`, the field that fails")
             continue
         known.append(KnownFailure(**clean))
     return tuple(known) if len(known) == len(value) else BAD
 
 
-def _check_coverage_floor(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_coverage_floor(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if _is_number(value) and 0 < value <= 1:
         return float(value)
-    tell(at, f"must be a number above 0, at most 1, not {_value_text(value)}")
+    add_mistake(at, f"must be a number above 0, at most 1, not {_value_text(value)}")
     return BAD
 
 
 _COVERAGE_KEYS = _fields_of("coverage", {"mode": _one_of(COVERAGE_MODES), "floor": _check_coverage_floor})
 
 
-def _check_coverage_gate(value: Json, at: Steps, tell: AddMistake) -> Any:
-    return value if value.__class__ is bool else _COVERAGE_KEYS(value, at, tell)
+def _check_coverage_gate(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    return value if value.__class__ is bool else _COVERAGE_KEYS(value, at, add_mistake)
 
 
 _FIELD_SHARES = _mapping_of("field to lowest mean score", _check_share)
@@ -329,33 +331,33 @@ THRESHOLDS: Final[Mapping[str, Check]] = MappingProxyType(
 )
 
 
-def _check_thresholds(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_thresholds(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ is not dict:
-        tell(at, f"must be a mapping of measure to lowest value, not {_value_text(value)}")
+        add_mistake(at, f"must be a mapping of measure to lowest value, not {_value_text(value)}")
         return BAD
     clean: dict[str, Any] = {}
     for key, part in value.items():
         check = THRESHOLDS.get(key)
         if check is None:
-            tell((*at, key), f"no measure or limit {key!r}{nearest(key, THRESHOLDS)}", on_key=True)
+            add_mistake((*at, key), f"no measure or limit {key!r}{nearest(key, THRESHOLDS)}", on_key=True)
         else:
-            clean[key] = check(part, (*at, key), tell)
+            clean[key] = check(part, (*at, key), add_mistake)
     return clean if len(clean) == len(value) and BAD not in clean.values() else BAD
 
 
-def _check_override(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_override(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if value.__class__ in (str, dict):
         return value
-    tell(at, f"must be a metric's name, `skip`, or a mapping such as {{metric: …}}, not {_value_text(value)}")
+    add_mistake(at, f"must be a metric's name, `skip`, or a mapping such as {{metric: …}}, not {_value_text(value)}")
     return BAD
 
 
-def _check_post_process(value: Json, at: Steps, tell: AddMistake) -> Any:
+def _check_post_process(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     entries = value if value.__class__ is list else [value]
     for index, entry in enumerate(entries):
         if entry.__class__ is not str and not (entry.__class__ is dict and isinstance(entry.get("name"), str)):
             here = (*at, index) if value.__class__ is list else at
-            tell(here, f"must be a post-processor's name, or a mapping with `name`, not {_value_text(entry)}")
+            add_mistake(here, f"must be a post-processor's name, or a mapping with `name`, not {_value_text(entry)}")
             return BAD
     return value
 

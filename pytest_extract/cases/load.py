@@ -193,4 +193,4 @@ def _read_yaml(path: Path) -> SourceFile:
 
 
 def _broken(source: SourceFile, steps: Steps) -> CheckedKeys:
-    return CheckedKeys(source, steps, {}, clean={}, spoilt=frozenset(), broken=True)
+    return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)

@@ -1,7 +1,7 @@
-"""Schemas compiled for their fields alone: for reading cases that nobody scores here.
+"""Schemas without their scoring annotations, for reading cases that are not scored.
 
-Whoever only asks which cases there are, and what their outputs hang on, needs neither the project's own metrics nor a
-judge; such a reader hands `compile_structure` to its `SchemaCache`.
+Listing cases and the inputs of their outputs needs neither the project's own metrics nor a judge: pass
+`compile_structure` to `SchemaCache`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def one_line(text: str, width: int = 160) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
-def quoted(value: Json) -> str:
+def yaml_quoted(value: Json) -> str:
     """Write a value for a YAML file: JSON is YAML."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -148,7 +148,7 @@ def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
 
 
 def _case_file(name: str, records: Sequence[Record], heading: Sequence[str]) -> str:
-    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {quoted(f'{name}.jsonl')}"]
+    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {yaml_quoted(f'{name}.jsonl')}"]
     problems = [one for one in records if one.problem is not None]
     if problems:
         lines += [

@@ -21,8 +21,8 @@ from typing import Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pytest_extract.core.values import Json, text_digest
-from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, Format, bits, looks_random
-from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, Form, holds_password, names_secret
+from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, KeyFormat, bits, looks_random
+from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, MessagePattern, holds_password, names_secret
 
 _VARIABLE: Final = re.compile(
     r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK)"
@@ -172,7 +172,7 @@ class Secrets:
         named = names_secret(key) or (key.lower() == "cookie" and "=" in item)
         return Secret("value of a secret's name", item).mark if named else self.clean_settings(item)
 
-    def _freed(self, message: str, form: Form, found: list[Secret]) -> str:
+    def _freed(self, message: str, form: MessagePattern, found: list[Secret]) -> str:
         if not form.may_be_in(message.lower()):
             return message
         return form.pattern.sub(lambda match: self._mark(match, form.kind, found), message)
@@ -325,7 +325,7 @@ def _of_format(text: str) -> list[Secret]:
     return found
 
 
-def _take_out(form: Format, text: str, found: list[Secret]) -> str:
+def _take_out(form: KeyFormat, text: str, found: list[Secret]) -> str:
     matches = [match[0] for match in form.pattern.finditer(text) if form.proof or looks_random(match[0])]
     for match in matches:
         found.append(Secret(form.kind, _ESCAPED_BREAK.sub("\n", match)))

@@ -43,7 +43,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsFile:
-    """What a results file holds; `torn`: its last line was cut off, as a killed run leaves it."""
+    """The content of a results file; `torn`: its last line was cut off, as a killed run leaves it."""
 
     results: tuple[CaseResult, ...]
     torn: bool = False
@@ -61,9 +61,9 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
     """`dump_result`, without secrets: the form in which a result leaves the process that measured it.
 
     Reports, baselines, JUnit XML and the terminal are made from this form, so that all of them hide the same. Messages
-    are cleaned, and a secret among values is replaced by a mark, wherever it stands. An output that holds one is left
-    out as a whole, and `withheld` says why: what is scored again must be what was scored. `owned`: whether a secret
-    stands in the user's own files (gold, document), and so is data.
+    are cleaned, and a secret among values is replaced by a mark. An output that holds one is left out as a whole, and
+    `withheld` has the reason: only the output that was scored may be scored again. `owned`: whether a secret is in the
+    user's own files (gold, document), and so is data.
     """
     record = _record(result)
     _clean_messages(record)
@@ -93,7 +93,7 @@ def _dumped(record: dict[str, Json]) -> tuple[dict[str, Json], str]:
 
 
 def _clean_messages(record: dict[str, Json]) -> None:
-    """Clean what exceptions and providers said; what the scorer says is about data, and stays."""
+    """Clean the messages of exceptions and providers; those of the scorer are about data, and stay."""
     if record["outcome"] in {Outcome.BROKEN, Outcome.NOT_RUN}:
         record["why"] = record["why"] and clean_message(record["why"])
     for attempt in record["attempts"]:
@@ -106,7 +106,7 @@ def _clean_messages(record: dict[str, Json]) -> None:
 
 
 def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:
-    """Return a record with marks for secrets, but for what says which case it is."""
+    """Return a record with marks for secrets; the names of the case stay."""
     for attempt in record["attempts"]:
         _mark_paths(attempt["score"] or {}, found)
     marked: dict[str, Json] = current().hide_in(record, found)
@@ -143,7 +143,7 @@ def load_result(line: str) -> CaseResult:
 def read_results(path: Path) -> ResultsFile:
     """Read a results file; StoreError with `path:line` for a bad line.
 
-    A last line that was cut off, as a killed run leaves it, is left out; `torn` says so.
+    A last line that was cut off, as a killed run leaves it, is left out and sets `torn`.
     """
     try:
         text = read_regular_text(path, MOST_BULK_BYTES)

@@ -50,7 +50,7 @@ class RunPlan:
 
     @property
     def sure(self) -> int:
-        """Repeats that run however the others end; the rest hangs on whether the verdict is settled."""
+        """Repeats that run however the others end; the others run until the outcome is settled."""
         return self.of if self.to_the_end else min(self.needed, self.of - self.needed + 1)
 
 
@@ -118,7 +118,7 @@ def keys_in_result(case: Case) -> dict[str, Any]:
 
 
 def digests_of(case: Case) -> dict[str, str]:
-    """SHA-256 of what a result hangs on, besides model and extractor."""
+    """Return the SHA-256 of each input of a result, besides model and extractor."""
     import hashlib
 
     from pytest_extract.core.values import canonical_json

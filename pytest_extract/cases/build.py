@@ -325,7 +325,7 @@ class CaseBuilder:
 def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     """Yield every field of the schema that a mapping of case keys names, with the place of its name.
 
-    Raw and not checked values, so that a name is looked at even where what it stands for is wrong.
+    The values are raw, so that a name is checked even if its value is invalid.
     """
     limits = raw.get("thresholds")
     fields = limits.get("fields") if isinstance(limits, dict) else None
@@ -359,7 +359,7 @@ def is_misspelt(key: str, slips: Sequence[str]) -> bool:
 
 
 def modality_of(media_type: str) -> Modality:
-    """Return the modality that a document has unless the case says otherwise (contract, section 2)."""
+    """Return the modality that a document has unless the case names one (contract, section 2)."""
     if media_type.startswith("image/") or media_type == "application/pdf":
         return "image"
     return "audio" if media_type.startswith("audio/") else "text"

@@ -1,6 +1,6 @@
-"""Put another value into a JSON or YAML text and touch nothing else: only what differs is written anew.
+"""Replaces a value in a JSON or YAML text and leaves the rest as it is: only differences are rewritten.
 
-A value that changed keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
+A changed value keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
 their lines; any other mapping or list that gained or lost a part is written anew as a whole in the style it had.
 Comments, order, spacing and line ends everywhere else stay. The result is read again before it is used.
 """
@@ -22,7 +22,7 @@ from pytest_extract.errors import CaseFileError, StoreError
 
 _PLAIN = re.compile(r"[A-Za-z_](?:[\w ./+()%@-]*[\w./+()%@])?")
 _YAML_WORDS: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off"))
-"""Words that are no text to a YAML reader, here or (1.1) elsewhere."""
+"""Words that YAML 1.1 or 1.2 readers do not read as texts."""
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
@@ -45,7 +45,7 @@ class _Edit(NamedTuple):
 
 
 def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
-    """Return the source's text with `value` in the place of what stands at `steps`.
+    """Return the source's text with `value` at `steps`.
 
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
@@ -67,7 +67,7 @@ def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
 
 
 def reached(value: Json, steps: Steps) -> Json:
-    """Return what stands at `steps` of a value."""
+    """Return the part of a value at `steps`."""
     for step in steps:
         value = value[step]
     return value
@@ -85,7 +85,7 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
 
 
 def _emptied(whole: Json, steps: Steps) -> Json:
-    """Return a copy of `whole` with null in the place of what stands at `steps`."""
+    """Return a copy of `whole` with null at `steps`."""
     if not steps:
         return None
     copy: Any = dict(whole) if isinstance(whole, dict) else list(whole)
@@ -127,7 +127,7 @@ class _Editor:
         elif isinstance(old, list) and isinstance(new, list):
             common, as_many = [*range(min(len(old), len(new)))], len(old) == len(new)
             if not as_many and canonical_json(old[: len(common)]) != canonical_json(new[: len(common)]):
-                return None  # who knows which row went: a comment beside it would come to stand beside another
+                return None  # which row is gone is unknown, so a comment could end up beside another row
         else:
             return None
         keys = _keys(old)
@@ -252,7 +252,7 @@ def _block_lines(value: Json) -> Iterator[str]:
 
 
 def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
-    """Return the span of every value of a source; what stands behind a YAML alias has none."""
+    """Return the span of every value of a source; a part behind a YAML alias has none."""
     if source.language == "yaml":
         return _yaml_spans(source.text)
     text = source.text

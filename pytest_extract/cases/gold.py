@@ -1,4 +1,4 @@
-"""Write a value into the gold of a case, wherever that gold stands, in the style of its file."""
+"""Write a value into the gold of a case, in whichever file it is, in the style of that file."""
 
 from __future__ import annotations
 

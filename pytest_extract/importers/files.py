@@ -46,7 +46,7 @@ class Record:
 
 @dataclass(slots=True, kw_only=True)
 class ImportFolder:
-    """The folder that an import writes to. Nothing is written over unless `force` says so."""
+    """The folder that an import writes to. It overwrites no file unless `force` is set."""
 
     folder: Path
     force: bool = False

@@ -26,7 +26,7 @@ VERDICTS = "verdicts.yaml"
 
 
 class Judges:
-    """One desk for the session, and one for each judge that a project's fixtures and extensions give."""
+    """One judge for the session, and one for each that a project's fixtures and extensions give."""
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class Judges:
         self._unkept = unkept
         self._config = config
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
-        self._desks: dict[int, tuple[object, CachingJudge]] = {}
+        self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
     def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
-        """Return who answers a case's questions: the desks of the judges that its schema names, `desk_for` the rest."""
-        default = self.desk_for(user)
+        """Return the judge of a case: the judges that its schema names, and `caching_judge_for` for other questions."""
+        default = self.caching_judge_for(user)
         if not named:
             return default
-        desks = {name: desk for name, judge in named.items() if (desk := self.desk_for(judge)) is not None}
-        return Panel(default=default, named=desks)
+        judges = {name: own for name, judge in named.items() if (own := self.caching_judge_for(judge)) is not None}
+        return Panel(default=default, named=judges)
 
     def digest(self, user: object, named: Mapping[str, Judge]) -> str:
         """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
@@ -64,19 +64,19 @@ class Judges:
             who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
         return text_digest(canonical_json(who))
 
-    def desk_for(self, user: object) -> CachingJudge | None:
-        """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.
+    def caching_judge_for(self, user: object) -> CachingJudge | None:
+        """Return the fixture's judge, or (`user` is None) that of the options; None where nobody can be asked.
 
         Under `exact` and `fuzzy` the scorer itself decides.
         """
         settings = self._settings
         if settings.judge != "llm" or (user is None and settings.judge_model is None):
             return None
-        if id(user) not in self._desks:
-            self._desks[id(user)] = (user, self._new_desk(user))
-        return self._desks[id(user)][1]
+        if id(user) not in self._judges:
+            self._judges[id(user)] = (user, self._new_judge(user))
+        return self._judges[id(user)][1]
 
-    def _new_desk(self, user: object) -> CachingJudge:
+    def _new_judge(self, user: object) -> CachingJudge:
         from pytest_extract.extraction.judge import build_judge
         from pytest_extract.extraction.llm.client import Retry
 
@@ -103,7 +103,7 @@ class Judges:
 
     def spent(self) -> JudgeSpending:
         """Return what the judges' models have used so far in this process."""
-        spent = [desk.spent for _, desk in self._desks.values()]
+        spent = [judge.spent for _, judge in self._judges.values()]
         return JudgeSpending(
             calls=sum(one.calls for one in spent),
             unpriced=sum(one.unpriced for one in spent),

@@ -48,7 +48,7 @@ def bits(text: str) -> float:
 
 
 def looks_random(text: str) -> bool:
-    """Whether a text is so much of a chance that it stands nowhere by accident."""
+    """Whether a text is so random that it occurs nowhere by accident."""
     found = bits(text)
     return found >= ENOUGH_BITS and found >= ENOUGH_A_CHARACTER * sum(map(str.isalnum, text[:400]))
 

@@ -1,4 +1,4 @@
-"""What may be a key, a token or a password in a message: by a loose form, or by the words it stands beside.
+"""Patterns of keys, tokens and passwords in messages: loose forms, and values beside certain words.
 
 None of this is looked for in a document's data, where `{"token": "USDC-ETH"}` is a value like any other (`secrets`).
 
@@ -166,7 +166,7 @@ CONTEXT: Final = (
         re.IGNORECASE,
     ),
 )
-"""Known by what stands before them."""
+"""Secrets found by the words before them."""
 
 BASIC: Final = re.compile(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
 """A user's name and password, if what it holds is that (`holds_password`)."""

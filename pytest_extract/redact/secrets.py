@@ -57,12 +57,12 @@ class Secret:
 
     @property
     def mark(self) -> str:
-        """What stands where the secret was."""
+        """The text that replaces the secret."""
         return f"[redacted: {self.kind}]"
 
 
 Owned: TypeAlias = Callable[[Secret], bool]
-"""Whether a secret stands in the user's own files, so that it is data."""
+"""Whether a secret is in the user's own files, so that it is data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Secrets:
         found: list[Secret],
         is_secret: Callable[[str], bool] = bool,
     ) -> str:
-        """Return what stands for a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
+        """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
         name = "secret" if "secret" in match.re.groupindex else 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
@@ -334,7 +334,7 @@ def _take_out(form: KeyFormat, text: str, found: list[Secret]) -> str:
 
 
 def held_by(texts: Callable[[], Sequence[str]]) -> Owned:
-    """Return a test whether a secret stands in texts of the user, which are read when the first one is asked about."""
+    """Return a test whether a secret is in texts of the user, which are read at the first call."""
     read: list[str] = []
 
     def owned(secret: Secret) -> bool:
@@ -362,7 +362,7 @@ def withheld(output: Json, owned: Owned | None = None) -> str | None:
 
 
 def _place_of(secret: Secret, output: Json) -> str:
-    """Say where in an output a secret stands: by its line in a text, by its JSON path elsewhere."""
+    """Return the place of a secret in an output: its line in a text, else its JSON path."""
     if isinstance(output, str):
         return f"line {output[: max(_find(secret, output), 0)].count(chr(10)) + 1}"
     pending: list[tuple[str, Json]] = [("$", output)]

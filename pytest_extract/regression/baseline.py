@@ -198,7 +198,7 @@ def _failing_state(entry: Mapping[str, Any]) -> FailingField:
 
 
 def _sorted_json(value: Json, depth: int) -> str:
-    """JSON with sorted keys, in which a mapping of plain values stands on one line: one fact, one line of a diff."""
+    """JSON with sorted keys, with each mapping of plain values on one line, so that a diff shows one fact a line."""
     if not isinstance(value, Mapping) or _one_line(value, depth):
         return json.dumps(value, sort_keys=True)
     pad = " " * (depth + 1)

@@ -68,7 +68,7 @@ def compare_arms(
 def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
     """Pair the arms of two snapshots by label; a single arm on each side is a pair whatever the labels are.
 
-    An arm without a partner stands alone: all of its cases are new, or gone.
+    All cases of an arm without a partner are new, or gone.
     """
     old = sorted({key.arm for key in before})
     new = sorted({key.arm for key in after})

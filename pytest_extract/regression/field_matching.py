@@ -219,7 +219,7 @@ def _verdicts(path: str, side: CaseState, runs: int, inside: _VerdictsByContaine
 
 
 def gate_label(name: str) -> str:
-    """Return what stands for a structural gate in place of a field pattern; no pattern reads like this."""
+    """Return the name of a structural gate among field patterns; no pattern looks like it."""
     return f"({name} gate)"
 
 

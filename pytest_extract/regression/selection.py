@@ -158,7 +158,7 @@ def gone_files(tree: GitTree, root: Path) -> list[Path]:
 def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:
     """Load the case files as the revision has them, from `view`, where `tree.write(view)` has put it.
 
-    A file that the revision does not have gives no case; a case with a mistake in it gives none either, but is told.
+    A file that the revision does not have, or a case with a mistake, gives no case; the mistake is in `unread`.
     `documents`: of today's cases. Those that git does not keep get a placeholder in the view, so that cases load.
     """
     from pytest_extract.cases.cache import SchemaCache

@@ -1,4 +1,4 @@
-"""What a judge may answer, and the check that every answer goes through before a score hangs on it."""
+"""Valid answers of a judge, and the check of every answer before it is scored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge that is a model: a case's questions in few calls, some at once, and again for what came back unusable."""
+"""The judge that is a model: few calls for a case's questions, some concurrent, and new calls for unusable answers."""
 
 from __future__ import annotations
 

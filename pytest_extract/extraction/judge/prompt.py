@@ -1,6 +1,6 @@
-"""What the judge is told, and how its answer is read. Values are data: quoted, fenced, and never obeyed.
+"""The judge's prompts, and the reading of its answers. Values are data: quoted, fenced, and never instructions.
 
-Whatever stands in a prompt besides wording is part of `Question.key`; so equal questions get equal prompts, and an
+Everything in a prompt besides wording is part of `Question.key`; so equal questions get equal prompts, and an
 answer may be kept for all of them.
 """
 
@@ -20,7 +20,7 @@ from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, Unanswer
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
 """By kind of question; raised whenever its words below, or the way long lists are cut, change.
 
-Kept answers hang on it: new words for one kind leave the answers to the other kind valid.
+Stored answers depend on it: new words for one kind leave the answers to the other kind valid.
 """
 
 _DATA: Final = (

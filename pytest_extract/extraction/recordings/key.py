@@ -1,4 +1,4 @@
-"""What an output hangs on, as digests: the address of a recording, and the words for why one is stale."""
+"""The inputs of an output as digests: the address of a recording, and the reasons why a recording is stale."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingKey:
-    """All that an output hangs on (`digest`), and where it belongs for people (`case`, `nodeid`, `revision`).
+    """All inputs of an output (`digest`), and names for people (`case`, `nodeid`, `revision`).
 
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
@@ -118,7 +118,7 @@ def key_of(
     """Return the key of a `Case` run by `extractor`.
 
     The extractor is asked for `extract_params` (a mapping) and `extract_schema` (schema -> what of it the model sees),
-    if it has them. `prompt` stands in place of the case's own; names of files are relative to `root`.
+    if it has them. `prompt` replaces the case's own; names of files are relative to `root`.
     """
     used = prompt if prompt is not None else case.prompt
     seen = getattr(extractor, "extract_schema", None)
@@ -140,7 +140,7 @@ def key_of(
 
 
 def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
-    """Say, in words, each thing that a recording (its `inputs` object) was made for and that is different now."""
+    """Return, in words, each input in which a recording (its `inputs` object) differs from `key`."""
     found: list[str] = []
     if recorded["model"] != key.model:
         found.append(f"recorded for model {recorded['model'] or 'none'}, now {key.model or 'none'}")
@@ -203,6 +203,6 @@ def _lines_changed(old: str, new: str) -> int:
 
 
 def display_path(path: Path, root: Path) -> str:
-    """Return a path as people are told of it: relative to `root` where it lies below."""
+    """Return a path for messages: relative to `root` if it is below."""
     resolved = path if path.is_absolute() else root / path
     return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

@@ -30,12 +30,12 @@ FORMAT: Final = 1
 
 
 class NotRecorded(StoreError):
-    """Replay only, and there is no fresh recording; the message says why and how to renew it."""
+    """Replay only, and there is no fresh recording; the message has the reason and the command that records it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording as it stands in its file."""
+    """A recording as read from its file."""
 
     path: Path
     body: dict[str, Json]
@@ -131,7 +131,7 @@ class Recordings:
     def store(self, key: RecordingKey, extraction: Extraction, owned: Owned | None = None) -> Extraction:
         """Record an output if the mode says so; return it, with a note where it was not recorded.
 
-        `owned`: whether a secret stands in the user's own files (gold, document), and so may be recorded.
+        `owned`: whether a secret is in the user's own files (gold, document), and so may be recorded.
         """
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
@@ -149,7 +149,7 @@ class Recordings:
         path = self._path(key)
         try:
             write_atomic(path, text)
-        except NotWritten as error:  # it was paid for: what it is worth can still be told
+        except NotWritten as error:  # the output was paid for, so it is scored all the same
             if self._on_write_error is not None:
                 self._on_write_error(error)
             return _noted(extraction, f"not recorded: {error}")

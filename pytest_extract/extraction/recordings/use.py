@@ -1,8 +1,7 @@
-"""Which recordings no case can use any more. Read from the case files, so nothing has to be run to know it.
+"""Unused recordings: those that no case can use any more, found from the case files without a run.
 
-A recording is of use when some case has the same document, schema, question and prompt. Models, parameters and repeats
-are options of a run, not of a case: they make no recording useless. One made for another git revision is kept as long
-as its document is there.
+A recording is used if some case has the same document, schema, question and prompt. Models, parameters and repeats are
+options of a run and make no recording unused. A recording for another git revision is used while its document exists.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ class CaseInputs:
         self._files = {name.rpartition("::")[0] for name in self._by_name}
 
     def why_unused(self, recording: Recording) -> str | None:
-        """Say why no case can use a recording; None when one can, or its case file was not looked at but is there."""
+        """Return why no case can use a recording; None if one can, or if its case file exists but was not read."""
         body = recording.body
         inputs: Mapping[str, Json] = body["inputs"]
         same_document = self._by_document.get(inputs["document"]["sha256"], [])

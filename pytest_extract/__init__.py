@@ -1,11 +1,13 @@
 """pytest-extract: regression tests for LLM and document extraction.
 
-Importing the package loads nothing; each public name loads what it needs when first used (PEP 562).
+Importing the package loads nothing; each public name imports what it needs at its first use.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pytest_extract.api import Score, Scorer, compile_schema, score, score_text
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
         PostSpec,
     )
     from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.metrics import compare_values
     from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
     from pytest_extract.core.results import (
         Alignment,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
         Status,
         Verdict,
     )
+    from pytest_extract.core.transforms import transform_value
     from pytest_extract.core.values import MISSING, FieldPath
     from pytest_extract.documents import Document
     from pytest_extract.errors import (
@@ -42,64 +46,26 @@ if TYPE_CHECKING:
         StoreError,
     )
     from pytest_extract.extraction.base import Extraction, ExtractionFailure
+    from pytest_extract.extraction.judge import build_judge
     from pytest_extract.extraction.litellm import LitellmExtractor
+    from pytest_extract.extraction.llm.client import Retry
     from pytest_extract.schema_tools.annotate import annotate_schema
     from pytest_extract.schema_tools.golds import GoldProblem, validate_golds
     from pytest_extract.schema_tools.infer import infer_schema
     from pytest_extract.schema_tools.resolve import resolve_schema_references
     from pytest_extract.testing import assert_extraction
 
-_API = "pytest_extract.api"
-_RESULTS = "pytest_extract.core.results"
-_EXTENSIONS = "pytest_extract.core.extensions"
-_METRICS = "pytest_extract.core.metrics.base"
-_ERRORS = "pytest_extract.errors"
-_HOMES = {
-    "Alignment": _RESULTS,
-    "AlignerSpec": _EXTENSIONS,
-    "BatchMetric": _EXTENSIONS,
-    "BoundMetric": _METRICS,
-    "CaseFileError": _ERRORS,
-    "CaseFileErrors": _ERRORS,
-    "ConfigError": _ERRORS,
-    "Document": "pytest_extract.documents",
-    "Extensions": _EXTENSIONS,
-    "ExtractError": _ERRORS,
-    "Extraction": "pytest_extract.extraction.base",
-    "ExtractionFailure": "pytest_extract.extraction.base",
-    "Failure": _RESULTS,
-    "FailureKind": _RESULTS,
-    "FieldPath": "pytest_extract.core.values",
-    "FieldResult": _RESULTS,
-    "GateConfig": "pytest_extract.core.gates",
-    "GateResult": _RESULTS,
-    "Gates": _RESULTS,
-    "GoldProblem": "pytest_extract.schema_tools.golds",
-    "JudgeSpec": _EXTENSIONS,
-    "LitellmExtractor": "pytest_extract.extraction.litellm",
-    "MISSING": "pytest_extract.core.values",
-    "MetricSpec": _METRICS,
-    "Param": _METRICS,
-    "PostSpec": _EXTENSIONS,
-    "Question": _RESULTS,
-    "SchemaError": _ERRORS,
-    "SchemaErrors": _ERRORS,
-    "Score": _API,
-    "Scorer": _API,
-    "Status": _RESULTS,
-    "StoreError": _ERRORS,
-    "TransformSpec": _METRICS,
-    "JudgeAnswer": _RESULTS,
-    "Verdict": _RESULTS,
-    "annotate_schema": "pytest_extract.schema_tools.annotate",
-    "assert_extraction": "pytest_extract.testing",
-    "compile_schema": _API,
-    "infer_schema": "pytest_extract.schema_tools.infer",
-    "resolve_schema_references": "pytest_extract.schema_tools.resolve",
-    "score": _API,
-    "score_text": _API,
-    "validate_golds": "pytest_extract.schema_tools.golds",
-}
+PUBLIC_MODULES = (
+    "pytest_extract",
+    "pytest_extract.cases",
+    "pytest_extract.cli",
+    "pytest_extract.extend",
+    "pytest_extract.regression",
+    "pytest_extract.results",
+    "pytest_extract.systems",
+    "pytest_extract.testing",
+)
+"""The modules that users import from. What is in the `__all__` of one of them is public, and nothing else is."""
 
 __all__ = [
     "MISSING",
@@ -130,6 +96,7 @@ __all__ = [
     "Param",
     "PostSpec",
     "Question",
+    "Retry",
     "SchemaError",
     "SchemaErrors",
     "Score",
@@ -140,23 +107,67 @@ __all__ = [
     "Verdict",
     "annotate_schema",
     "assert_extraction",
+    "build_judge",
+    "compare_values",
     "compile_schema",
     "infer_schema",
     "resolve_schema_references",
     "score",
     "score_text",
+    "transform_value",
     "validate_golds",
 ]
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "AlignerSpec": "core.extensions",
+        "Alignment": "core.results",
+        "BatchMetric": "core.extensions",
+        "BoundMetric": "core.metrics.base",
+        "CaseFileError": "errors",
+        "CaseFileErrors": "errors",
+        "ConfigError": "errors",
+        "Document": "documents",
+        "Extensions": "core.extensions",
+        "ExtractError": "errors",
+        "Extraction": "extraction.base",
+        "ExtractionFailure": "extraction.base",
+        "Failure": "core.results",
+        "FailureKind": "core.results",
+        "FieldPath": "core.values",
+        "FieldResult": "core.results",
+        "GateConfig": "core.gates",
+        "GateResult": "core.results",
+        "Gates": "core.results",
+        "GoldProblem": "schema_tools.golds",
+        "JudgeAnswer": "core.results",
+        "JudgeSpec": "core.extensions",
+        "LitellmExtractor": "extraction.litellm",
+        "MISSING": "core.values",
+        "MetricSpec": "core.metrics.base",
+        "Param": "core.metrics.base",
+        "PostSpec": "core.extensions",
+        "Question": "core.results",
+        "Retry": "extraction.llm.client",
+        "SchemaError": "errors",
+        "SchemaErrors": "errors",
+        "Score": "api",
+        "Scorer": "api",
+        "Status": "core.results",
+        "StoreError": "errors",
+        "TransformSpec": "core.metrics.base",
+        "Verdict": "core.results",
+        "annotate_schema": "schema_tools.annotate",
+        "assert_extraction": "testing",
+        "build_judge": "extraction.judge",
+        "compare_values": "core.metrics",
+        "compile_schema": "api",
+        "infer_schema": "schema_tools.infer",
+        "resolve_schema_references": "schema_tools.resolve",
+        "score": "api",
+        "score_text": "api",
+        "transform_value": "core.transforms",
+        "validate_golds": "schema_tools.golds",
+    },
+)

@@ -30,6 +30,8 @@ from pytest_extract.core.signature import params_of
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 
+__all__ = ["aligner", "batch", "compound", "judge", "metric", "post_processor", "transform"]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -8,19 +8,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.results import DECLINED
+from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.score_json import dump_json, score_from_json, score_to_json, score_to_text
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
+from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
-from pytest_extract.regular_file import MOST_BULK_BYTES, open_regular
+
+__all__ = [
+    "Arm",
+    "Attempt",
+    "Breach",
+    "CaseResult",
+    "Outcome",
+    "ResultsFile",
+    "ResultsReader",
+    "ScoreRecord",
+    "Usage",
+    "dump_result",
+    "load_result",
+    "read_results",
+    "write_results",
+]
 
 FORMAT: Final = 1
 
@@ -68,18 +86,23 @@ def _line_of(result: CaseResult) -> tuple[str, str]:
     parts: set[str] = set()
     try:
         attempts = ",".join(_attempt_text(attempt, parts) for attempt in result.attempts)
-        before, after = dump_json(_before_attempts(result)), dump_json(_after_attempts(result))
+        before, after = _text_around("attempts", {"format": FORMAT, **_fields_to_json(replace(result, attempts=()))})
     except (TypeError, ValueError, RecursionError):
         text = dump_json(writable(_record(result)))
         return text, text
-    return f'{before[:-1]},"attempts":[{attempts}],{after[1:]}', "\n".join((before, after, *parts))
+    return f"{before}[{attempts}]{after}", "\n".join((before, after, *parts))
 
 
 def _attempt_text(attempt: Attempt, parts: set[str]) -> str:
-    score = "null" if attempt.score is None else score_to_text(attempt.score, parts)
-    before, after = dump_json(_before_score(attempt)), dump_json(_after_score(attempt))
+    before, after = _text_around("score", _fields_to_json(replace(attempt, score=None)))
     parts |= {before, after}
-    return f'{before[:-1]},"score":{score},{after[1:]}'
+    return f"{before}{'null' if attempt.score is None else score_to_text(attempt.score, parts)}{after}"
+
+
+def _text_around(name: str, record: dict[str, Json]) -> tuple[str, str]:
+    """Return the JSON text of a record before and after the value of a member; no member before it has such a name."""
+    before, key, after = dump_json({**record, name: None}).partition(f'"{name}":null')
+    return before + key.removesuffix("null"), after
 
 
 def _with_clean_messages(result: CaseResult) -> CaseResult:
@@ -128,9 +151,10 @@ def load_result(line: str) -> CaseResult:
         found = record.get("format") if isinstance(record, dict) else None
         raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
     try:
-        return _result(record)
+        result: CaseResult = _fields_from_json(CaseResult, record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
+    return result
 
 
 def read_results(path: Path) -> ResultsFile:
@@ -182,108 +206,73 @@ def write_results(path: Path, results: Iterable[CaseResult]) -> None:
     write_atomic(path, "".join(f"{dump_result(result)}\n" for result in results))
 
 
+_Convert: TypeAlias = Callable[[Any], Any]
+
+
 def _record(result: CaseResult) -> dict[str, Json]:
-    attempts = [
-        {
-            **_before_score(attempt),
-            "score": None if attempt.score is None else score_to_json(attempt.score),
-            **_after_score(attempt),
-        }
-        for attempt in result.attempts
-    ]
-    return {**_before_attempts(result), "attempts": attempts, **_after_attempts(result)}
+    return {"format": FORMAT, **_fields_to_json(result)}
 
 
-def _before_attempts(result: CaseResult) -> dict[str, Json]:
+def _fields_to_json(instance: Any) -> dict[str, Json]:
+    """Return the fields of a result type by name. `withheld` is left out where it is None, as files always did."""
+    kind: Any = type(instance)
+    record: dict[str, Json] = {}
+    for name, (encode, _decode, _default) in _codec(kind).items():
+        value = getattr(instance, name)
+        record[name] = value if value is None or encode is None else encode(value)
+    if record.get("withheld", "") is None:
+        del record["withheld"]
+    return record
+
+
+def _fields_from_json(kind: Any, record: Mapping[str, Any]) -> Any:
+    """Read what `_fields_to_json` has written; KeyError or TypeError for anything else."""
+    codec = _codec(kind)
+    if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
+        raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
+    values: dict[str, Any] = {}
+    for name, (_encode, decode, has_default) in codec.items():
+        if name in record or not has_default:
+            values[name] = decode(record[name])
+    return kind(**values)
+
+
+@cache
+def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, bool]]:
+    """Map each field of a result type to its encoder (None: written as it is), its decoder, and if it has a default."""
+    hints = get_type_hints(kind)
     return {
-        "format": FORMAT,
-        "nodeid": result.nodeid,
-        "case_id": result.case_id,
-        "file": result.file,
-        "arm": {"model": result.arm.model, "prompt": result.arm.prompt, "revision": result.arm.revision},
-        "outcome": str(result.outcome),
-        "why": result.why,
-        "needed": result.needed,
-        "breaches": [_breach_record(breach) for breach in result.breaches],
+        each.name: (
+            *_conversions(hints[each.name], each.name),
+            each.default is not MISSING or each.default_factory is not MISSING,
+        )
+        for each in fields(kind)
     }
 
 
-def _after_attempts(result: CaseResult) -> dict[str, Json]:
-    return {
-        "tags": dict(result.tags),
-        "digests": dict(result.digests),
-        "complexity": result.complexity,
-        "modality": result.modality,
-        "shape": dict(result.shape),
-        "uncompared": dict(result.uncompared),
-        "known": list(result.known),
-        "duration_s": result.duration_s,
-    }
+def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return None, lambda value: value
+    if origin is UnionType:  # `X | None`
+        encode, decode = _conversions(parts[0], name)
+        return encode, lambda value: None if value is None else decode(value)
+    if origin is tuple:
+        encode, decode = _conversions(parts[0], name)
+        return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
+    if origin is Mapping:
+        _, decode = _conversions(parts[1], name)
+        return dict, lambda value: {key: decode(each) for key, each in value.items()}
+    if hint is ScoreRecord:
+        return score_to_json, score_from_json
+    if is_dataclass(hint):
+        return _fields_to_json, partial(_fields_from_json, hint)
+    if issubclass(hint, Enum):
+        return str, hint
+    return None, partial(_checked_value, name, object if hint is float else hint)
 
 
-def _before_score(attempt: Attempt) -> dict[str, Json]:
-    return {"index": attempt.index, "outcome": str(attempt.outcome)}
-
-
-def _after_score(attempt: Attempt) -> dict[str, Json]:
-    usage = attempt.usage
-    return {
-        "output": attempt.output,
-        "error": attempt.error,
-        "breaches": [_breach_record(breach) for breach in attempt.breaches],
-        "usage": None if usage is None else _usage_record(usage),
-        "cost_usd": attempt.cost_usd,
-        "latency_s": attempt.latency_s,
-        "finish_reason": attempt.finish_reason,
-        "recorded": attempt.recorded,
-        "notes": list(attempt.notes),
-        **({} if attempt.withheld is None else {"withheld": attempt.withheld}),
-    }
-
-
-def _usage_record(usage: Usage) -> dict[str, Json]:
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    }
-
-
-def _breach_record(breach: Breach) -> dict[str, Json]:
-    return {"what": breach.what, "message": breach.message, "bound": breach.bound, "value": breach.value}
-
-
-def _result(record: Mapping[str, Any]) -> CaseResult:
-    texts = {name: record[name] for name in ("nodeid", "case_id", "file", "modality")}
-    wrong = [name for name, text in texts.items() if not isinstance(text, str)]
-    wrong += [name for name, size in record["shape"].items() if not isinstance(size, int)]
-    if wrong:
-        raise TypeError(f"{wrong[0]!r} has a value of another type")
-    return CaseResult(
-        **texts,
-        arm=Arm(**record["arm"]),
-        outcome=Outcome(record["outcome"]),
-        why=record["why"],
-        needed=record["needed"],
-        breaches=tuple(Breach(**breach) for breach in record["breaches"]),
-        attempts=tuple(_attempt(attempt) for attempt in record["attempts"]),
-        tags=record["tags"],
-        digests=record["digests"],
-        complexity=record["complexity"],
-        shape=record["shape"],
-        uncompared=record.get("uncompared", {}),  # a file of before this was counted has none
-        known=tuple(record["known"]),
-        duration_s=record["duration_s"],
-    )
-
-
-def _attempt(record: Mapping[str, Any]) -> Attempt:
-    score = record["score"]
-    changed = {
-        "score": None if score is None else score_from_json(score),
-        "outcome": Outcome(record["outcome"]),
-        "breaches": tuple(Breach(**breach) for breach in record["breaches"]),
-        "usage": None if record["usage"] is None else Usage(**record["usage"]),
-        "notes": tuple(record["notes"]),
-    }
-    return Attempt(**{**record, **changed})
+def _checked_value(name: str, kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name!r} has a value of another type")
+    return value

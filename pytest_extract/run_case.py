@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.complexity import WEIGHTS, case_shape
@@ -50,7 +50,7 @@ class RunPlan:
 
     @property
     def sure(self) -> int:
-        """Repeats that run however the others end; the rest hangs on whether the verdict is settled."""
+        """Repeats that run however the others end; the others run until the outcome is settled."""
         return self.of if self.to_the_end else min(self.needed, self.of - self.needed + 1)
 
 
@@ -101,19 +101,24 @@ def run_case(
         breaches=breaches,
         needed=plan.needed,
         why=stopped or _why(outcome, attempts, breaches),
-        tags=dict(case.tags),
         digests=digests_of(case),
         complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
-        modality=case.modality,
         shape=shape.to_dict(),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,
+        **keys_in_result(case),
     )
 
 
+def keys_in_result(case: Case) -> dict[str, Any]:
+    """Return the keys of a case that its result shows as they are: the fields that both types have."""
+    names = CaseResult.__dataclass_fields__.keys() & case.__dataclass_fields__.keys()
+    return {name: getattr(case, name) for name in names - {"uncompared"}}  # a result has only its places
+
+
 def digests_of(case: Case) -> dict[str, str]:
-    """SHA-256 of what a result hangs on, besides model and extractor."""
+    """Return the SHA-256 of each input of a result, besides model and extractor."""
     import hashlib
 
     from pytest_extract.core.values import canonical_json

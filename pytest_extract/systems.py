@@ -1,13 +1,16 @@
-"""Scores one output under each system and lists their numbers side by side, with the leaves that make them differ."""
+"""The published systems: one output under each of them side by side, and each system's own report of a run.
+
+`compare_systems` lists the numbers of all systems for one output, with the leaves that make them differ.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pytest_extract.cases.structure import DIALECTS, bare, compile_structure
+from pytest_extract.cases.structure import ANNOTATION_PREFIXES, compile_structure, without_annotations
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
@@ -16,8 +19,41 @@ from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, SchemaError, nearest
+from pytest_extract.lazy import lazy_names
 from pytest_extract.schema_tools.annotate import annotate_schema
 from pytest_extract.schema_tools.resolve import resolve_schema_references
+
+if TYPE_CHECKING:
+    from pytest_extract.core.aggregate.extractbench import extract_bench_rates, extract_bench_report
+    from pytest_extract.core.aggregate.fields import struct_eval_run
+    from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
+
+__all__ = [
+    "SOB_METRICS",
+    "SYSTEMS",
+    "Cell",
+    "SystemColumn",
+    "SystemComparison",
+    "compare_systems",
+    "deepjson_text",
+    "extract_bench_rates",
+    "extract_bench_report",
+    "sob_leaderboard_row",
+    "sob_summary",
+    "struct_eval_run",
+]
+
+__getattr__, _ = lazy_names(
+    __name__,
+    {
+        "SOB_METRICS": "core.aggregate.sob",
+        "extract_bench_rates": "core.aggregate.extractbench",
+        "extract_bench_report": "core.aggregate.extractbench",
+        "sob_leaderboard_row": "core.aggregate.sob",
+        "sob_summary": "core.aggregate.sob",
+        "struct_eval_run": "core.aggregate.fields",
+    },
+)
 
 ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
@@ -127,8 +163,8 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
     if name not in READS:
         return schema, []
     notes: list[str] = []
-    foreign = tuple(start for start in DIALECTS if start != READS[name])
-    own = bare(schema, foreign)
+    foreign = tuple(start for start in ANNOTATION_PREFIXES if start != READS[name])
+    own = without_annotations(schema, foreign)
     if own != schema:
         keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
         notes.append(f"{name} does not read {keys}: its own defaults were used there")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score import Score
 
+__all__ = ["Gold", "assert_extraction"]
+
 _MOST_VIOLATIONS: Final = 3
 """Places told of where a gold breaks its schema."""
 

@@ -27,9 +27,9 @@ settings.load_profile("repeatable")
 
 @pytest.fixture
 def waited(monkeypatch):
-    """Set once somebody waits for what another is making (`sharing.claims`)."""
-    from pytest_extract.sharing import claims
+    """Set once somebody waits for what another is making (`sharing.Leases`)."""
+    from pytest_extract import sharing
 
     event = threading.Event()
-    monkeypatch.setattr(claims.time, "sleep", lambda _seconds: event.set())
+    monkeypatch.setattr(sharing.time, "sleep", lambda _seconds: event.set())
     return event

@@ -1,4 +1,29 @@
-"""Case files: from YAML, JSON and JSONL text to checked, frozen cases; every mistake with file, line and column.
+"""Case files: from YAML, JSON and JSONL text to checked, frozen cases; each mistake has file, line and column.
 
-Reads files, knows neither pytest nor models. Nothing here reads a document.
+The modules read files, but no document. They import neither pytest nor models.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_extract.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.load import LoadedFile, load_cases
+    from pytest_extract.cases.model import Case
+
+__all__ = [
+    "Case",
+    "LoadedFile",
+    "load_cases",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Case": "cases.model",
+        "LoadedFile": "cases.load",
+        "load_cases": "cases.load",
+    },
+)

@@ -1,4 +1,4 @@
-"""One case from its settings: files found and read, schema compiled, gold and field names checked against it."""
+"""Builds one case from its settings: reads its files, compiles its schema, checks gold and field names against it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_extract.cases.cache import SchemaCache, SchemaPlace, spoils
+from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.defaults import CaseSettings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
@@ -33,16 +33,21 @@ T = TypeVar("T")
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
-"""Schema violations told of one gold; more are counted."""
-SAYING: Final = frozenset(
+"""Schema violations of one gold that are listed."""
+SCHEMA_KEYWORDS: Final = frozenset(
     (
         "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "allOf", "anyOf",
         "oneOf", "$defs", "definitions", "prefixItems", "additionalProperties", "patternProperties", "propertyNames",
         "dependentSchemas", "contains", "$dynamicRef", "evaluation_config",
     )
 )  # fmt: skip
-"""Keywords of which a schema's root has at least one, unless it takes anything."""
+"""A schema's root has at least one of these keywords, unless it accepts any value."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
+UNCHANGED_KEYS: Final = (CHECKS.keys() & Case.__dataclass_fields__.keys()) - {
+    "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
+    "known_failures", "gates", "thresholds", "overrides", "uncompared",
+}  # fmt: skip
+"""Keys whose checked value is a field of `Case` as it is; `_case` makes the fields of the others."""
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
@@ -64,7 +69,7 @@ class _Parts(NamedTuple):
 
 
 class CaseBuilder:
-    """Builds one case; every mistake goes to `mistakes`, and then there is no case."""
+    """Builds one case. Every mistake is added to `mistakes`; a case with one is not built."""
 
     def __init__(self, settings: CaseSettings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
         self._settings = settings
@@ -74,7 +79,7 @@ class CaseBuilder:
         self._begin = len(mistakes)
 
     def build(self, name: str, line: int) -> Case | None:
-        """Return the case, or None after telling every mistake that keeps it from running."""
+        """Return the case, or None after adding every mistake that keeps it from running."""
         self._require()
         document = self._document()
         schema = self._schema()
@@ -87,10 +92,10 @@ class CaseBuilder:
         if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
             self._check_gold(self._cache.validator(schema), gold)
         uncompared = self._uncompared(scorer, gold) if scorer is not None and gold is not None else None
-        if len(self._mistakes) > self._begin or self._settings.spoilt:
+        if len(self._mistakes) > self._begin or self._settings.invalid:
             return None
         if document is None or schema is None or scorer is None or gold is None:
-            return None  # the defaults that would have named them could not be read
+            return None  # the defaults that may name them cannot be read
         return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates, uncompared))
 
     def _case(self, name: str, line: int, parts: _Parts) -> Case:
@@ -108,23 +113,19 @@ class CaseBuilder:
             gold_line=gold.source.first_line,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
-            question=values.get("question"),
             prompt=parts.prompt,
             semantics=parts.scorer.semantics,
-            nulls=values.get("nulls"),
             modality=values.get("modality") or modality_of(parts.document.media_type),
-            marks=values.get("marks", ()),
             tags=self._shared(_frozen, "tags", NOTHING),
             repeat=values.get("repeat") or self._cache.repeat,
             accept=self._shared(_by_field, "accept", NOTHING),
             absent=self._shared(_by_field, "absent", NOTHING),
             known_failures=self._shared(_known_failures, "known_failures", ()),
             gates=parts.gates,
-            max_output_bytes=values.get("max_output_bytes"),
             thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
             overrides=self._shared(_frozen, "overrides", NOTHING),
-            post_process=values.get("post_process"),
             uncompared=parts.uncompared,
+            **{key: value for key, value in values.items() if key in UNCHANGED_KEYS},
         )
 
     def _shared(self, make: Callable[[Any], T], key: str, otherwise: T) -> T:
@@ -132,25 +133,25 @@ class CaseBuilder:
         value = self._values.get(key)
         return self._cache.once(make, value) if value else otherwise
 
-    def _tell(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
+    def _add_mistake(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
         layer = self._settings.layer_of(key, *below)
         self._mistakes.append(Mistake(layer.source, (*layer.steps, key, *below), message, on_key))
 
     def _require(self) -> None:
         own, defaults = self._settings.own, self._settings.defaults
         if defaults is not None and defaults.broken and not defaults.raw:
-            return  # nobody knows what they would have said
-        given = self._values.keys() | self._settings.spoilt
+            return  # the defaults may hold the missing keys
+        given = self._values.keys() | self._settings.invalid
         slips = [key for key in own.raw if key not in CHECKS]
-        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not close_to(key, slips)]
-        if "document" not in given and "text" not in given and not close_to("document", slips):
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not is_misspelt(key, slips)]
+        if "document" not in given and "text" not in given and not is_misspelt("document", slips):
             missing.append("either `document` (a path) or `text`")
         if missing:
             *most, last = missing
             needed = f"{', '.join(most)} and {last}" if most else last
             self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {needed}"))
         if "document" in self._values and "text" in self._values:
-            self._tell("the case has both `document` and `text`; keep one of them", "text", on_key=True)
+            self._add_mistake("the case has both `document` and `text`; keep one of them", "text", on_key=True)
 
     def _place(self, key: str, name: str) -> str:
         return self._cache.place(self._settings.layer_of(key).source.folder, name)
@@ -166,13 +167,13 @@ class CaseBuilder:
             if is_file(place):
                 self._mistakes.append(mistake_in(error))
             else:
-                self._tell(no_file(key, Path(place)), key)
+                self._add_mistake(no_file(key, Path(place)), key)
             return None
 
     def _is_url(self, key: str, name: str) -> bool:
         if not _URL.match(name):
             return False
-        self._tell(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        self._add_mistake(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
         return True
 
     def _document(self) -> Document | None:
@@ -185,7 +186,7 @@ class CaseBuilder:
             return None
         place = self._place("document", name)
         if not is_file(place):
-            self._tell(no_file("document", Path(place)), "document")
+            self._add_mistake(no_file("document", Path(place)), "document")
             return None
         return Document(path=place)
 
@@ -203,15 +204,19 @@ class CaseBuilder:
         place = self._cache.schema_in(source, pointer)
         if place is None:
             advice = pointer_advice(source.value, pointer)
-            self._tell(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "schema")
+            self._add_mistake(
+                f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "schema"
+            )
             return None
-        spoilt = spoils(source, place.steps)
-        self._mistakes.extend(spoilt)
+        found = mistakes_around(source, place.steps)
+        self._mistakes.extend(found)
         inner = wrapped_schema(place.value)
         if inner is not None:
             at = f"{name}#{pointer}/{inner}"
-            self._tell(f"`schema` declares nothing at its root: the schema is its {inner!r}; write `{at}`", "schema")
-        return None if spoilt or inner is not None else place
+            self._add_mistake(
+                f"`schema` declares nothing at its root: the schema is its {inner!r}; write `{at}`", "schema"
+            )
+        return None if found or inner is not None else place
 
     def _gold(self) -> _Gold | None:
         if "gold" not in self._values:
@@ -223,9 +228,9 @@ class CaseBuilder:
         source = self._read("gold", value, self._cache.source)
         if source is None:
             return None
-        spoilt = spoils(source, ())
-        self._mistakes.extend(spoilt)
-        return None if spoilt else _Gold(source.value, source, ())
+        found = mistakes_around(source, ())
+        self._mistakes.extend(found)
+        return None if found else _Gold(source.value, source, ())
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         values = self._values
@@ -239,16 +244,18 @@ class CaseBuilder:
         if not isinstance(compiled, tuple):
             return compiled
         for error in compiled:
-            self._tell_schema_error(error, schema)
+            self._add_schema_error(error, schema)
         return None
 
-    def _tell_schema_error(self, error: SchemaError, schema: SchemaPlace) -> None:
+    def _add_schema_error(self, error: SchemaError, schema: SchemaPlace) -> None:
         if error.override is not None:
-            self._tell(f"`overrides`: {error.override}: {error.message}", "overrides", error.override, on_key=True)
+            self._add_mistake(
+                f"`overrides`: {error.override}: {error.message}", "overrides", error.override, on_key=True
+            )
             return
         if error.post is not None:
             below = (error.post,) if isinstance(self._values["post_process"], list) else ()
-            self._tell(f"`post_process`: {error.message}", "post_process", *below)
+            self._add_mistake(f"`post_process`: {error.message}", "post_process", *below)
             return
         steps = pointer_steps(schema.value, error.pointer) or ()
         where = f"at {error.pointer}: " if error.pointer else ""
@@ -267,16 +274,18 @@ class CaseBuilder:
             self._check_absent(scorer, gold)
 
     def _check_absent(self, scorer: Scorer, gold: Json) -> None:
-        """Tell fields that must stay empty where that cannot be: nobody looks at them, or the gold has a value."""
+        """Add a mistake for each field that must stay empty but is skipped, or has a value in the gold."""
         for field, rule in self._values.get("absent", {}).items():
             if rule != "must":
                 continue
             if is_skipped(field, scorer.program):
-                self._tell(
+                self._add_mistake(
                     f"{field!r} is skipped: nobody would see whether it stays empty", "absent", field, on_key=True
                 )
             elif has_value(gold, field):
-                self._tell(f"{field!r} must stay empty, but the gold has a value there", "absent", field, on_key=True)
+                self._add_mistake(
+                    f"{field!r} must stay empty, but the gold has a value there", "absent", field, on_key=True
+                )
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems
@@ -316,7 +325,7 @@ class CaseBuilder:
 def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     """Yield every field of the schema that a mapping of case keys names, with the place of its name.
 
-    Raw and not checked values, so that a name is looked at even where what it stands for is wrong.
+    The values are raw, so that a name is checked even if its value is invalid.
     """
     limits = raw.get("thresholds")
     fields = limits.get("fields") if isinstance(limits, dict) else None
@@ -333,20 +342,24 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
 
 
 def wrapped_schema(value: Json) -> str | None:
-    """Return the key under which the schema really stands, where the root itself says nothing that a schema says."""
-    if not isinstance(value, dict) or any(key in SAYING for key in value) or any(key[:7] == "x-eval-" for key in value):
+    """Return the key that holds the schema, if the root has no keyword of a schema."""
+    if (
+        not isinstance(value, dict)
+        or any(key in SCHEMA_KEYWORDS for key in value)
+        or any(key[:7] == "x-eval-" for key in value)
+    ):
         return None
     inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
     return inner[0] if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None
 
 
-def close_to(key: str, slips: Sequence[str]) -> bool:
-    """Whether a key that is missing is there, misspelt: its misspelling has been told."""
+def is_misspelt(key: str, slips: Sequence[str]) -> bool:
+    """Whether a missing key is there in a misspelling, which has its own mistake."""
     return bool(difflib.get_close_matches(key, slips, n=1, cutoff=0.6))
 
 
 def modality_of(media_type: str) -> Modality:
-    """Return the modality that a document has unless the case says otherwise (contract, section 2)."""
+    """Return the modality that a document has unless the case names one (contract, section 2)."""
     if media_type.startswith("image/") or media_type == "application/pdf":
         return "image"
     return "audio" if media_type.startswith("audio/") else "text"

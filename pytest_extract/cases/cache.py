@@ -110,10 +110,10 @@ class SchemaCache:
             kept = self._files[key] = (stamp, content)
         if isinstance(kept[1], CaseFileError):
             raise kept[1]
-        return kept[1]  # type: ignore[return-value]  # the kind in the key says what `read` made
+        return kept[1]  # type: ignore[return-value]  # the kind in the key is the type that `read` returns
 
     def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
-        """Return the schema that a JSON pointer names in a source; None when nothing stands there."""
+        """Return the schema that a JSON pointer names in a source; None if there is none."""
         kept = self._schemas.get((id(source), pointer))
         if kept is not None and kept.source is source:
             return kept
@@ -126,7 +126,7 @@ class SchemaCache:
         return place
 
     def inline_schema(self, value: Json, source: SourceFile, steps: Steps) -> SchemaPlace:
-        """Return a schema that stands in a case file itself."""
+        """Return a schema inside a case file."""
         return SchemaPlace(*self._with_digest(value, source, steps))
 
     def _with_digest(self, value: Json, source: SourceFile, steps: Steps) -> tuple[Json, SourceFile, Steps, str]:
@@ -220,8 +220,8 @@ def _read_prompt(path: Path) -> Prompt:
     return Prompt(path=path, text=text, sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
 
 
-def spoils(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
-    """Return the source's own mistakes at or around a place, so that nothing spoilt is used."""
+def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
+    """Return the source's own mistakes at or around a place, so that no invalid part is used."""
     return tuple(
         Mistake(source, problem.steps, problem.message, place=problem.place)
         for problem in source.parsed.problems

@@ -1,4 +1,4 @@
-"""One mapping of case keys, as a file has it: checked key by key, and laid over the defaults that it shares."""
+"""Case keys as a file has them: checked key by key, and merged with the defaults that cases share."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from pytest_extract.errors import nearest
 class CheckedKeys:
     """A checked mapping of case keys.
 
-    `clean` holds the usable values by key, `spoilt` the keys that hold a mistake; `broken` says that the mapping itself
-    cannot be trusted (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
+    `clean` holds the usable values by key, `invalid` the keys with a mistake. `broken`: the mapping as a whole has one
+    (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
     """
 
     source: SourceFile
     steps: Steps
     raw: Mapping[str, Json]
     clean: Mapping[str, Any]
-    spoilt: frozenset[str]
+    invalid: frozenset[str]
     broken: bool
 
 
-def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
-    """Check every key of a mapping that stands at `steps` of a source; mistakes are added to the list."""
+def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
+    """Check every key of the mapping at `steps` of a source, and add mistakes to the list."""
 
-    def tell(at: Steps, message: str, *, on_key: bool = False) -> None:
+    def add_mistake(at: Steps, message: str, *, on_key: bool = False) -> None:
         where = path_text(at[len(steps) :])
         mistakes.append(Mistake(source, at, message if on_key else f"`{where}` {message}", on_key))
 
@@ -41,22 +41,22 @@ def check_layer(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mista
     for key, value in raw.items():
         check = CHECKS.get(key)
         if check is None:
-            mistakes.append(Mistake(source, (*steps, key), _unknown(key, steps), on_key=True))
+            mistakes.append(Mistake(source, (*steps, key), _unknown_key_message(key, steps), on_key=True))
             broken = True
             continue
-        result = check(value, (*steps, key), tell)
+        result = check(value, (*steps, key), add_mistake)
         if result is not BAD:
             clean[key] = result
-    spoilt = {key for key in raw if key not in clean}
+    invalid = {key for key in raw if key not in clean}
     for problem in source.parsed.problems:
         if problem.steps[: len(steps)] == steps and len(problem.steps) > len(steps):
-            spoilt.add(str(problem.steps[len(steps)]))
+            invalid.add(str(problem.steps[len(steps)]))
         elif steps[: len(problem.steps)] == problem.steps:
             broken = True
-    return CheckedKeys(source, steps, raw, clean, frozenset(spoilt), broken)
+    return CheckedKeys(source, steps, raw, clean, frozenset(invalid), broken)
 
 
-def _unknown(key: str, steps: Steps) -> str:
+def _unknown_key_message(key: str, steps: Steps) -> str:
     if key in FILE_KEYS:
         return f"`{key}` belongs at the top of the file"
     return f"unknown key {key!r}{nearest(key, (*CHECKS, *(() if steps else FILE_KEYS)))}"
@@ -64,15 +64,15 @@ def _unknown(key: str, steps: Steps) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseSettings:
-    """What a case says, its own words laid over its defaults."""
+    """The keys of a case merged with its defaults."""
 
     own: CheckedKeys
     defaults: CheckedKeys | None
     values: Mapping[str, Any]
-    spoilt: frozenset[str]
+    invalid: frozenset[str]
 
     def layer_of(self, key: str, *below: str | int) -> CheckedKeys:
-        """Return the layer that says what stands at a key, or at a place below it."""
+        """Return the layer, own keys or defaults, that holds the value of a key, or of a place below it."""
         if self.defaults is None:
             return self.own
         value: Json = self.own.raw
@@ -84,30 +84,30 @@ class CaseSettings:
         return self.own
 
 
-def lay_over(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
-    """Lay a case's keys over its defaults: mappings of MERGED key by key, all else as a whole.
+def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
+    """Merge a case's keys with its defaults, its own first: the mappings of MERGED key by key, all others as a whole.
 
     A case with a document of either form drops the default's other form.
     """
     if defaults is None:
-        return CaseSettings(own, None, own.clean, own.spoilt)
+        return CaseSettings(own, None, own.clean, own.invalid)
     values = {**defaults.clean, **own.clean}
     for key in MERGED & own.clean.keys() & defaults.clean.keys():
-        values[key] = _merged(defaults.clean[key], own.clean[key])
-    inherited = {key for key in defaults.spoilt if key not in own.raw or key in MERGED}
+        values[key] = _merge_mappings(defaults.clean[key], own.clean[key])
+    inherited = {key for key in defaults.invalid if key not in own.raw or key in MERGED}
     if "document" in own.raw and "text" not in own.raw:
         values.pop("text", None)
         inherited.discard("text")
     elif "text" in own.raw and "document" not in own.raw:
         values.pop("document", None)
         inherited.discard("document")
-    return CaseSettings(own, defaults, values, own.spoilt | inherited)
+    return CaseSettings(own, defaults, values, own.invalid | inherited)
 
 
-def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     both = {**under, **over}
     for key, value in over.items():
         beneath = under.get(key)
         if isinstance(value, dict) and isinstance(beneath, dict):
-            both[key] = _merged(beneath, value)
+            both[key] = _merge_mappings(beneath, value)
     return both

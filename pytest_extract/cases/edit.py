@@ -1,6 +1,6 @@
-"""Put another value into a JSON or YAML text and touch nothing else: only what differs is written anew.
+"""Replaces a value in a JSON or YAML text and leaves the rest as it is: only differences are rewritten.
 
-A value that changed keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
+A changed value keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
 their lines; any other mapping or list that gained or lost a part is written anew as a whole in the style it had.
 Comments, order, spacing and line ends everywhere else stay. The result is read again before it is used.
 """
@@ -13,17 +13,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.source_map import TextRange, ranges_of
+from pytest_extract.cases.json_text import value_spans
 from pytest_extract.cases.source_position import Steps, TextError
 from pytest_extract.cases.sources import SourceFile, parse_source
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.cases.yaml_text import events_of, pyyaml
+from pytest_extract.core.values import Json, Step, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 
 _PLAIN = re.compile(r"[A-Za-z_](?:[\w ./+()%@-]*[\w./+()%@])?")
-_TOLD: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off"))
-"""Words that are no text to a YAML reader, here or (1.1) elsewhere."""
+_YAML_WORDS: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off"))
+"""Words that YAML 1.1 or 1.2 readers do not read as texts."""
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _INDENT = re.compile(r"\n([ \t]+)\S")
+
+
+class TextRange(NamedTuple):
+    """Offsets of a value in its text, the end exclusive, and the column (from 0) where it begins.
+
+    `entry`: where what holds the value begins, the key of a YAML mapping; the value itself elsewhere.
+    """
+
+    start: int
+    end: int
+    column: int
+    entry: int
 
 
 class _Edit(NamedTuple):
@@ -32,7 +45,7 @@ class _Edit(NamedTuple):
 
 
 def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
-    """Return the source's text with `value` in the place of what stands at `steps`.
+    """Return the source's text with `value` at `steps`.
 
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
@@ -54,7 +67,7 @@ def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
 
 
 def reached(value: Json, steps: Steps) -> Json:
-    """Return what stands at `steps` of a value."""
+    """Return the part of a value at `steps`."""
     for step in steps:
         value = value[step]
     return value
@@ -72,7 +85,7 @@ def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:
 
 
 def _emptied(whole: Json, steps: Steps) -> Json:
-    """Return a copy of `whole` with null in the place of what stands at `steps`."""
+    """Return a copy of `whole` with null at `steps`."""
     if not steps:
         return None
     copy: Any = dict(whole) if isinstance(whole, dict) else list(whole)
@@ -114,7 +127,7 @@ class _Editor:
         elif isinstance(old, list) and isinstance(new, list):
             common, as_many = [*range(min(len(old), len(new)))], len(old) == len(new)
             if not as_many and canonical_json(old[: len(common)]) != canonical_json(new[: len(common)]):
-                return None  # who knows which row went: a comment beside it would come to stand beside another
+                return None  # which row is gone is unknown, so a comment could end up beside another row
         else:
             return None
         keys = _keys(old)
@@ -211,7 +224,7 @@ def _scalar(value: Json, old: str) -> str:
     simple = value.isprintable() and not _UNSAFE.search(value)
     if old.startswith("'") and simple:
         return "'" + value.replace("'", "''") + "'"
-    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _TOLD:
+    if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
         return value
     return _flow(value)
 
@@ -236,3 +249,78 @@ def _block_lines(value: Json) -> Iterator[str]:
         else:
             yield head.rstrip()
         yield from (f"  {line}" for line in below)
+
+
+def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
+    """Return the span of every value of a source; a part behind a YAML alias has none."""
+    if source.language == "yaml":
+        return _yaml_spans(source.text)
+    text = source.text
+    return {
+        steps: TextRange(start, end, start - (text.rfind("\n", 0, start) + 1), start)
+        for steps, start, end in value_spans(text)
+    }
+
+
+class _Frame:
+    """A container that is being walked: its place, and the key or index whose value comes next."""
+
+    def __init__(self, steps: Steps, event: Any, step: Step | None, entry: int) -> None:
+        self.steps = steps
+        self.begin = event.start_mark
+        self.flow = event.flow_style
+        self.step = step
+        self.end: int = event.end_mark.index
+        self.entry = entry
+        self.key: int | None = None
+
+    def value_ends(self, at: int) -> None:
+        """Say that a value has ended: a mapping waits for its next key, a list for its next item."""
+        self.end = max(self.end, at)
+        self.step = self.step + 1 if isinstance(self.step, int) else None
+
+
+def _yaml_spans(text: str) -> dict[Steps, TextRange]:
+    events = pyyaml().events
+    spans: dict[Steps, TextRange] = {}
+    frames: list[_Frame] = []
+    event: Any
+    for event in events_of(text):
+        kind = event.__class__
+        if kind in (events.MappingEndEvent, events.SequenceEndEvent):
+            frame = frames.pop()
+            # a block collection's own end mark stands behind the comments and blank lines that follow it
+            end = event.end_mark.index if frame.flow else frame.end
+            spans[frame.steps] = TextRange(frame.begin.index, end, frame.begin.column, frame.entry)
+        elif kind in (events.MappingStartEvent, events.SequenceStartEvent):
+            is_mapping = kind is events.MappingStartEvent
+            entry = _entry(frames, event.start_mark.index)
+            frames.append(_Frame(_next_steps(frames), event, None if is_mapping else 0, entry))
+            continue
+        elif kind not in (events.ScalarEvent, events.AliasEvent):
+            continue
+        elif frames and frames[-1].step is None:
+            frames[-1].step = event.value if kind is events.ScalarEvent else event.anchor
+            frames[-1].end = event.end_mark.index
+            frames[-1].key = event.start_mark.index
+            continue
+        else:
+            start, end = event.start_mark.index, event.end_mark.index
+            end = start + len(text[start:end].rstrip())
+            spans[_next_steps(frames)] = TextRange(start, end, event.start_mark.column, _entry(frames, start))
+        if frames:
+            frames[-1].value_ends(end)
+    return spans
+
+
+def _next_steps(frames: list[_Frame]) -> Steps:
+    if not frames:
+        return ()
+    step = frames[-1].step
+    return (*frames[-1].steps, 0 if step is None else step)
+
+
+def _entry(frames: list[_Frame], start: int) -> int:
+    """Return where the key of the next value begins, or the value that has none."""
+    key = frames[-1].key if frames and not isinstance(frames[-1].step, int) else None
+    return start if key is None else key

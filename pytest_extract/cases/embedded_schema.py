@@ -17,7 +17,7 @@ _SHARED: Final = ("$defs", "definitions")
 
 
 class EmbeddedSchema(NamedTuple):
-    """A schema that stands by itself; `moved`: name in its `$defs` -> where that stands in the file."""
+    """A self-contained schema; `moved`: name in its `$defs` -> place of that definition in the file."""
 
     value: Json
     moved: Mapping[str, Steps]

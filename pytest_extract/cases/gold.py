@@ -1,4 +1,4 @@
-"""Write a value into the gold of a case, wherever that gold stands, in the style of its file."""
+"""Write a value into the gold of a case, in whichever file it is, in the style of that file."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import codecs
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps, TextTarget
 from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, read_text
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
+from pytest_extract.files import MOST_BULK_BYTES, read_regular, write_atomic
 
 
 def update_gold(case: Case, value: Json) -> bool:

@@ -49,7 +49,7 @@ def read_json(text: str, first_line: int = 1) -> ParsedFile:
 
 
 def _unreadable(text: str, error: json.JSONDecodeError, first_line: int) -> TextError:
-    """Say what stops the reading; a trailing comma is placed where it stands, by every Python alike."""
+    """Return what stops the reading; a trailing comma has its own position with every version of Python."""
     before = text[: error.pos].rstrip()
     if text[error.pos : error.pos + 1] in ("}", "]") and before.endswith(","):
         error = json.JSONDecodeError("a comma before the end", text, len(before) - 1)
@@ -192,7 +192,7 @@ class _Lines:
 
 
 def pointer_steps(value: Json, pointer: str) -> Steps | None:
-    """Return the path that a JSON pointer (RFC 6901) names in `value`, or None when nothing stands there."""
+    """Return the path that a JSON pointer (RFC 6901) names in `value`, or None if there is nothing."""
     steps: list[Step] = []
     if pointer and not pointer.startswith("/"):
         return None

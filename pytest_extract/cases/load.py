@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.checks import CHECKS, FILE_KEYS
-from pytest_extract.cases.defaults import CheckedKeys, check_layer, lay_over
+from pytest_extract.cases.defaults import CheckedKeys, check_keys, merge_defaults
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import (
@@ -125,7 +125,7 @@ class _Loader:
             message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
             self.mistakes.append(Mistake(source, steps, message))
             return _broken(source, steps)
-        return check_layer(source, steps, value, self.mistakes)
+        return check_keys(source, steps, value, self.mistakes)
 
     def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
         if not isinstance(cases, list) or not cases:
@@ -175,8 +175,8 @@ class _Loader:
         self, source: SourceFile, steps: Steps, raw: dict[str, Json], defaults: CheckedKeys | None, name: str, line: int
     ) -> Iterator[Case]:
         begin = len(self.mistakes)
-        own = check_layer(source, steps, raw, self.mistakes)
-        settings = lay_over(own, defaults)
+        own = check_keys(source, steps, raw, self.mistakes)
+        settings = merge_defaults(own, defaults)
         name = str(settings.values.get("id", name))
         other = self._ids.setdefault(name, line)
         if other != line:
@@ -193,4 +193,4 @@ def _read_yaml(path: Path) -> SourceFile:
 
 
 def _broken(source: SourceFile, steps: Steps) -> CheckedKeys:
-    return CheckedKeys(source, steps, {}, clean={}, spoilt=frozenset(), broken=True)
+    return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)

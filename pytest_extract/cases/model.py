@@ -87,11 +87,11 @@ class Case:
     """One document, one schema, one gold, with what is asked of the output.
 
     `path`, `line`: the case file, or the line of the JSONL dataset, that holds the case.
-    `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, where in it the value stands (`()`: all of
+    `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, the place of the value in it (`()`: all of
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
-    `max_output_bytes`: the longest output that is read; None where the option or the default says it.
+    `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
     `post_process`: names of post-processors, as written.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """

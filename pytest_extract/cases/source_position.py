@@ -1,4 +1,4 @@
-"""Places in a text, what can be wrong with it, and the numbers that JSON knows; YAML and JSON readers share these."""
+"""Positions in a text, its mistakes, and JSON numbers, for the readers of YAML and of JSON."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class SourcePosition(NamedTuple):
 
 
 class TextTarget(NamedTuple):
-    """What to look for in a text: the value at `steps`, or the key that leads to it."""
+    """A part of a text to look up: the value at `steps`, or the key that leads to it."""
 
     steps: Steps
     on_key: bool = False
 
 
 class TextProblem(NamedTuple):
-    """A mistake in a text that leaves the rest of it readable; `steps` is the place in the value that it spoils."""
+    """A mistake in a text whose rest is readable; `steps` is the place of the invalid part in the value."""
 
     steps: Steps
     message: str
@@ -50,7 +50,7 @@ class TextError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A text's value, and its mistakes; a spoilt value is None in `value`.
+    """A text's value, and its mistakes; an invalid part is None in `value`.
 
     `rows`: first line of each item of a list that is a value of the root mapping, by its key (`cases:` needs it).
     """

@@ -1,4 +1,4 @@
-"""Files that cases name, read once each: their value, their mistakes, and where in them something stands."""
+"""Files that cases name, read once each: value, mistakes, and the positions of parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_extract.cases.source_position import ParsedFile, SourcePosition, Ste
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError
-from pytest_extract.regular_file import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
+from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
 
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 YAML_SUFFIXES = frozenset((".yaml", ".yml"))
@@ -119,7 +119,7 @@ def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, 
 
 
 def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> str:
-    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError that says what is wrong with it.
+    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError.
 
     A file that is no regular one (`streams`: but a pipe or device may be), or has more than `most` bytes, is not read.
     """
@@ -168,7 +168,7 @@ def read_source(path: Path) -> SourceFile:
 
 
 def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> SourceFile:
-    """Read a text that stands in `path`; raises CaseFileError where there is no reading on."""
+    """Parse the text of `path`; raises CaseFileError if it cannot be read to its end."""
     try:
         parsed = read_yaml(text) if language == "yaml" else read_json(text, first_line)
     except TextError as error:

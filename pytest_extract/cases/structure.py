@@ -1,7 +1,7 @@
-"""Schemas compiled for their fields alone: for reading cases that nobody scores here.
+"""Schemas without their scoring annotations, for reading cases that are not scored.
 
-Whoever only asks which cases there are, and what their outputs hang on, needs neither the project's own metrics nor a
-judge; such a reader hands `compile_structure` to its `SchemaCache`.
+Listing cases and the inputs of their outputs needs neither the project's own metrics nor a judge: pass
+`compile_structure` to `SchemaCache`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pytest_extract.core.values import Json
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
 
-DIALECTS: Final = ("evaluation_config", "x-eval-")
+ANNOTATION_PREFIXES: Final = ("evaluation_config", "x-eval-")
 """How the keys of either annotation dialect start."""
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUES: Final = frozenset({"const", "enum", "default", "examples"})
@@ -24,25 +24,29 @@ def compile_structure(schema: Json, **_how_to_score: Json) -> Scorer:
     """Compile a schema without its scoring annotations; never raises for a metric's name."""
     from pytest_extract.core.scorer import compile_schema
 
-    return compile_schema(bare(schema), semantics="ours")
+    return compile_schema(without_annotations(schema), semantics="ours")
 
 
-def bare(schema: Json, drop: tuple[str, ...] = DIALECTS, level: int = 0) -> Json:
+def without_annotations(schema: Json, drop: tuple[str, ...] = ANNOTATION_PREFIXES, level: int = 0) -> Json:
     """Return a copy of a schema without scoring annotations: those whose keys start with one of `drop`."""
     if level > _DEEPEST:
         return schema
     if isinstance(schema, list):
-        return [bare(part, drop, level + 1) for part in schema]
+        return [without_annotations(part, drop, level + 1) for part in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: part if key in _VALUES else _named(part, drop, level) if key in _NAMED else bare(part, drop, level + 1)
+        key: part
+        if key in _VALUES
+        else _named_schemas(part, drop, level)
+        if key in _NAMED
+        else without_annotations(part, drop, level + 1)
         for key, part in schema.items()
         if not str(key).startswith(drop)
     }
 
 
-def _named(members: Json, drop: tuple[str, ...], level: int) -> Json:
+def _named_schemas(members: Json, drop: tuple[str, ...], level: int) -> Json:
     if not isinstance(members, dict):
         return members
-    return {name: bare(member, drop, level + 2) for name, member in members.items()}
+    return {name: without_annotations(member, drop, level + 2) for name, member in members.items()}

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Final, NamedTuple, NoReturn
 
+__all__ = ["main"]
+
 USAGE_ERROR: Final = 2
 
 

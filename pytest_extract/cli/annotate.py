@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_extract.cases.structure import bare
+from pytest_extract.cases.structure import without_annotations
 from pytest_extract.cli.files import read_schema, write_json
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _annotation_dialect(schema: Json) -> AnnotationDialect:
     """Return the dialect that a schema is annotated in: both in one schema leave open how it is scored."""
-    return "x-eval" if bare(schema, ("evaluation_config",)) == schema else "evaluation_config"
+    return "x-eval" if without_annotations(schema, ("evaluation_config",)) == schema else "evaluation_config"
 
 
 def _metric_options(given: Iterable[str]) -> dict[str, Json]:

@@ -10,10 +10,9 @@ from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.decision import EXIT_USAGE, exit_status
-from pytest_extract.regression.gate import GateDecision, evaluate_gate
+from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import Snapshot
+from pytest_extract.regression.snapshots import Snapshot
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     for warning in warnings:
         print(f"pytest-extract runs compare: {warning}", file=sys.stderr)  # noqa: T201
     print(_comparison_text(judged, args))  # noqa: T201
-    return exit_status(judged.verdict, args.inconclusive)
+    return exit_status(judged, args.inconclusive)
 
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
@@ -100,10 +99,10 @@ def rules_from(args: argparse.Namespace) -> Rules:
 
 def read_side(path: Path) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path."""
+    from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
     from pytest_extract.regression.baseline import is_baseline
     from pytest_extract.regression.baseline_file import read_baseline
-    from pytest_extract.regression.snapshot import snapshot
-    from pytest_extract.regular_file import MOST_BULK_BYTES, open_regular, read_regular_text
+    from pytest_extract.regression.snapshots import snapshot
 
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
@@ -131,10 +130,10 @@ def _comparison_text(judged: GateDecision, args: argparse.Namespace) -> str:
     if args.json:
         from pytest_extract.regression.comparison_json import decision_record
 
-        return json.dumps(decision_record(judged.comparison, judged.verdict), indent=1)
+        return json.dumps(decision_record(judged), indent=1)
     from pytest_extract.cli.console import terminal_width
     from pytest_extract.report.gate import gate_lines
     from pytest_extract.report.lines import text_of
 
-    lines = gate_lines(judged.comparison, judged.verdict, width=terminal_width(100), verbosity=args.verbose)
+    lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
     return "\n".join(text_of(line) for line in lines)

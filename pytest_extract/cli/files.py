@@ -17,7 +17,7 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
-from pytest_extract.regular_file import MOST_BULK_BYTES
+from pytest_extract.files import MOST_BULK_BYTES
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 

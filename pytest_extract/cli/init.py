@@ -7,8 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.errors import StoreError
+from pytest_extract.files import write_atomic
 
 _CASE: Final = """\
 # One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema print

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_extract.extraction.judge.audit import EQUAL_FROM, audit
-from pytest_extract.extraction.judge.cache import kept_answers
+from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the audit; exit status 0, 1 (a bound is missed) or 2 (nothing to compare)."""
     overrides = load_overrides(args.verdicts)
-    kept = (answer for answer in kept_answers(args.recordings / JUDGE_FOLDER) if args.judge in {None, answer.judge})
+    kept = (answer for answer in stored_answers(args.recordings / JUDGE_FOLDER) if args.judge in {None, answer.judge})
     agreements, unmet = audit(overrides, kept, args.threshold)
     for line in _audit_lines(agreements, unmet):
         print(line)  # noqa: T201  # printing is the command

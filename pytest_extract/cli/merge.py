@@ -42,7 +42,7 @@ def _merge(args: argparse.Namespace) -> int:
         if file.torn:
             _say(f"{name}: the last line is cut off (a killed run?); its case is left out")
     merged = merge((name, file.results) for name, file in files)
-    for text in (*merged.told, *merged.conflicts):
+    for text in (*merged.notes, *merged.conflicts):
         _say(text)
     if merged.conflicts and not args.take_later:
         _say(f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)")

@@ -37,8 +37,7 @@ metric's threshold on. In a schema a metric is named by either dialect, with par
 A transform changes both values before they are compared (`x-eval-transform`). Every number here is run by the tests:
 
 ```python
->>> from pytest_extract.core.metrics import compare_values
->>> from pytest_extract.core.transforms import transform_value
+>>> from pytest_extract import compare_values, transform_value
 
 ```
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.cli.console import print_lines, print_note, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.errors import ConfigError
+from pytest_extract.files import write_atomic
 from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
 from pytest_extract.report.files import report_texts, written_now
 from pytest_extract.report.run_report import RunReport

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from importlib.resources import files
-
-from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
 
 
 def case_file_schema() -> str:
-    """Return the text of the JSON Schema of the case file: the packaged file with the measure table's thresholds."""
-    schema = json.loads(files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8"))
-    share = {"$ref": "#/$defs/share"}
-    measures = {name: {"description": MEASURES[name].doc, **share} for name in THRESHOLD_MEASURES}
-    thresholds = schema["$defs"]["thresholds"]
-    thresholds["properties"] = measures | thresholds["properties"]
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    """Return the text of the JSON Schema of the case file, which is a file of the package."""
+    return files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

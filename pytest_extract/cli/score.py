@@ -21,7 +21,7 @@ from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.regular_file import MOST_BULK_BYTES
+from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
 from pytest_extract.systems import ENGINES, SYSTEMS, Cell, SystemComparison, compare_systems

@@ -1,4 +1,8 @@
-"""The result of one case on one arm (a model, a prompt, a revision): what reports, gates and results files read."""
+"""The result of one case on one arm (a model, a prompt, a revision): what reports, gates and results files read.
+
+The results file holds every field of these types under its name, in this order (`results`). A file of an earlier
+version lacks later fields, so a new field has a default. `run_case` fills fields that `Case` has under the same name.
+"""
 
 from __future__ import annotations
 
@@ -76,16 +80,16 @@ class Attempt:
     latency_s: float | None = None
     finish_reason: str | None = None
     recorded: bool = False
-    withheld: str | None = None
     notes: tuple[str, ...] = ()
     """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""
+    withheld: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
     """One case on one arm, all repeats: a line of the results file.
 
-    `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
+    `digests` names what the result depends on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
@@ -97,10 +101,10 @@ class CaseResult:
     file: str
     arm: Arm
     outcome: Outcome
-    attempts: tuple[Attempt, ...] = ()
-    breaches: tuple[Breach, ...] = ()
-    needed: int = 1
     why: str | None = None
+    needed: int = 1
+    breaches: tuple[Breach, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     tags: Mapping[str, Json] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     complexity: str | None = None

@@ -6,6 +6,7 @@ bracket in it stays what it is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -180,6 +181,11 @@ def json_type(value: Json) -> str:
 
 
 _canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, hex; lone surrogates count as they are."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def canonical_json(value: Json) -> str:

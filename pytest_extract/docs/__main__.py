@@ -1,12 +1,14 @@
-"""`python -m pytest_extract.docs` writes the reference pages of the manual from the code."""
+"""`python -m pytest_extract.docs` writes the reference pages of the manual and `case.schema.json` from the code."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_extract.atomic import write_atomic
+from pytest_extract.cases.case_schema import case_schema_text
 from pytest_extract.docs.reference import PAGES, page_text
+from pytest_extract.files import write_atomic
 
 if __name__ == "__main__":
+    write_atomic(Path(__file__).parents[1] / "cases" / "case.schema.json", case_schema_text())
     for name in PAGES:
         write_atomic(Path(__file__).parent / name, page_text(name))

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_extract.documents.errors import DocumentError
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular
+from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
 __all__ = ("MEDIA_TYPES", "Document", "DocumentError", "media_type_of")
 
@@ -54,7 +54,7 @@ _TEXTUAL: Final = frozenset(
 
 
 def media_type_of(name: str) -> str:
-    """Return the media type that a file's suffix says; `application/octet-stream` when it says nothing."""
+    """Return the media type of a file's suffix; `application/octet-stream` for an unknown one."""
     return MEDIA_TYPES.get(os.path.splitext(name)[1].lower(), _OTHER)  # noqa: PTH122 - ten thousand times, faster
 
 
@@ -145,7 +145,7 @@ class Document:
 
     @property
     def encoding(self) -> str:
-        """The encoding that the text was read in; `latin-1` stands for "neither declared nor UTF-8"."""
+        """The encoding that the text was read in; `latin-1` if it is neither declared nor UTF-8."""
         if self._inline is not None:
             return "utf-8"
         return self._once("decoded", self._decode)[1]

@@ -1,4 +1,4 @@
-"""What an extractor gives back, and what is made of the things that it may return."""
+"""The output of an extractor (`Extraction`), and the conversion of everything that an extractor may return."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pytest_extract.errors import ConfigError, ExtractError, nearest
 class Extraction:
     """An output with what is known about the call that made it.
 
-    output: text, or a value that is JSON (`core.parse.value.plain_json` says of which types), before any parsing.
+    output: text, or a value that is JSON (of the types in `core.parse.value.plain_json`), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
-    finish_reason: as the provider says it; `length` marks an output that was cut off.
+    finish_reason: that of the provider; `length` marks an output that was cut off.
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
-    failure: set where the provider declined (refusal, context length, page limit) or said nothing.
-    notes: what a reader of the result should know (a redacted recording).
-    extractor: of a replayed output, the digest of the code that made it, where the recording tells.
+    failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
+    notes: remarks for readers of the result (a redacted recording).
+    extractor: of a replayed output, the digest of the code that made it, if the recording has it.
     """
 
     output: Any
@@ -39,9 +39,9 @@ class Extraction:
 
 
 class ExtractionFailure(ExtractError):
-    """Raised by an extractor to say that a model or its provider declined: the case has failed, and is not broken.
+    """Raised by an extractor if a model or its provider declined: the case has failed, and is not broken.
 
-    kind: `page_limit`, `context_length`, `refusal` or `schema_rejected`; message: what the provider said.
+    kind: `page_limit`, `context_length`, `refusal` or `schema_rejected`; message: that of the provider.
     usage, cost_usd: what the call took; a request that is declined is rarely billed, so 0 where nothing is given.
     """
 

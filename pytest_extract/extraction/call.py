@@ -23,11 +23,11 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
     """Call `fn` and return what it gave as an `Extraction`, with the measured latency if it reports none.
 
     `arguments` are the six of `ARGUMENTS`. A coroutine runs on `loop`; without one, on a loop made for this call in a
-    thread of its own. Raises ConfigError for an unusable extractor; what the extractor raises comes through as it
-    is, but for ExtractionFailure, which is an outcome.
+    thread of its own. Raises ConfigError for an unusable extractor; exceptions of the extractor propagate, but
+    ExtractionFailure becomes an output.
     """
     positional, named = bind(fn, arguments)
-    assert callable(fn)  # noqa: S101  # bind has seen to it
+    assert callable(fn)  # noqa: S101  # `bind` has checked it
     started = time.perf_counter()
     try:
         returned = fn(*positional, **named)

@@ -21,7 +21,7 @@ _PREFERRED: Final[Mapping[str, Json]] = MappingProxyType({"temperature": 0.0})
 _CONNECTION: Final = frozenset(
     {"api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"}
 )
-"""Options that say how a model is reached, not what it answers: no recording hangs on them."""
+"""Options of the connection to a model, which do not change its answers: recordings do not depend on them."""
 _FILTERED: Final = "the provider's content filter cut the answer off"
 
 
@@ -51,7 +51,7 @@ class LitellmExtractor:
     def __call__(self, document: Any, schema: Json, question: str | None = None, prompt: object = None) -> Extraction:
         """Return the model's text, or the failure that it met the document with.
 
-        `prompt` (text, or a `Prompt`) stands in place of the built-in instructions. Raises ExtractorError when no
+        `prompt` (text, or a `Prompt`) replaces the built-in instructions. Raises ExtractorError when no
         answer came, without secrets in its text.
         """
         asked = messages(document, schema, question=question, prompt=None if prompt is None else str(prompt))

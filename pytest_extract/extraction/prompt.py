@@ -1,4 +1,4 @@
-"""What the built-in extractor says to a model: instructions, schema, question, and the document as a content part."""
+"""The prompt of the built-in extractor: instructions, schema, question, and the document as a content part."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples", "example", "
 
 
 def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
-    """Return the chat messages of one extraction. `prompt` stands in place of our instructions."""
+    """Return the chat messages of one extraction. `prompt` replaces our instructions."""
     parts = [prompt or INSTRUCTIONS, f"JSON Schema:\n{_written(schema_for_model(schema))}"]
     if question:
         parts.append(f"Question: {question}")

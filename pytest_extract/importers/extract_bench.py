@@ -19,7 +19,7 @@ from pytest_extract.importers.files import (
     gold_problem,
     one_line,
     plain_id,
-    quoted,
+    yaml_quoted,
 )
 
 GOLDS: Final = "pdf+gold"
@@ -41,7 +41,7 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
     for folder in folders:
         found = list(_cases(folder, target.folder / _case_file(folder, source), notes, copy=copy))
         schema = _place(folder, target.folder / _case_file(folder, source), copy=copy)
-        head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\ndefaults: {{schema: {quoted(schema)}}}\n"
+        head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\ndefaults: {{schema: {yaml_quoted(schema)}}}\n"
         if found:
             text = f"{head}cases:\n" + "".join(each.text for each in found)
             target.write(_case_file(folder, source), text)
@@ -112,9 +112,9 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
         value = _read(gold)
         problem, uncompared = gold_problem(schema, value), uncompared_in(value)
         lines = [
-            f"- id: {quoted(plain_id(name))}",
-            f"  document: {quoted(_named(document, case_file, copy=copy))}",
-            f"  gold: {quoted(_named(gold, case_file, copy=copy))}",
+            f"- id: {yaml_quoted(plain_id(name))}",
+            f"  document: {yaml_quoted(_named(document, case_file, copy=copy))}",
+            f"  gold: {yaml_quoted(_named(gold, case_file, copy=copy))}",
         ]
         if problem is not None:
             lines += [

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.cases.sources import parse_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
-from pytest_extract.regular_file import MOST_BULK_BYTES
+from pytest_extract.files import MOST_BULK_BYTES, write_atomic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +46,7 @@ class Record:
 
 @dataclass(slots=True, kw_only=True)
 class ImportFolder:
-    """The folder that an import writes to. Nothing is written over unless `force` says so."""
+    """The folder that an import writes to. It overwrites no file unless `force` is set."""
 
     folder: Path
     force: bool = False
@@ -100,7 +99,7 @@ def one_line(text: str, width: int = 160) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
-def quoted(value: Json) -> str:
+def yaml_quoted(value: Json) -> str:
     """Write a value for a YAML file: JSON is YAML."""
     return json.dumps(value, ensure_ascii=False)
 
@@ -149,7 +148,7 @@ def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
 
 
 def _case_file(name: str, records: Sequence[Record], heading: Sequence[str]) -> str:
-    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {quoted(f'{name}.jsonl')}"]
+    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {yaml_quoted(f'{name}.jsonl')}"]
     problems = [one for one in records if one.problem is not None]
     if problems:
         lines += [

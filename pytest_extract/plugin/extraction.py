@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.core.values import canonical_json, copied
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
-from pytest_extract.extraction.recordings.key import shown_path
+from pytest_extract.extraction.recordings.key import display_path
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.plugin.arms import EXTRACTOR, visible
 from pytest_extract.plugin.budget import Budget
@@ -217,7 +216,7 @@ class ExtractionService:
         known = [digest for digest in made_by if digest is not None]
         if not known or len(known) < len(made_by):
             return None
-        return known[0] if len(known) == 1 else sha256("\n".join(sorted(known)))
+        return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
 
     def _digest_of(self, extractor: object) -> str:
         if id(extractor) not in self._digests:
@@ -231,9 +230,9 @@ class ExtractionService:
 
 def _renewal(settings: Settings, root: Path) -> list[str]:
     """Options that the recordings of this run, or the ids of its items, hang on; the model is in each key."""
-    recordings = shown_path(settings.recordings, root)
+    recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
-        "prompt": [shown_path(path, root) for path in settings.prompt],
+        "prompt": [display_path(path, root) for path in settings.prompt],
         "mode": [settings.mode] if settings.mode != "prompt" else [],
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
@@ -254,4 +253,4 @@ def _digest(extractor: object, root: Path) -> str:
     from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
 
     params = getattr(extractor, "extract_params", {})
-    return sha256(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))
+    return text_digest(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))

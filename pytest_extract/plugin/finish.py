@@ -130,7 +130,7 @@ def suite_gate(gathered: RunResults) -> list[tuple[bool, str]]:
     from pytest_extract.regression.suite import check_suite
 
     verdict = check_suite(gathered.results, settings.suite_thresholds)
-    reached = [(True, f"{row.told} reaches {row.bound:g}") for row in verdict.rows if row.passed]
+    reached = [(True, f"{row.text} reaches {row.bound:g}") for row in verdict.rows if row.passed]
     told = [*reached, *((False, reason) for reason in verdict.reasons)]
     return [(passed, f"suite gate: {text}") for passed, text in told]
 

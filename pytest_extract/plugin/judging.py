@@ -11,8 +11,7 @@ import pytest
 
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.results import Judge
-from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
@@ -21,13 +20,13 @@ from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import JudgeSpending
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.judge.desk import CachingJudge
+    from pytest_extract.extraction.judge.cache import CachingJudge
 
 VERDICTS = "verdicts.yaml"
 
 
 class Judges:
-    """One desk for the session, and one for each judge that a project's fixtures and extensions give."""
+    """One judge for the session, and one for each that a project's fixtures and extensions give."""
 
     def __init__(
         self,
@@ -44,15 +43,15 @@ class Judges:
         self._unkept = unkept
         self._config = config
         self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
-        self._desks: dict[int, tuple[object, CachingJudge]] = {}
+        self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
     def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
-        """Return who answers a case's questions: the desks of the judges that its schema names, `desk_for` the rest."""
-        default = self.desk_for(user)
+        """Return the judge of a case: the judges that its schema names, and `caching_judge_for` for other questions."""
+        default = self.caching_judge_for(user)
         if not named:
             return default
-        desks = {name: desk for name, judge in named.items() if (desk := self.desk_for(judge)) is not None}
-        return Panel(default=default, named=desks)
+        judges = {name: own for name, judge in named.items() if (own := self.caching_judge_for(judge)) is not None}
+        return Panel(default=default, named=judges)
 
     def digest(self, user: object, named: Mapping[str, Judge]) -> str:
         """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
@@ -63,21 +62,21 @@ class Judges:
         if self._settings.judge == "llm":
             asked = [self._settings.judge_model, dict(PROMPT_VERSIONS)] if user is None else [identity_of(user)]
             who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
-        return sha256(canonical_json(who))
+        return text_digest(canonical_json(who))
 
-    def desk_for(self, user: object) -> CachingJudge | None:
-        """Return the desk of the fixture's judge, or (`user` is None) of the options'; None where nobody can be asked.
+    def caching_judge_for(self, user: object) -> CachingJudge | None:
+        """Return the fixture's judge, or (`user` is None) that of the options; None where nobody can be asked.
 
         Under `exact` and `fuzzy` the scorer itself decides.
         """
         settings = self._settings
         if settings.judge != "llm" or (user is None and settings.judge_model is None):
             return None
-        if id(user) not in self._desks:
-            self._desks[id(user)] = (user, self._new_desk(user))
-        return self._desks[id(user)][1]
+        if id(user) not in self._judges:
+            self._judges[id(user)] = (user, self._new_judge(user))
+        return self._judges[id(user)][1]
 
-    def _new_desk(self, user: object) -> CachingJudge:
+    def _new_judge(self, user: object) -> CachingJudge:
         from pytest_extract.extraction.judge import build_judge
         from pytest_extract.extraction.llm.client import Retry
 
@@ -95,7 +94,7 @@ class Judges:
                 slots=self._slots,
                 replay_only=settings.record == "none",
                 refresh=settings.record == "all",
-                on_unkept=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
+                on_write_error=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
                 retry=Retry(timeout_s=settings.timeout),
                 loop=self._loop,
             )
@@ -104,7 +103,7 @@ class Judges:
 
     def spent(self) -> JudgeSpending:
         """Return what the judges' models have used so far in this process."""
-        spent = [desk.spent for _, desk in self._desks.values()]
+        spent = [judge.spent for _, judge in self._judges.values()]
         return JudgeSpending(
             calls=sum(one.calls for one in spent),
             unpriced=sum(one.unpriced for one in spent),

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from pytest_extract.sharing.locks import try_lock, unlock
-from pytest_extract.sharing.place import POLL_S
+from pytest_extract.sharing import POLL_S, try_lock, unlock
 
 
 class ConcurrencyLimit:

@@ -164,7 +164,7 @@ class Prefetcher:
 
 
 def _warm(item: ExtractItem, judge: Judge | None, extraction: Extraction) -> None:
-    """Have a judge's questions answered ahead too: its desk keeps the answers for when the item is scored."""
+    """Have a judge's questions answered ahead too: it remembers the answers until the item is scored."""
     if judge is None:
         return
     try:

@@ -16,14 +16,12 @@ from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
-from pytest_extract.regression.aa_test import aa_test
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.regression.decision import exit_status
-from pytest_extract.regression.flakiness import repeat_snapshots
-from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run
+from pytest_extract.regression.flakiness import aa_test, repeat_snapshots
+from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import aa_test_lines, gate_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
@@ -103,13 +101,13 @@ def failed(judged: GateDecision | None, settings: Settings) -> bool:
     """Whether the regression gate turns the run red; a gate that compared nothing does."""
     if settings.gate != "regression" or settings.update_baseline:
         return False
-    return judged is None or exit_status(judged.verdict, settings.inconclusive) != 0
+    return judged is None or exit_status(judged, settings.inconclusive) != 0
 
 
 def lines_of(judged: GateDecision | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
     """Tell the comparison, or that the gate had none."""
     if judged is not None:
-        return gate_lines(judged.comparison, judged.verdict, width=width, verbosity=verbosity)
+        return gate_lines(judged, width=width, verbosity=verbosity)
     if settings.gate == "regression" and not settings.update_baseline:
         return [line(Span("regression gate: nothing was compared", "bad"))]
     return []

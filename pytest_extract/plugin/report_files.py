@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.atomic import check_file, check_folder, write_atomic
 from pytest_extract.errors import NotWritten, StoreError
+from pytest_extract.files import check_file, check_folder, write_atomic
 from pytest_extract.plugin.options import Settings
 from pytest_extract.report.files import report_texts
 from pytest_extract.report.lines import Line, Span, line, render_error

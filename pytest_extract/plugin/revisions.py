@@ -16,11 +16,11 @@ from pytest_extract.regression.git_tree import open_tree
 from pytest_extract.regression.selection import (
     Revision,
     Selection,
-    case_name,
+    case_key_below,
     cases_at,
     gone_files,
-    parts_at,
-    parts_now,
+    inputs_at,
+    inputs_now,
     select_cases,
 )
 
@@ -50,7 +50,7 @@ class View:
 
         Document, gold, scoring and thresholds are today's: the arms differ in what the extractor is given.
         """
-        old = self._files[file].cases.get(case_name(case, self.tree.root))
+        old = self._files[file].cases.get(case_key_below(case, self.tree.root))
         if old is None:
             return None
         prompt = old.prompt and replace(old.prompt, path=self.tree.root / old.prompt.path.relative_to(self._folder))
@@ -63,16 +63,16 @@ class View:
 
     def choices(self, items: Sequence[ExtractItem], root: Path) -> dict[str, Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
-        cases = {case_name(item.case, self.tree.root): item.case for item in items}
+        cases = {case_key_below(item.case, self.tree.root): item.case for item in items}
         documents = [case.document.path for case in cases.values() if case.document.path is not None]
         files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
-        before = parts_at(cases_at(self.tree, files, self._folder, documents=documents), self.tree, self._folder)
-        now = parts_now(cases.values(), self.tree)
+        before = inputs_at(cases_at(self.tree, files, self._folder, documents=documents), self.tree, self._folder)
+        now = inputs_now(cases.values(), self.tree)
         found: dict[str, Selection] = {}
         for sources, group in self._by_sources(items, root).items():
-            chosen = {name: now[name] for item in group if (name := case_name(item.case, self.tree.root)) in now}
+            chosen = {name: now[name] for item in group if (name := case_key_below(item.case, self.tree.root)) in now}
             by_case = {choice.case: choice for choice in select_cases(chosen, before, sources=sources, ref=self.ref)}
-            found |= {item.nodeid: by_case[case_name(item.case, self.tree.root)] for item in group}
+            found |= {item.nodeid: by_case[case_key_below(item.case, self.tree.root)] for item in group}
         return found
 
     def _by_sources(self, items: Iterable[ExtractItem], root: Path) -> dict[tuple[str, ...], list[ExtractItem]]:

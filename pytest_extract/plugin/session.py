@@ -237,11 +237,11 @@ class ExtractSession:
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
         """Digests of the code and the judge that a result hangs on, as far as they are known."""
-        from pytest_extract.regression.snapshot import judged
+        from pytest_extract.regression.snapshots import uses_judge
 
         extractor = self.calls.extractor_digest(item, result)
         found = {} if extractor is None else {"extractor": extractor}
-        if judged(result):
+        if uses_judge(result):
             found["judge"] = self._judges.digest(item.fixture(JUDGE), item.case.scorer.judges)
         return found
 

@@ -61,6 +61,8 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
 
 
 def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
+    from pytest_extract.run_case import keys_in_result
+
     return CaseResult(
         nodeid=item.nodeid,
         case_id=item.case.id,
@@ -68,8 +70,7 @@ def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> 
         arm=item.arm,
         outcome=Outcome.BROKEN,
         why=_why(excinfo),
-        modality=item.case.modality,
-        tags=dict(item.case.tags),
+        **keys_in_result(item.case),
     )
 
 

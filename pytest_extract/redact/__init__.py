@@ -1,1 +1,1 @@
-"""Keeps what looks like a secret out of files and logs."""
+"""Redaction of secrets in files and logs: `formats` for data, `patterns` for messages."""

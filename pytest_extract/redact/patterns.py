@@ -1,4 +1,4 @@
-"""What may be a key, a token or a password in a message: by a loose form, or by the words it stands beside.
+"""Patterns of keys, tokens and passwords in messages: loose forms, and values beside certain words.
 
 None of this is looked for in a document's data, where `{"token": "USDC-ETH"}` is a value like any other (`secrets`).
 
@@ -14,7 +14,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 
-class Form(NamedTuple):
+class MessagePattern(NamedTuple):
     """One form of a secret; `hints` are in lower case. Where a pattern has the group `before`, that stays."""
 
     kind: str
@@ -25,7 +25,7 @@ class Form(NamedTuple):
     @property
     def pattern(self) -> re.Pattern[str]:
         """The form as a pattern, compiled when its hint first turns up."""
-        return _compiled(self.source, self.flags)
+        return _compiled_with_flags(self.source, self.flags)
 
     def may_be_in(self, lowered: str) -> bool:
         """Whether a text, given in lower case, has one of the hints."""
@@ -33,12 +33,12 @@ class Form(NamedTuple):
 
 
 @cache
-def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
+def _compiled_with_flags(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
     return re.compile(source, flags)
 
 
-def _form(kind: str, hints: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Form:
-    return Form(kind, tuple(hints.split()), pattern, flags | re.DOTALL)
+def _message_pattern(kind: str, hints: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> MessagePattern:
+    return MessagePattern(kind, tuple(hints.split()), pattern, flags | re.DOTALL)
 
 
 _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,400})"
@@ -47,39 +47,41 @@ _SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken)"
 _NEW: Final = r"(?!\[redacted)"
 
 TOKENS: Final = (
-    _form(
+    _message_pattern(
         "private key",
         "private",
         r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)",
     ),
-    _form("API key", "sk- sk_ pk- pk_ rk- rk_", rf"\b(?:sk|pk|rk)[-_]{_RANDOM}"),  # OpenAI, Anthropic, Stripe
-    _form("API key", "sk", r"\bSK[0-9a-f]{32}\b"),  # Twilio
-    _form("API key", "sg.", r"\bSG\.[\w\-]{16,64}\.[\w\-]{16,64}"),  # SendGrid
-    _form("API key", "whsec_ lin_api_ fw_", r"\b(?:whsec_|lin_api_|fw_)[A-Za-z0-9+/]{20,}"),
-    _form("API key", "dapi shp", r"\b(?:dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),  # Databricks, Shopify
-    _form("API key", "atatt3", r"\bATATT3[\w\-=]{20,}"),  # Atlassian
-    _form("AWS key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    _form("Google key", "aiza aq.ab ya29. gocspx", r"\b(?:AIza|AQ\.Ab|ya29\.|GOCSPX-)[\w\-.]{20,}"),
-    _form("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    _form("GitHub token", "github_pat", r"\bgithub_pat_\w{20,}"),
-    _form("GitLab token", "glpat- gldt- glrt- glptt- glcbt-", r"\bgl(?:pat|dt|rt|ptt|cbt)-[\w\-]{16,}"),
-    _form("Slack token", "xox xapp", r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9\-]{10,}"),
-    _form(
+    _message_pattern(
+        "API key", "sk- sk_ pk- pk_ rk- rk_", rf"\b(?:sk|pk|rk)[-_]{_RANDOM}"
+    ),  # OpenAI, Anthropic, Stripe
+    _message_pattern("API key", "sk", r"\bSK[0-9a-f]{32}\b"),  # Twilio
+    _message_pattern("API key", "sg.", r"\bSG\.[\w\-]{16,64}\.[\w\-]{16,64}"),  # SendGrid
+    _message_pattern("API key", "whsec_ lin_api_ fw_", r"\b(?:whsec_|lin_api_|fw_)[A-Za-z0-9+/]{20,}"),
+    _message_pattern("API key", "dapi shp", r"\b(?:dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),  # Databricks, Shopify
+    _message_pattern("API key", "atatt3", r"\bATATT3[\w\-=]{20,}"),  # Atlassian
+    _message_pattern("AWS key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    _message_pattern("Google key", "aiza aq.ab ya29. gocspx", r"\b(?:AIza|AQ\.Ab|ya29\.|GOCSPX-)[\w\-.]{20,}"),
+    _message_pattern("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    _message_pattern("GitHub token", "github_pat", r"\bgithub_pat_\w{20,}"),
+    _message_pattern("GitLab token", "glpat- gldt- glrt- glptt- glcbt-", r"\bgl(?:pat|dt|rt|ptt|cbt)-[\w\-]{16,}"),
+    _message_pattern("Slack token", "xox xapp", r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9\-]{10,}"),
+    _message_pattern(
         "web hook",
         "hooks",
         r"(?P<before>hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
-    _form(
+    _message_pattern(
         "API key",
         "hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi",
         rf"\b(?:hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}",
     ),
-    _form("PyPI token", "pypi-", r"\bpypi-[\w\-]{30,}"),
-    _form("Vault token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[\w\-]{20,}"),
-    _form("Doppler token", "dp.", r"\bdp\.(?:st|pt|ct|sa|scim|audit)\.[\w.\-]{20,}"),
-    _form("bot token", ":aa", r"\b\d{8,10}:AA[\w\-]{30,}"),  # Telegram
-    _form("age key", "age-secret", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
-    _form("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
+    _message_pattern("PyPI token", "pypi-", r"\bpypi-[\w\-]{30,}"),
+    _message_pattern("Vault token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[\w\-]{20,}"),
+    _message_pattern("Doppler token", "dp.", r"\bdp\.(?:st|pt|ct|sa|scim|audit)\.[\w.\-]{20,}"),
+    _message_pattern("bot token", ":aa", r"\b\d{8,10}:AA[\w\-]{30,}"),  # Telegram
+    _message_pattern("age key", "age-secret", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    _message_pattern("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
 )
 """Known by themselves; looser than `formats`, as a message may show a key in part."""
 
@@ -96,65 +98,65 @@ KEY_NAMES: Final = (
 """The same, where a member of an object says it: nothing in a text is called so by chance."""
 
 CONTEXT: Final = (
-    _form(
+    _message_pattern(
         "password in a URL",
         "://",
         rf"(?P<before>\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
         rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "token in a URL",
         "://",
         rf"(?P<before>\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "signature of a URL",
         "sig= key= code= auth= hmac= signature= credential= token=",
         rf"(?P<before>(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
         rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "authorization",
         "bearer token",
         rf"(?P<before>\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
-    _form(
+    _message_pattern(
         "authorization",
         "digest",
         rf"(?P<before>\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "authorization",
         "authorization",
         rf"(?P<before>\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
         rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "cookie",
         "cookie",
         rf"(?P<before>\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "account key",
         "key",
         rf"(?P<before>\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
         r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "password",
         "password -u",
         rf"(?P<before>\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
         rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
         re.IGNORECASE,
     ),
-    _form(
+    _message_pattern(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
         rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
@@ -164,7 +166,7 @@ CONTEXT: Final = (
         re.IGNORECASE,
     ),
 )
-"""Known by what stands before them."""
+"""Secrets found by the words before them."""
 
 BASIC: Final = re.compile(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
 """A user's name and password, if what it holds is that (`holds_password`)."""
@@ -173,7 +175,7 @@ HINTS: Final = ("basic", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for
 
 def names_secret(name: str) -> bool:
     """Whether a member of an object is called like a secret: `openai_api_key`."""
-    pattern = _compiled(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
+    pattern = _compiled_with_flags(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
     return pattern.fullmatch(name) is not None
 
 

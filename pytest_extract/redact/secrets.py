@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from pytest_extract.core.values import Json
-from pytest_extract.digest import sha256
-from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, Format, bits, looks_random
-from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, Form, holds_password, names_secret
+from pytest_extract.core.values import Json, text_digest
+from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, KeyFormat, bits, looks_random
+from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, MessagePattern, holds_password, names_secret
 
 _VARIABLE: Final = re.compile(
     r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK)"
@@ -57,16 +56,16 @@ class Secret:
     @property
     def fingerprint(self) -> str:
         """Digest by which a user allows the text (`extract_allow_secrets`)."""
-        return sha256(self.text)[:16]
+        return text_digest(self.text)[:16]
 
     @property
     def mark(self) -> str:
-        """What stands where the secret was."""
+        """The text that replaces the secret."""
         return f"[redacted: {self.kind}]"
 
 
 Owned: TypeAlias = Callable[[Secret], bool]
-"""Whether a secret stands in the user's own files, so that it is data."""
+"""Whether a secret is in the user's own files, so that it is data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +175,7 @@ class Secrets:
         named = names_secret(key) or (key.lower() == "cookie" and "=" in item)
         return Secret("value of a secret's name", item).mark if named else self.clean_settings(item)
 
-    def _freed(self, message: str, form: Form, found: list[Secret]) -> str:
+    def _freed(self, message: str, form: MessagePattern, found: list[Secret]) -> str:
         if not form.may_be_in(message.lower()):
             return message
         return form.pattern.sub(lambda match: self._mark(match, form.kind, found), message)
@@ -188,7 +187,7 @@ class Secrets:
         found: list[Secret],
         is_secret: Callable[[str], bool] = bool,
     ) -> str:
-        """Return what stands for a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
+        """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
         name = "secret" if "secret" in match.re.groupindex else 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
@@ -331,7 +330,7 @@ def _of_format(text: str) -> list[Secret]:
     return found
 
 
-def _take_out(form: Format, text: str, found: list[Secret]) -> str:
+def _take_out(form: KeyFormat, text: str, found: list[Secret]) -> str:
     matches = [match[0] for match in form.pattern.finditer(text) if form.proof or looks_random(match[0])]
     for match in matches:
         found.append(Secret(form.kind, _ESCAPED_BREAK.sub("\n", match)))
@@ -340,7 +339,7 @@ def _take_out(form: Format, text: str, found: list[Secret]) -> str:
 
 
 def held_by(texts: Callable[[], Sequence[str]]) -> Owned:
-    """Return a test whether a secret stands in texts of the user, which are read when the first one is asked about."""
+    """Return a test whether a secret is in texts of the user, which are read at the first call."""
     read: list[str] = []
 
     def owned(secret: Secret) -> bool:
@@ -368,7 +367,7 @@ def withheld(output: Json, owned: Owned | None = None) -> str | None:
 
 
 def _place_of(secret: Secret, output: Json) -> str:
-    """Say where in an output a secret stands: by its line in a text, by its JSON path elsewhere."""
+    """Return the place of a secret in an output: its line in a text, else its JSON path."""
     if isinstance(output, str):
         return f"line {output[: max(_find(secret, output), 0)].count(chr(10)) + 1}"
     pending: list[tuple[str, Json]] = [("$", output)]

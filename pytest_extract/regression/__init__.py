@@ -1,5 +1,56 @@
-"""Did a change make extraction worse? Runs become snapshots, snapshots are compared, and comparisons are judged.
+"""The regression gate: results become snapshots, two snapshots are compared, and the gate decides on the comparison.
 
-Data flows one way: results -> `snapshot` -> (`baseline`) -> `compare` -> `verdict` -> `text`. Nothing here runs a case
-or imports pytest; files are touched by `baseline_file` and git by `git_tree` alone.
+Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `gate` -> `report.gate`. Nothing here runs a
+case or imports pytest. Only `baseline_file` touches files, and only `git_tree` calls git.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_extract.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pytest_extract.core.stats.exact import mcnemar, sign_flip
+    from pytest_extract.core.stats.interval import drop_bounds
+    from pytest_extract.regression.baseline import Baseline
+    from pytest_extract.regression.baseline_file import read_baseline
+    from pytest_extract.regression.changes import Change, Comparison
+    from pytest_extract.regression.gate import Answer, GateDecision, evaluate_gate
+    from pytest_extract.regression.rules import Rules
+    from pytest_extract.regression.snapshots import Snapshot, snapshot
+
+__all__ = [
+    "Answer",
+    "Baseline",
+    "Change",
+    "Comparison",
+    "GateDecision",
+    "Rules",
+    "Snapshot",
+    "drop_bounds",
+    "evaluate_gate",
+    "mcnemar",
+    "read_baseline",
+    "sign_flip",
+    "snapshot",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Answer": "regression.gate",
+        "Baseline": "regression.baseline",
+        "Change": "regression.changes",
+        "Comparison": "regression.changes",
+        "GateDecision": "regression.gate",
+        "Rules": "regression.rules",
+        "Snapshot": "regression.snapshots",
+        "drop_bounds": "core.stats.interval",
+        "evaluate_gate": "regression.gate",
+        "mcnemar": "core.stats.exact",
+        "read_baseline": "regression.baseline_file",
+        "sign_flip": "core.stats.exact",
+        "snapshot": "regression.snapshots",
+    },
+)

@@ -1,6 +1,6 @@
 """A baseline: the snapshot of an accepted run in a small, sorted file whose diff a reviewer can read.
 
-A field that passes is only counted; a field that fails is written with its value. What is not there did pass.
+A field that passes is only counted; a field that fails is written with its value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from typing import Any, Final
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
-from pytest_extract.regression.snapshot import CaseKey, CaseState, Failing, PatternState, Snapshot, value_text, writable
+from pytest_extract.regression.snapshots import (
+    CaseKey,
+    CaseState,
+    FailingField,
+    PatternState,
+    Snapshot,
+    json_or_placeholder,
+    value_text,
+)
 
 KIND: Final = "pytest-extract baseline"
 VERSION: Final = 1
@@ -34,8 +42,8 @@ def dump_baseline(baseline: Baseline) -> str:
     """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
     record: dict[str, Json] = {"kind": KIND, "version": VERSION, "best": baseline.best, "cases": {}}
     for key, state in sorted(baseline.cases.items()):
-        record["cases"].setdefault(key.case, {})[key.arm] = _case_record(state)
-    return _render(record, 0) + "\n"
+        record["cases"].setdefault(key.case, {})[key.arm] = _state_to_json(state)
+    return _sorted_json(record, 0) + "\n"
 
 
 def is_baseline(text: str) -> bool:
@@ -62,7 +70,7 @@ def load_baseline(text: str) -> Baseline:
         )
     try:
         cases = {
-            CaseKey(case, arm): _case_state(case, entry)
+            CaseKey(case, arm): _state_from_json(case, entry)
             for case, arms in record["cases"].items()
             for arm, entry in arms.items()
         }
@@ -75,15 +83,15 @@ def load_baseline(text: str) -> Baseline:
     return Baseline(cases=cases, best=best)
 
 
-def updated(old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = ()) -> Baseline:
-    """Put a run's results into a baseline: cases that were not run keep their entry, and so do those that were lost.
+def updated_baseline(old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = ()) -> Baseline:
+    """Merge a run's results into a baseline: cases that were not run, or were lost, keep their entry.
 
     `gone`: cases (`file::id`) that no longer exist and are to be dropped. The best rates only ever rise, except for
     patterns whose cases are all gone.
     """
     dropped = set(gone)
     cases = {key: state for key, state in (old.cases if old else {}).items() if key.case not in dropped}
-    cases.update({key: stored(state) for key, state in run.items() if not state.lost})
+    cases.update({key: as_stored(state) for key, state in run.items() if not state.lost})
     best: dict[str, dict[str, float]] = {}
     for arm in sorted({key.arm for key in cases}):
         now = pattern_rates([state for key, state in cases.items() if key.arm == arm])
@@ -105,12 +113,12 @@ def pattern_rates(states: Iterable[CaseState]) -> dict[str, float]:
     return {pattern: round(1 - failed.get(pattern, 0.0) / count, 6) for pattern, count in of.items() if count}
 
 
-def stored(state: CaseState) -> CaseState:
+def as_stored(state: CaseState) -> CaseState:
     """Return a state as it reads back from the file: rounded numbers, short digests, long values cut."""
-    return _case_state("", {**_case_record(state), "id": state.case_id})
+    return _state_from_json("", {**_state_to_json(state), "id": state.case_id})
 
 
-def _case_record(state: CaseState) -> dict[str, Json]:
+def _state_to_json(state: CaseState) -> dict[str, Json]:
     record: dict[str, Json] = {
         "id": state.case_id,
         "outcome": str(state.outcome),
@@ -122,7 +130,7 @@ def _case_record(state: CaseState) -> dict[str, Json]:
         "failing": {path: _failing_record(entry) for path, entry in sorted(state.failing.items())},
     }
     if state.gates:
-        record["gates"] = {name: _bits(runs) for name, runs in sorted(state.gates.items())}
+        record["gates"] = {name: _runs_text(runs) for name, runs in sorted(state.gates.items())}
     if state.cost_usd is not None:
         record["cost_usd"] = float(f"{state.cost_usd:.2g}")
     return record
@@ -132,34 +140,34 @@ def _shape_record(shape: PatternState) -> dict[str, Json]:
     return {"of": shape.of, "metric": shape.metric, "gold": shape.gold}
 
 
-def _failing_record(entry: Failing) -> dict[str, Json]:
-    record: dict[str, Json] = {"pattern": entry.pattern, "runs": _bits(entry.runs)}
+def _failing_record(entry: FailingField) -> dict[str, Json]:
+    record: dict[str, Json] = {"pattern": entry.pattern, "runs": _runs_text(entry.runs)}
     if entry.gold is not MISSING:
-        record["gold"] = _short(entry.gold)
+        record["gold"] = _shortened_value(entry.gold)
     if entry.value is not MISSING:
-        record["value"] = _short(entry.value)
+        record["value"] = _shortened_value(entry.value)
     if entry.invented:
         record["invented"] = True
     return record
 
 
-def _short(value: Json) -> Json:
+def _shortened_value(value: Json) -> Json:
     """Return the value itself, or the beginning of its text where that is long."""
     text = value_text(value)
-    return writable(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
+    return json_or_placeholder(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 
 
-def _bits(runs: Iterable[bool]) -> str:
+def _runs_text(runs: Iterable[bool]) -> str:
     return "".join("1" if passed else "0" for passed in runs)
 
 
-def _runs(bits: str) -> tuple[bool, ...]:
+def _runs_from_text(bits: str) -> tuple[bool, ...]:
     if not bits or set(bits) - {"0", "1"}:
         raise ValueError(f"runs must be a text of 0 and 1, not {bits!r}")
     return tuple(bit == "1" for bit in bits)
 
 
-def _case_state(case: str, record: Mapping[str, Any]) -> CaseState:
+def _state_from_json(case: str, record: Mapping[str, Any]) -> CaseState:
     return CaseState(
         case_id=str(record.get("id", case)),
         arm=Arm(**record["arm"]),
@@ -170,32 +178,32 @@ def _case_state(case: str, record: Mapping[str, Any]) -> CaseState:
             for name, entry in record["fields"].items()
         },
         failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
-        gates={name: _runs(bits) for name, bits in record.get("gates", {}).items()},
+        gates={name: _runs_from_text(bits) for name, bits in record.get("gates", {}).items()},
         measures={name: float(value) for name, value in record["measures"].items()},
         digests={name: str(digest) for name, digest in record["digests"].items()},
         cost_usd=record.get("cost_usd"),
     )
 
 
-def _failing_state(entry: Mapping[str, Any]) -> Failing:
+def _failing_state(entry: Mapping[str, Any]) -> FailingField:
     gold: Json | Missing = entry.get("gold", MISSING)
     value: Json | Missing = entry.get("value", MISSING)
-    return Failing(
+    return FailingField(
         pattern=str(entry["pattern"]),
-        runs=_runs(entry["runs"]),
+        runs=_runs_from_text(entry["runs"]),
         gold=gold,
         value=value,
         invented=bool(entry.get("invented", False)),
     )
 
 
-def _render(value: Json, depth: int) -> str:
-    """JSON with sorted keys, in which a mapping of plain values stands on one line: one fact, one line of a diff."""
+def _sorted_json(value: Json, depth: int) -> str:
+    """JSON with sorted keys, with each mapping of plain values on one line, so that a diff shows one fact a line."""
     if not isinstance(value, Mapping) or _one_line(value, depth):
         return json.dumps(value, sort_keys=True)
     pad = " " * (depth + 1)
-    items = sorted(value.items()) if depth else value.items()  # the head of the file says what it is
-    rows = (f"{pad}{json.dumps(key)}: {_render(item, depth + 1)}" for key, item in items)
+    items = sorted(value.items()) if depth else value.items()  # the file begins with its kind and version
+    rows = (f"{pad}{json.dumps(key)}: {_sorted_json(item, depth + 1)}" for key, item in items)
     return "{\n" + ",\n".join(rows) + "\n" + " " * depth + "}"
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import StoreError
-from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated
-from pytest_extract.regression.snapshot import snapshot
-from pytest_extract.regular_file import MOST_BULK_BYTES, read_regular_text
+from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic
+from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
+from pytest_extract.regression.snapshots import snapshot
 
 CI: Final = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION")
 _OFF: Final = frozenset({"", "0", "false", "no", "off"})
@@ -71,6 +70,6 @@ def update_baseline(
     if why:
         raise StoreError(f"{path}: baseline not written: {why}")
     old = read_baseline(path) if path.exists() else None
-    baseline = updated(old, snapshot(results), gone=gone)
+    baseline = updated_baseline(old, snapshot(results), gone=gone)
     write_atomic(path, dump_baseline(baseline))
     return baseline

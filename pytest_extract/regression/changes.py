@@ -1,4 +1,4 @@
-"""The words of a comparison, and its rows: what became of each field, case and field pattern."""
+"""The types of a comparison: the change of each field, case and field pattern."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_extract.core.values import Json, Missing
 
 
 class Change(StrEnum):
-    """What became of a field, a pattern or a case.
+    """The change of a field, a pattern or a case.
 
     shifted: passes more or less often, but not to the other side of half of the runs (or flips cancel out).
     lost: an outage, a budget or a stop left nothing to compare. incomparable: no longer the same question.
@@ -47,10 +47,10 @@ class CaseComparison:
     """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over the paired runs).
 
     A failed structural gate makes a run's rate 0, as it does for `pass_rate`. `measures`: before and after.
-    `same_setup`: nothing that the case is known to hang on changed between the two sides; `settled`: nor can anything
-    else have, because the later outputs are recordings, or both sides are one run (a model that is called again may
-    have changed at its provider's); `replayed`: the later outputs are recordings. `why` says what kept the case, or
-    some of its fields (`apart`), from being compared.
+    `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
+    either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
+    again may have changed it). `replayed`: the later outputs are recordings. `apart`: number of fields that cannot be
+    compared; `why`: the reason for them, or for the whole case.
     """
 
     case: str

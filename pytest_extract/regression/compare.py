@@ -1,17 +1,17 @@
-"""Two snapshots side by side: every case and field pattern fixed, broken, unchanged, new or gone, with both values.
+"""Compares two snapshots: every case and field pattern is fixed, broken, unchanged, new or gone, with both values.
 
-A pair is one field of one case on both sides. What is not the same question on both sides is no pair: another document,
-another gold value, another metric. Neither is a case that an outage took away. Both are listed, never counted.
+A pair is one field of one case on both sides. With another document, gold value or metric a field is no pair; nor is a
+field of a case that an outage took away. Both are listed, never counted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
-from pytest_extract.regression.case_matching import match_arms, match_cases
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
@@ -20,8 +20,8 @@ from pytest_extract.regression.changes import (
     FieldChange,
     PatternComparison,
 )
-from pytest_extract.regression.field_matching import CasePairs, Pair, differing, gate_label, pair_case, same_setup
-from pytest_extract.regression.snapshot import STRUCTURAL_GATES, CaseState, Snapshot
+from pytest_extract.regression.field_matching import CasePairs, Pair, changed_digests, gate_label, pair_case, same_setup
+from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 _ORDER: Final = tuple(Change)
 
@@ -39,16 +39,16 @@ def compare_arms(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
 ) -> ArmComparison:
     """Compare one arm of a snapshot with one arm of another (or of the same one: two models of one run)."""
-    was, now = _of_arm(before, old), _of_arm(after, new)
+    was, now = _cases_of_arm(before, old), _cases_of_arm(after, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
-    tally: dict[str, _Tally] = {}
+    tally: dict[str, _PatternTally] = {}
     for case, old_state, new_state in match_cases(was, now):
-        pairs = _pairs(old_state, new_state)
+        pairs = _pair_fields(old_state, new_state)
         row = _case_row(case, old_state, new_state, pairs)
         cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
-        _count(tally, old_state, new_state, pairs)
+        _add_case(tally, old_state, new_state, pairs)
         if pairs is not None:
             known += [f"{case}: {path}" for path in pairs.known]
             fields += [
@@ -65,12 +65,47 @@ def compare_arms(
     )
 
 
-def _of_arm(states: Snapshot, arm: str | None) -> dict[str, CaseState]:
+def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
+    """Pair the arms of two snapshots by label; a single arm on each side is a pair whatever the labels are.
+
+    All cases of an arm without a partner are new, or gone.
+    """
+    old = sorted({key.arm for key in before})
+    new = sorted({key.arm for key in after})
+    if len(old) == len(new) == 1:
+        return [(old[0], new[0])]
+    shared = [(arm, arm) for arm in old if arm in new]
+    gone = [(arm, None) for arm in old if arm not in new]
+    return [*shared, *gone, *((None, arm) for arm in new if arm not in old)]
+
+
+def match_cases(
+    before: Mapping[str, CaseState], after: Mapping[str, CaseState]
+) -> list[tuple[str, CaseState | None, CaseState | None]]:
+    """Pair the cases of one arm by `file::id`; where no file is the same on both sides, by ids that are unique.
+
+    The second way serves runs that were started from different folders.
+    """
+    if before and after and before.keys().isdisjoint(after):
+        before, after = _keyed_by_id(before, after)
+    names = [*after, *(case for case in before if case not in after)]
+    return [(case, before.get(case), after.get(case)) for case in sorted(names)]
+
+
+def _keyed_by_id(
+    before: Mapping[str, CaseState], after: Mapping[str, CaseState]
+) -> tuple[Mapping[str, CaseState], Mapping[str, CaseState]]:
+    counts = [Counter(state.case_id for state in side.values()) for side in (before, after)]
+    names = {state.case_id: case for case, state in after.items() if all(count[state.case_id] == 1 for count in counts)}
+    return {names.get(state.case_id, case): state for case, state in before.items()}, after
+
+
+def _cases_of_arm(states: Snapshot, arm: str | None) -> dict[str, CaseState]:
     return {key.case: state for key, state in sorted(states.items()) if key.arm == arm}
 
 
-def _pairs(was: CaseState | None, now: CaseState | None) -> CasePairs | None:
-    if was is None or now is None or was.lost or now.lost or differing(was, now, ["document"]):
+def _pair_fields(was: CaseState | None, now: CaseState | None) -> CasePairs | None:
+    if was is None or now is None or was.lost or now.lost or changed_digests(was, now, ["document"]):
         return None
     return pair_case(was, now)
 
@@ -86,7 +121,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
     return CaseComparison(
         case=case,
-        kind=_kind(before, after, kinds),
+        kind=_change_of(before, after, kinds),
         fields=pairs.fields,
         fixed=kinds.count(Change.FIXED),
         broken=kinds.count(Change.BROKEN),
@@ -103,7 +138,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
     )
 
 
-def _kind(before: Fraction, after: Fraction, kinds: Iterable[Change]) -> Change:
+def _change_of(before: Fraction, after: Fraction, kinds: Iterable[Change]) -> Change:
     flips = set(kinds)
     if after < before and Change.BROKEN in flips:
         return Change.BROKEN
@@ -119,7 +154,7 @@ def _why_lost(was: CaseState, now: CaseState) -> str:
 
 
 def _why_apart(was: CaseState, now: CaseState) -> str:
-    changed = differing(was, now, ["document", "schema", "gold", "judge"])
+    changed = changed_digests(was, now, ["document", "schema", "gold", "judge"])
     return f"{', '.join(changed)} changed" if changed else "its fields are not checked as they were before"
 
 
@@ -139,8 +174,8 @@ def _field_change(case: str, pair: Pair) -> FieldChange:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Tally:
-    """What adds up to the row of a pattern."""
+class _PatternTally:
+    """Sums for the row of a pattern."""
 
     cases: int = 0
     fields: int = 0
@@ -152,25 +187,29 @@ class _Tally:
     gate: bool = False
 
 
-def _count(tally: dict[str, _Tally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> None:
+def _add_case(
+    tally: dict[str, _PatternTally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None
+) -> None:
     if pairs is None:
         for state, kind in ((was, Change.GONE), (now, Change.NEW)):
             if state is not None and (was is None or now is None):
                 for pattern in state.patterns:
-                    tally.setdefault(pattern, _Tally()).apart.add(kind)
+                    tally.setdefault(pattern, _PatternTally()).apart.add(kind)
         return
     for pattern, kind in pairs.apart.items():
-        tally.setdefault(pattern, _Tally()).apart.add(kind)
+        tally.setdefault(pattern, _PatternTally()).apart.add(kind)
     by_pattern: dict[str, list[Pair]] = {}
     for pair in (*pairs.failing, *pairs.gates):
         by_pattern.setdefault(pair.pattern, []).append(pair)
     for pattern, size in pairs.sizes.items():
-        _add(tally.setdefault(pattern, _Tally()), size, by_pattern.get(pattern, []))
+        _add_pattern(tally.setdefault(pattern, _PatternTally()), size, by_pattern.get(pattern, []))
     for name in STRUCTURAL_GATES:
-        _add(tally.setdefault(gate_label(name), _Tally(gate=True)), 1, by_pattern.get(gate_label(name), []))
+        _add_pattern(
+            tally.setdefault(gate_label(name), _PatternTally(gate=True)), 1, by_pattern.get(gate_label(name), [])
+        )
 
 
-def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
+def _add_pattern(entry: _PatternTally, size: int, failing: list[Pair]) -> None:
     entry.cases += 1
     entry.fields += size
     if not failing:
@@ -185,19 +224,19 @@ def _add(entry: _Tally, size: int, failing: list[Pair]) -> None:
         entry.changes.append(Fraction(failed_before - failed_after, runs * size))
 
 
-def _pattern_rows(tally: Mapping[str, _Tally]) -> tuple[PatternComparison, ...]:
+def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:
     """Rows of all patterns, the worst change first; a gate only where it failed."""
     shown = {name: entry for name, entry in tally.items() if entry.kinds or not entry.gate}
     return tuple(sorted((_pattern_row(name, entry) for name, entry in shown.items()), key=_worst_first))
 
 
-def _pattern_row(pattern: str, entry: _Tally) -> PatternComparison:
+def _pattern_row(pattern: str, entry: _PatternTally) -> PatternComparison:
     if not entry.fields:
         kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
         return PatternComparison(pattern=pattern, kind=kind)
     return PatternComparison(
         pattern=pattern,
-        kind=_kind(-entry.failed_before, -entry.failed_after, entry.kinds),
+        kind=_change_of(-entry.failed_before, -entry.failed_after, entry.kinds),
         cases=entry.cases,
         fields=entry.fields,
         fixed=entry.kinds.count(Change.FIXED),

@@ -1,4 +1,4 @@
-"""A comparison and its verdict as plain JSON, for `compare --json` and other programs."""
+"""A decision of the regression gate as plain JSON, for `runs compare --json` and other programs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import asdict
 from typing import Final
 
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison, FieldChange
-from pytest_extract.regression.decision import Decision, Effect
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
+from pytest_extract.regression.gate import Effect, GateDecision
 from pytest_extract.regression.multiple_testing import TestResult
-from pytest_extract.regression.snapshot import writable
+from pytest_extract.regression.snapshots import json_or_placeholder
 
 FORMAT: Final = 1
 
 
-def decision_record(comparison: Comparison, verdict: Decision) -> dict[str, Json]:
-    """Return everything that the verdict says and rests on; shares are in [0, 1], a missing value has no key."""
+def decision_record(decision: GateDecision) -> dict[str, Json]:
+    """Return a decision with its comparison; shares are in [0, 1], and a missing value has no key."""
     return {
         "format": FORMAT,
-        "verdict": str(verdict.answer),
-        "reasons": list(verdict.reasons),
-        "notes": list(verdict.notes),
-        "pairs": verdict.pairs,
-        "rules": asdict(verdict.rules),
-        "arms": [_arm_record(arm, verdict) for arm in comparison.arms],
+        "verdict": str(decision.answer),
+        "reasons": list(decision.reasons),
+        "notes": list(decision.notes),
+        "pairs": decision.comparison.pairs,
+        "rules": asdict(decision.rules),
+        "arms": [_arm_record(arm, decision) for arm in decision.comparison.arms],
     }
 
 
-def _arm_record(arm: ArmComparison, verdict: Decision) -> dict[str, Json]:
-    effect = next((effect for effect in verdict.effects if effect.arm == arm.label), None)
-    tests = {test.pattern: test for test in verdict.tests if test.arm == arm.label}
+def _arm_record(arm: ArmComparison, decision: GateDecision) -> dict[str, Json]:
+    effect = next((effect for effect in decision.effects if effect.arm == arm.label), None)
+    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
     counts = Counter(row.kind for row in arm.cases)
     return {
         "arm": arm.label,
@@ -104,4 +104,4 @@ def _field_record(change: FieldChange) -> dict[str, Json]:
         "after": float(change.after),
     }
     values = {"value_before": change.value_before, "value_after": change.value_after, "gold": change.gold}
-    return record | {name: writable(value) for name, value in values.items() if value is not MISSING}
+    return record | {name: json_or_placeholder(value) for name, value in values.items() if value is not MISSING}

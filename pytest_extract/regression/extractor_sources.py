@@ -28,7 +28,7 @@ def extractor_sources(extractor: object, root: Path) -> tuple[Path, ...]:
         if path not in found:
             found.add(path)
             package = getattr(loaded.get(path), "__package__", None) or ""
-            files = [_module_file(sys.modules.get(name)) for name in _imports(path, package)]
+            files = [_module_file(sys.modules.get(name)) for name in _imported_modules(path, package)]
             waiting += [file for file in files if file is not None and _is_own(file, root)]
     return tuple(sorted(found))
 
@@ -65,7 +65,7 @@ def _module_file(module: ModuleType | None) -> Path | None:
     return Path(file).resolve() if isinstance(file, str) and file.endswith(".py") else None
 
 
-def _imports(path: Path, package: str) -> Iterator[str]:
+def _imported_modules(path: Path, package: str) -> Iterator[str]:
     """Yield the names of modules that a file's import statements may mean, wherever in the file they stand."""
     try:
         tree = ast.parse(path.read_bytes())
@@ -76,12 +76,12 @@ def _imports(path: Path, package: str) -> Iterator[str]:
             for alias in node.names:
                 yield from _with_parents(alias.name)
         elif isinstance(node, ast.ImportFrom):
-            base = _base(node, package)
+            base = _base_module(node, package)
             yield from _with_parents(base)
             yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
 
 
-def _base(node: ast.ImportFrom, package: str) -> str:
+def _base_module(node: ast.ImportFrom, package: str) -> str:
     if not node.level:
         return node.module or ""
     parents = package.split(".")[: len(package.split(".")) - node.level + 1]

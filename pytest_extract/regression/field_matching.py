@@ -1,4 +1,4 @@
-"""The pairs of one case: each field that is the same question on both sides, with its pass rate before and after."""
+"""The pairs of one case: each field that both sides check in the same way, with its pass rate before and after."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.regression.changes import Change
-from pytest_extract.regression.snapshot import CaseState, Failing, containers
+from pytest_extract.regression.snapshots import CaseState, FailingField, containers
 
 _Verdicts: TypeAlias = Sequence[tuple[bool, ...]]
-_Inside: TypeAlias = Mapping[str, _Verdicts]
+_VerdictsByContainer: TypeAlias = Mapping[str, _Verdicts]
 """Verdicts of the fields that failed inside each container."""
 
 
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
     @property
     def kind(self) -> Change:
-        """What became of it: a flip is a change from more than half of the runs to half or fewer, or back."""
+        """The change: a flip is a change from more than half of the runs to half or fewer, or back."""
         passed, passes, runs = sum(self.before), sum(self.after), len(self.before)
         if (2 * passed > runs) != (2 * passes > runs):
             return Change.BROKEN if passes < passed else Change.FIXED
@@ -46,7 +46,8 @@ class Pair(NamedTuple):
 class CasePairs:
     """All pairs of a case, over the first `runs` runs of each side.
 
-    Both sides are cut to equally many runs: only then is "no change" a coin toss between them, which the tests rest on.
+    Both sides are cut to equally many runs: only then are both orders equally likely without a change, as the tests
+    assume.
     `sizes`: compared fields by pattern, failing or not. `apart`: patterns that are no pair here, and why.
     `gates`: structural gates that failed on either side; a gated run counts as failed in every field.
     """
@@ -95,26 +96,26 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
     """
     runs = min(was.runs, now.runs)
-    sizes, apart = _sizes(was, now)
+    sizes, apart = _comparable_patterns(was, now)
     paths = [
         path
         for path in sorted({*was.failing, *now.failing})
-        if _pattern(path, was, now) in sizes and not _covered(path, was, now)
+        if _pattern_of(path, was, now) in sizes and not _is_in_failed_container(path, was, now)
     ]
     for path in paths:
-        if _entry(path, was, now).invented:
-            sizes[_pattern(path, was, now)] += 1
+        if _failing_field_of(path, was, now).invented:
+            sizes[_pattern_of(path, was, now)] += 1
     known = frozenset(now.known)
-    left_out = [path for path in paths if _is_known(path, known) or _is_known(_pattern(path, was, now), known)]
+    left_out = [path for path in paths if _is_known(path, known) or _is_known(_pattern_of(path, was, now), known)]
     for path in left_out:
-        sizes[_pattern(path, was, now)] -= 1
+        sizes[_pattern_of(path, was, now)] -= 1
     known_paths = frozenset(left_out)
     inside = _by_container(was.failing), _by_container(now.failing)
     return CasePairs(
         runs=runs,
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_pair(path, was, now, runs, inside) for path in paths if path not in known_paths),
-        gates=tuple(_gate(name, was, now, runs) for name in sorted({*was.gates, *now.gates})),
+        failing=tuple(_field_pair(path, was, now, runs, inside) for path in paths if path not in known_paths),
+        gates=tuple(_gate_pair(name, was, now, runs) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
     )
@@ -125,7 +126,7 @@ def _is_known(place: str, known: frozenset[str]) -> bool:
     return bool(known) and (place in known or not known.isdisjoint(containers(place)))
 
 
-def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:
+def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:
     """Fields that gold asks for, by comparable pattern; and the patterns that cannot be compared."""
     sizes: dict[str, int] = {}
     apart: dict[str, Change] = {}
@@ -141,7 +142,7 @@ def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Ch
         only, other = (was, now) if old else (now, was)
         if _whole_container(pattern, only, other) or _only_invented(pattern, was, now):
             sizes[pattern] = only.patterns[pattern].of
-        elif not any(_inside(pattern, entry.pattern) for entry in other.failing.values()):
+        elif not any(_is_inside(pattern, entry.pattern) for entry in other.failing.values()):
             apart[pattern] = Change.GONE if old else Change.NEW
     return sizes, apart
 
@@ -149,29 +150,29 @@ def _sizes(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Ch
 def _whole_container(pattern: str, only: CaseState, other: CaseState) -> bool:
     """Whether one side failed here as a whole where the other has fields inside."""
     return any(entry.pattern == pattern for entry in only.failing.values()) and any(
-        _inside(inner, pattern) for inner in other.patterns
+        _is_inside(inner, pattern) for inner in other.patterns
     )
 
 
 def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
-    """Whether only one side put something where gold has nothing; the other side, silent, was right."""
+    """Whether only one side has a value where gold has none; the other side was right."""
     shape = was.patterns.get(pattern) or now.patterns[pattern]
-    return shape.of == 0 and not differing(was, now, ["schema"])
+    return shape.of == 0 and not changed_digests(was, now, ["schema"])
 
 
-def _inside(pattern: str, container: str) -> bool:
+def _is_inside(pattern: str, container: str) -> bool:
     return container in containers(pattern)
 
 
-def _entry(path: str, was: CaseState, now: CaseState) -> Failing:
+def _failing_field_of(path: str, was: CaseState, now: CaseState) -> FailingField:
     return now.failing.get(path) or was.failing[path]
 
 
-def _pattern(path: str, was: CaseState, now: CaseState) -> str:
-    return _entry(path, was, now).pattern
+def _pattern_of(path: str, was: CaseState, now: CaseState) -> str:
+    return _failing_field_of(path, was, now).pattern
 
 
-def _covered(path: str, was: CaseState, now: CaseState) -> bool:
+def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     """Whether one side alone has this field because on the other its container failed as a whole."""
     if path in was.failing and path in now.failing:
         return False
@@ -179,9 +180,11 @@ def _covered(path: str, was: CaseState, now: CaseState) -> bool:
     return any(place in other.failing for place in containers(path))
 
 
-def _pair(path: str, was: CaseState, now: CaseState, runs: int, inside: tuple[_Inside, _Inside]) -> Pair:
-    entry = _entry(path, was, now)
-    values = [side.failing[path].value if path in side.failing else _right(entry) for side in (was, now)]
+def _field_pair(
+    path: str, was: CaseState, now: CaseState, runs: int, inside: tuple[_VerdictsByContainer, _VerdictsByContainer]
+) -> Pair:
+    entry = _failing_field_of(path, was, now)
+    values = [side.failing[path].value if path in side.failing else _right_value(entry) for side in (was, now)]
     return Pair(
         path=path,
         pattern=entry.pattern,
@@ -193,12 +196,12 @@ def _pair(path: str, was: CaseState, now: CaseState, runs: int, inside: tuple[_I
     )
 
 
-def _right(entry: Failing) -> Json | Missing:
+def _right_value(entry: FailingField) -> Json | Missing:
     """Return the value of the side that passed: gold, or nothing where nothing was wanted."""
     return MISSING if entry.invented else entry.gold
 
 
-def _by_container(failing: Mapping[str, Failing]) -> _Inside:
+def _by_container(failing: Mapping[str, FailingField]) -> _VerdictsByContainer:
     inside: dict[str, list[tuple[bool, ...]]] = {}
     for path, entry in failing.items():
         for place in containers(path):
@@ -206,7 +209,7 @@ def _by_container(failing: Mapping[str, Failing]) -> _Inside:
     return inside
 
 
-def _verdicts(path: str, side: CaseState, runs: int, inside: _Inside) -> tuple[bool, ...]:
+def _verdicts(path: str, side: CaseState, runs: int, inside: _VerdictsByContainer) -> tuple[bool, ...]:
     """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
     entry = side.failing.get(path)
     if entry is not None:
@@ -216,11 +219,11 @@ def _verdicts(path: str, side: CaseState, runs: int, inside: _Inside) -> tuple[b
 
 
 def gate_label(name: str) -> str:
-    """Return what stands for a structural gate in place of a field pattern; no pattern reads like this."""
+    """Return the name of a structural gate among field patterns; no pattern looks like it."""
     return f"({name} gate)"
 
 
-def _gate(name: str, was: CaseState, now: CaseState, runs: int) -> Pair:
+def _gate_pair(name: str, was: CaseState, now: CaseState, runs: int) -> Pair:
     passed = (True,) * runs
     return Pair(
         path=gate_label(name),
@@ -239,15 +242,15 @@ def same_digest(was: CaseState, now: CaseState, name: str) -> bool:
     return old is not None and new is not None and (old.startswith(new) or new.startswith(old))
 
 
-def differing(was: CaseState, now: CaseState, names: Iterable[str]) -> list[str]:
+def changed_digests(was: CaseState, now: CaseState, names: Iterable[str]) -> list[str]:
     """Return those of `names` whose digests both sides know and that differ."""
     return [name for name in names if name in was.digests and name in now.digests and not same_digest(was, now, name)]
 
 
 def same_setup(was: CaseState, now: CaseState) -> bool:
-    """Whether everything that the result hangs on is known on both sides, and the same.
+    """Whether all inputs of the result are known on both sides, and the same.
 
-    The extractor's code counts by its digest, if there is one; a replayed output does not hang on it.
+    The extractor's code counts by its digest, if there is one; a replayed output does not depend on it.
     """
     names = {*was.digests, *now.digests}
     known = "extractor" in names or (now.replayed and bool(names))

@@ -1,20 +1,23 @@
-"""Repeats of a run: which fields are unsteady, and how likely k runs in a row are to pass."""
+"""Flaky fields, pass^k, and the A/A test: how often the gate raises a false alarm between runs of one configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats.repeats import pass_hat_k
-from pytest_extract.regression.snapshot import CaseKey, CaseState, Snapshot, case_key, case_state, value_text
+from pytest_extract.regression.gate import Answer, evaluate_gate
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, case_key, case_state, value_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakyField:
     """A field that passed in some runs and failed in others. `values`: how many different values it had at least.
 
-    `again`: probability that two runs in a row both pass (pass^2), estimated from the runs.
+    `pass_twice`: probability that two runs in a row both pass (pass^2), estimated from the runs.
     """
 
     case: str
@@ -26,7 +29,7 @@ class FlakyField:
     values: int
 
     @property
-    def again(self) -> float:
+    def pass_twice(self) -> float:
         """pass^2."""
         return pass_hat_k(self.passes, self.runs, 2)
 
@@ -48,7 +51,7 @@ def suite_pass_hat_k(results: Iterable[CaseResult]) -> dict[int, float]:
 
 
 def repeat_snapshots(results: Iterable[CaseResult]) -> list[Snapshot]:
-    """Take one run with repeats apart: the first attempts of all cases are the first run, and so on.
+    """Split one run with repeats: the first attempts of all cases are the first run, and so on.
 
     A case with fewer attempts than others is missing from the later runs.
     """
@@ -57,11 +60,11 @@ def repeat_snapshots(results: Iterable[CaseResult]) -> list[Snapshot]:
         for index in range(len(result.attempts)):
             if index == len(runs):
                 runs.append({})
-            runs[index][case_key(result)] = case_state(_only(result, index))
+            runs[index][case_key(result)] = case_state(_single_attempt(result, index))
     return [*runs]
 
 
-def _only(result: CaseResult, index: int) -> CaseResult:
+def _single_attempt(result: CaseResult, index: int) -> CaseResult:
     attempt = result.attempts[index]
     return replace(result, attempts=(attempt,), outcome=attempt.outcome, breaches=attempt.breaches, needed=1)
 
@@ -69,11 +72,11 @@ def _only(result: CaseResult, index: int) -> CaseResult:
 def flaky_fields(runs: Sequence[Snapshot]) -> tuple[FlakyField, ...]:
     """Return the fields that passed in some repeats of the runs and failed in others; the worst first."""
     places = {(key, path) for run in runs for key, state in run.items() for path in state.failing}
-    fields = [field for key, path in places if (field := _field(runs, key, path)) is not None]
+    fields = [field for key, path in places if (field := _flaky_field(runs, key, path)) is not None]
     return tuple(sorted(fields, key=lambda field: (abs(2 * field.passes - field.runs), field.case, field.path)))
 
 
-def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> FlakyField | None:
+def _flaky_field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> FlakyField | None:
     """Return a field that failed somewhere, if it also passed somewhere."""
     verdicts: list[bool] = []
     values: set[str] = set()
@@ -99,4 +102,46 @@ def _field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> FlakyField | No
         runs=len(verdicts),
         passes=sum(verdicts),
         values=len(values),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AATest:
+    """Results of comparing every run with every other: `worse` of `comparisons` are false alarms of the gate.
+
+    The comparisons share runs, so they are not independent trials. `flaky`: flaky fields, the worst first.
+    """
+
+    runs: int
+    comparisons: int
+    worse: int
+    cannot_tell: int
+    alpha: float
+    fields: int
+    flaky: tuple[FlakyField, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def rate(self) -> float:
+        """Share of comparisons that answer "worse"; none of them has a true change."""
+        return self.worse / self.comparisons
+
+
+def aa_test(runs: Sequence[Snapshot], rules: Rules) -> AATest:
+    """Compare each run with each other one, in both directions. Raises ValueError for fewer than two runs."""
+    if len(runs) < 2:
+        raise ValueError("an A/A test needs at least two runs")
+    rules = replace(rules, ratchet_slack=None)
+    verdicts = [evaluate_gate(before, after, rules) for before, after in permutations(runs, 2)]
+    answers = [verdict.answer for verdict in verdicts]
+    reasons = {reason for verdict in verdicts if verdict.answer is Answer.WORSE for reason in verdict.reasons}
+    return AATest(
+        runs=len(runs),
+        comparisons=len(verdicts),
+        worse=answers.count(Answer.WORSE),
+        cannot_tell=answers.count(Answer.CANNOT_TELL),
+        alpha=rules.alpha,
+        fields=max(verdict.comparison.pairs for verdict in verdicts),
+        flaky=flaky_fields(runs),
+        reasons=tuple(sorted(reasons)),
     )

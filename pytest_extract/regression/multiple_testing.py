@@ -15,11 +15,11 @@ from pytest_extract.regression.rules import Rules
 class TestResult:
     """One test of "worse". `pattern` is None for the test over all fields of an arm.
 
-    `p`: exact sign-flip test, case by case. `adjusted`: corrected for the whole family, to be held against alpha;
+    `p`: exact sign-flip test, case by case. `adjusted`: corrected for the whole family, to be compared with alpha;
     1.0 where too few cases changed for any result to be significant. Over all fields the test weighs each case by the
-    square root of its change (`tempered`), and only ever speaks where the mean fell.
-    `mcnemar`: exact McNemar test on the flips, which takes fields of a case for independent; shown, never decisive
-    (the two agree where a case has one such field).
+    square root of its change (`tempered`), and can be significant only if the mean fell.
+    `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive. (Both tests
+    agree where each case has one such field.)
     """
 
     arm: str
@@ -40,7 +40,7 @@ def run_tests(comparison: Comparison, rules: Rules) -> tuple[TestResult, ...]:
     return tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.pattern or "")))
 
 
-def differences(rows: Sequence[CaseComparison], measure: str | None) -> list[Difference]:
+def case_differences(rows: Sequence[CaseComparison], measure: str | None) -> list[Difference]:
     """After minus before of each case, in the share of passed fields or in `measure`.
 
     Raises ConfigError where a case has no such measure on both sides.
@@ -56,7 +56,7 @@ def differences(rows: Sequence[CaseComparison], measure: str | None) -> list[Dif
 def _overall(arm: ArmComparison, rules: Rules) -> TestResult:
     rows = arm.compared
     flips = sum(row.broken for row in rows), sum(row.fixed for row in rows)
-    changes = differences(rows, rules.measure)
+    changes = case_differences(rows, rules.measure)
     test = _test(arm.label, None, flips, tempered(changes))
     return test if sum(changes) < 0 else replace(test, p=1.0)  # a gain on the whole is no drop, however it is spread
 

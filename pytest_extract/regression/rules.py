@@ -1,4 +1,4 @@
-"""What a regression gate asks for: its error rate, what drop still counts as none, and hard rules beside statistics."""
+"""Rules of the regression gate: error rate, equivalence margin, and hard rules beside statistics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Rules:
     margin: "not worse" means that a drop of this size is excluded (at confidence 1 - alpha).
     measure: name of the measure that the overall test and the margin are about; None: the share of passed fields.
     unseen_loss: what a case that was never seen may lose at worst; it keeps a few equal cases from proving anything.
-    overall_share: the part of what is left of alpha that the test over all fields gets; field patterns share the rest.
-    reserve: the part of alpha that no test gets. Two runs never come about in quite the same way (a provider drifts,
-        a baseline was looked at before it was stored); the reserve keeps the rate below alpha nevertheless.
-    max_lost: share of cases that an outage may take before "not worse" can no longer be said.
-    max_gone: share of the earlier cases that the later run may lack before "not worse" can no longer be said: what
-        holds for the few that are left need not hold for the suite. With `statistics` only.
-    max_broken, max_drop, max_pattern_drop: hard rules, noise or not; None: not asked for.
+    overall_share: the part of the rest of alpha for the test over all fields; field patterns share what remains.
+    reserve: the part of alpha that no test uses. Two runs never have quite the same conditions (a provider drifts, a
+        baseline was selected); the reserve keeps the rate below alpha nevertheless.
+    max_lost: highest share of cases lost to an outage with which the answer can be "not worse".
+    max_gone: highest share of earlier cases missing from the later run with which the answer can be "not worse", as
+        the few that remain may not represent the suite. With `statistics` only.
+    max_broken, max_drop, max_pattern_drop: hard rules that ignore noise; None: no such rule.
     ratchet_slack: how far below its best accepted rate a pattern may fall; None: no ratchet.
     statistics: False leaves only the hard rules.
     """
@@ -45,7 +45,7 @@ class Rules:
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense. Raises ConfigError that names the setting."""
+        """Raise ConfigError, with the name of the setting, for a value out of range."""
         open_range = {"alpha": self.alpha, "margin": self.margin, "overall_share": self.overall_share}
         for name, value in open_range.items():
             if not 0 < value < 1:

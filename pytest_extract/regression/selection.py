@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Input(NamedTuple):
-    """One thing that an output hangs on: its name for people (a path), and a text that changes with its content.
+    """One input of an output: its name for people (a path), and a text that changes with its content.
 
     An empty identity is unknown (a document that git does not keep), and then no change is claimed: a recording
     of another document is stale anyway.
@@ -24,7 +24,7 @@ class Input(NamedTuple):
     identity: str
 
 
-Parts = Mapping[str, Input]
+InputsByKind = Mapping[str, Input]
 """`document`, `schema`, `prompt`, `question` -> part; a part that the case does not have is left out."""
 
 
@@ -50,41 +50,47 @@ class Revision:
 
 
 def select_cases(
-    now: Mapping[str, Parts], before: Mapping[str, Parts], *, sources: Iterable[str] = (), ref: str = "the revision"
+    now: Mapping[str, InputsByKind],
+    before: Mapping[str, InputsByKind],
+    *,
+    sources: Iterable[str] = (),
+    ref: str = "the revision",
 ) -> tuple[Selection, ...]:
     """Decide for each case. `sources`: what of the extractor's source changed; it touches every case.
 
-    Only what the output hangs on counts: another gold or threshold is a matter of scoring, which costs no call. Nor
-    does a case's name, for recordings are found by content.
+    Only inputs of the output count: another gold or threshold affects scoring only, which costs no call. A case's name
+    does not count, because recordings are found by content.
     """
     everywhere = [f"extractor changed ({source})" for source in sources]
     contents: dict[frozenset[tuple[str, str]], str] = {}
     for case in sorted(before, key=lambda case: case in now):  # of several, one that has lost its name
-        contents.setdefault(_content(before[case]), case)
+        contents.setdefault(_content_of(before[case]), case)
     chosen = []
     for case, parts in now.items():
-        same_as = contents.get(_content(parts)) if case not in before else None
+        same_as = contents.get(_content_of(parts)) if case not in before else None
         old = before.get(case) if same_as is None else parts
-        chosen.append(_choice(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
+        chosen.append(_select(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
     return tuple(chosen)
 
 
-def _content(parts: Parts) -> frozenset[tuple[str, str]]:
+def _content_of(parts: InputsByKind) -> frozenset[tuple[str, str]]:
     """Return what identifies the parts: their content, or, of a document that git does not keep, its place."""
     return frozenset((what, part.identity or part.name) for what, part in parts.items())
 
 
-def _choice(choice: Selection, now: Parts, before: Parts | None, everywhere: Sequence[str], ref: str) -> Selection:
+def _select(
+    choice: Selection, now: InputsByKind, before: InputsByKind | None, everywhere: Sequence[str], ref: str
+) -> Selection:
     if before is None:
         reasons = [f"not at {ref}", *everywhere]
     else:
         names = [*now, *(name for name in before if name not in now)]
-        reasons = [text for name in names if (text := _difference(name, now.get(name), before.get(name)))]
+        reasons = [text for name in names if (text := _input_change(name, now.get(name), before.get(name)))]
         reasons += everywhere
     return replace(choice, live=bool(reasons), reasons=tuple(reasons))
 
 
-def _difference(what: str, now: Input | None, before: Input | None) -> str | None:
+def _input_change(what: str, now: Input | None, before: Input | None) -> str | None:
     if now is None or before is None:
         part = now or before
         how = "added" if before is None else "removed"
@@ -95,7 +101,7 @@ def _difference(what: str, now: Input | None, before: Input | None) -> str | Non
     return f"{what} changed ({moved}{now.name})"
 
 
-def parts_now(cases: Iterable[Case], tree: GitTree) -> dict[str, Parts]:
+def inputs_now(cases: Iterable[Case], tree: GitTree) -> dict[str, InputsByKind]:
     """Return the parts of the cases as they stand in the work tree, by `file::id` (files relative to the tree's root).
 
     A document is known by its blob, as git would store it, so that it is neither read here nor missed in LFS.
@@ -103,14 +109,14 @@ def parts_now(cases: Iterable[Case], tree: GitTree) -> dict[str, Parts]:
     listed = list(cases)
     blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.path) is not None])
     return {
-        case_name(case, tree.root): _parts(case, tree.root, blobs.get(case.document.path or Path(), ""))
+        case_key_below(case, tree.root): _parts(case, tree.root, blobs.get(case.document.path or Path(), ""))
         for case in listed
     }
 
 
-def parts_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, Parts]:
+def inputs_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, InputsByKind]:
     """Return the parts of the cases at a revision that was written to `view`."""
-    parts: dict[str, Parts] = {}
+    parts: dict[str, InputsByKind] = {}
     for name, case in revision.cases.items():
         path = case.document.path
         blob = None if path is None else tree.files.get(_relative(path, view))
@@ -132,7 +138,7 @@ def _parts(case: Case, root: Path, blob: str) -> dict[str, Input]:
     return parts
 
 
-def case_name(case: Case, root: Path) -> str:
+def case_key_below(case: Case, root: Path) -> str:
     """Return `file::id`, the file relative to `root`."""
     return f"{_relative(case.path, root)}::{case.id}"
 
@@ -152,7 +158,7 @@ def gone_files(tree: GitTree, root: Path) -> list[Path]:
 def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:
     """Load the case files as the revision has them, from `view`, where `tree.write(view)` has put it.
 
-    A file that the revision does not have gives no case; a case with a mistake in it gives none either, but is told.
+    A file that the revision does not have, or a case with a mistake, gives no case; the mistake is in `unread`.
     `documents`: of today's cases. Those that git does not keep get a placeholder in the view, so that cases load.
     """
     from pytest_extract.cases.cache import SchemaCache
@@ -171,7 +177,7 @@ def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Ite
         if name is None or name not in tree.files:
             continue
         loaded = load_cases(view / name, cache)
-        cases.update({case_name(case, view): case for case in loaded.cases})
+        cases.update({case_key_below(case, view): case for case in loaded.cases})
         if loaded.errors:
             unread[name] = loaded.errors[0].message
     return Revision(cases=cases, unread=unread)

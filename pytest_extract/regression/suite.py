@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.snapshot import case_state
+from pytest_extract.regression.snapshots import case_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,9 @@ class SuiteRow:
     cases: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The arm, the measure and its mean, as text."""
-        return f"{_prefix(self.arm)}{self.measure} {self.value:.4f}"
+        return f"{_arm_prefix(self.arm)}{self.measure} {self.value:.4f}"
 
     @property
     def passed(self) -> bool:
@@ -33,7 +33,7 @@ class SuiteRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteDecision:
-    """All rows, and why the suite is not green (empty: it is). `lost`: cases that were broken or not run."""
+    """All rows, and the reasons why the suite fails (empty: it passes). `lost`: cases that were broken or not run."""
 
     rows: tuple[SuiteRow, ...]
     reasons: tuple[str, ...]
@@ -41,15 +41,15 @@ class SuiteDecision:
 
     @property
     def passed(self) -> bool:
-        """Whether the suite is green: every bound met, and something measured."""
+        """Whether every bound is met, and something was measured."""
         return not self.reasons
 
 
 def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> SuiteDecision:
-    """Hold each arm's means against the thresholds (measure -> lowest mean that passes).
+    """Compare each arm's means with the thresholds (measure -> lowest mean that passes).
 
-    Cases that broke or were not run take no part in a mean; they are counted in `lost`. A run in which nothing was
-    scored is not green. Raises ConfigError, with the nearest name, for a measure that no case has.
+    Cases that broke or were not run do not count in a mean; `lost` is their number. A run without a scored case does
+    not pass. Raises ConfigError, with the nearest name, for a measure that no case has.
     """
     scored: dict[str, list[Mapping[str, float]]] = {}
     lost = 0
@@ -62,16 +62,16 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
             measures.append(state.measures)
     rows: list[SuiteRow] = []
     for label, cases in sorted(scored.items()):
-        rows += _rows(label, cases, thresholds) if cases else []
+        rows += _rows_of_arm(label, cases, thresholds) if cases else []
     reasons = [_missed(row) for row in rows if not row.passed]
     silent = sorted(label for label, cases in scored.items() if not cases)
-    reasons += [f"{_prefix(label)}no case was scored, so nothing was measured" for label in silent]
+    reasons += [f"{_arm_prefix(label)}no case was scored, so nothing was measured" for label in silent]
     if not scored:
         reasons.append("no case was run, so nothing was measured")
     return SuiteDecision(rows=tuple(rows), reasons=tuple(reasons), lost=lost)
 
 
-def _rows(label: str, cases: Sequence[Mapping[str, float]], thresholds: Mapping[str, float]) -> list[SuiteRow]:
+def _rows_of_arm(label: str, cases: Sequence[Mapping[str, float]], thresholds: Mapping[str, float]) -> list[SuiteRow]:
     rows: list[SuiteRow] = []
     for measure, bound in thresholds.items():
         values = [measures[measure] for measures in cases if measure in measures]
@@ -84,8 +84,8 @@ def _rows(label: str, cases: Sequence[Mapping[str, float]], thresholds: Mapping[
 
 
 def _missed(row: SuiteRow) -> str:
-    return f"{row.told} < {row.bound:g} over {row.cases} cases"
+    return f"{row.text} < {row.bound:g} over {row.cases} cases"
 
 
-def _prefix(arm: str) -> str:
+def _arm_prefix(arm: str) -> str:
     return f"[{arm}] " if arm else ""

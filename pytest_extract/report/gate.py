@@ -8,17 +8,15 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.stats.power import Needs
-from pytest_extract.regression.aa_test import AATest
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
     Change,
-    Comparison,
     FieldChange,
     PatternComparison,
 )
-from pytest_extract.regression.decision import Answer, Decision, Effect
-from pytest_extract.regression.flakiness import FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.gate import Answer, Effect, GateDecision
 from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
 from pytest_extract.report.values import show
 
@@ -37,19 +35,19 @@ _KIND_STYLE: Final[Mapping[Change, Style]] = {
 }
 
 
-def gate_lines(comparison: Comparison, decision: Decision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show the decision of the gate and its reasons; `verbosity` 1 or more shows every row."""
     most = 10**9 if verbosity >= 1 else MOST
     lines = [line(Span("regression gate: ", "head"), Span(str(decision.answer), _ANSWER_STYLE[decision.answer]))]
     lines += [line(safe_prose(reason), indent=2) for reason in decision.reasons[:most]]
     lines += _more_rows_line(len(decision.reasons), most, "reason")
     lines += [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
-    for arm in comparison.arms:
+    for arm in decision.comparison.arms:
         lines += _arm_lines(arm, decision, width, most)
     return lines
 
 
-def _arm_lines(arm: ArmComparison, decision: Decision, width: int, most: int) -> list[Line]:
+def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
     counts = Counter(row.kind for row in arm.cases)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
     name = f"[{safe_prose(arm.label)}] " if arm.label else ""
@@ -64,7 +62,7 @@ def _arm_lines(arm: ArmComparison, decision: Decision, width: int, most: int) ->
     return lines + _changed_case_lines(arm, most)
 
 
-def effect_lines(effect: Effect, decision: Decision) -> list[Line]:
+def effect_lines(effect: Effect, decision: GateDecision) -> list[Line]:
     """Show the change of a measure, its confidence interval, and what would decide if the answer is `cannot tell`."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
@@ -95,7 +93,7 @@ def _price_text(calls: int | None, cost: float | None) -> str:
     return f"{plural(calls or 0, 'call')}, {money}"
 
 
-def _pattern_table(arm: ArmComparison, decision: Decision, width: int, most: int) -> list[Line]:
+def _pattern_table(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     adjusted = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
     if not moved:
@@ -184,7 +182,7 @@ def aa_test_lines(test: AATest) -> list[Line]:
         line(f"{test.cannot_tell} could not tell; {plural(test.fields, 'field')} compared each time", indent=2)
     )
     lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
-    count = len(test.unsteady)
+    count = len(test.flaky)
     unsteady = (
         f"{plural(count, 'unsteady field')}, listed above" if count else "every field came out the same in all runs"
     )
@@ -215,4 +213,6 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
 def _flaky_field_line(field: FlakyField) -> Line:
     arm = f" [{field.arm}]" if field.arm else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"
-    return line(safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.again)}"), indent=2)
+    return line(
+        safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
+    )

@@ -65,7 +65,7 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
-        yield _fenced(gate_lines(run.judged.comparison, run.judged.verdict, width=_WIDTH))
+        yield _fenced(gate_lines(run.judged, width=_WIDTH))
     yield _field_table(worst_patterns(run.totals.fields))
     lines = summary_lines(
         run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.regression.decision import Answer, Inconclusive, exit_status
-from pytest_extract.regression.gate import GateDecision
+from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of
 
@@ -99,7 +98,7 @@ def _count_of_cases(count: int, run: RunReport) -> str:
 def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     if run.judged is None:
         return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
-    verdict = run.judged.verdict
+    verdict = run.judged
     red = exit_status(verdict, run.inconclusive) != 0 and verdict.answer is not Answer.CANNOT_TELL
     failing = red or bool(problems) or (verdict.answer is Answer.CANNOT_TELL and run.inconclusive == "fail")
     unsure = verdict.answer is Answer.CANNOT_TELL or bool(doubts)

@@ -30,7 +30,7 @@ from pytest_extract import compile_schema
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.redact.secrets import current
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.case_schema import case_schema_text
 from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRESHOLDS, UNCOMPARED
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli.schema import case_file_schema
@@ -26,6 +27,11 @@ def test_it_is_a_json_schema_that_describes_every_key():
     assert set(DOCUMENT["properties"]) == {*CHECKS, *FILE_KEYS}
     assert set(DEFS["case"]["properties"]) == set(CHECKS)
     assert all("description" in DEFS[key] for key in CHECKS)
+
+
+def test_the_packaged_file_is_made_from_the_table_of_keys():
+    """After a change of a key or a measure, `python -m pytest_extract.docs` renews it."""
+    assert case_file_schema() == case_schema_text()
 
 
 def test_it_lists_the_checker_s_words():

@@ -14,10 +14,12 @@ import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import Case
 from pytest_extract.cli.schema import case_file_schema
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import THRESHOLD_MEASURES
 from pytest_extract.extraction.base import Extraction
-from pytest_extract.results import dump_result
+from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import run_case
 
 SCHEMA = {
@@ -258,3 +260,19 @@ def test_a_changed_key_is_seen(tmp_path, key):
 def test_an_unchanged_key_gives_the_same(tmp_path, key):
     seen, one, _ = KEYS[key]
     assert seen(load(tmp_path, one)) == seen(load(tmp_path, one))
+
+
+SHOWN = sorted(Case.__dataclass_fields__.keys() & CaseResult.__dataclass_fields__.keys() - {"uncompared"})
+"""Keys that a result has a field for; of the uncompared values it has the places only."""
+
+
+@pytest.mark.parametrize("key", SHOWN)
+def test_a_result_shows_the_keys_that_it_has_a_field_for(tmp_path, key):
+    _, one, other = KEYS[key]
+    shown = []
+    for keys in (one, other):
+        (case,) = load(tmp_path, keys)
+        result = run_case(case, lambda _index: Extraction(OUTPUT), nodeid="n", file="f")
+        assert getattr(result, key) == getattr(case, key)
+        shown.append(getattr(load_result(dump_result(result)), key))
+    assert shown[0] != shown[1]

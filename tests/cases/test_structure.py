@@ -6,7 +6,7 @@ import json
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.structure import bare, compile_structure
+from pytest_extract.cases.structure import compile_structure, without_annotations
 from tests.core.test_complexity import nested
 
 SCHEMA = {
@@ -20,7 +20,7 @@ SCHEMA = {
 
 
 def test_only_annotations_go():
-    assert bare(SCHEMA) == {
+    assert without_annotations(SCHEMA) == {
         "type": "object",
         "properties": {
             "a": {"type": "string", "const": {"x-eval-compare": 1}},
@@ -41,4 +41,4 @@ def test_own_metrics_are_no_mistake_and_unknown_fields_are(tmp_path):
 
 
 def test_a_deep_schema_does_not_crash():
-    bare(nested(10_000))
+    without_annotations(nested(10_000))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.results import dump_result, read_results, write_results
 from tests.regression.make import not_run, prompt_changed, result, suite
 

@@ -83,7 +83,7 @@ def keep_answers(project, **days_ago):
     for name, days in days_ago.items():
         question = equal(name, name.upper() + "!")
         cache.put(question, question.key, JudgeAnswer(1.0, "same"))
-        path = cache._path(question.key)
+        path = cache.path(question.key)
         os.utime(path, (now - days * DAY, now - days * DAY))
     return cache
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.aggregate.extractbench import document_report
+from pytest_extract.core.aggregate.extractbench import extract_bench_report
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared
@@ -138,7 +138,7 @@ def test_published_document_reports(vector):
         for metric, result in results.items()
         if keys_of(schema, path) not in skipped
     ]
-    assert in_report(document_report(ours)) == in_report(document_report(theirs))
+    assert in_report(extract_bench_report(ours)) == in_report(extract_bench_report(theirs))
 
 
 CONFIGURATION = re.compile(r"evaluation_config|evaluation preset|has no attribute 'metrics'")

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.aggregate.fields import struct_run
+from pytest_extract.core.aggregate.fields import struct_eval_run
 from pytest_extract.core.engine.context import STRUCTURE
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
@@ -76,7 +76,7 @@ def test_published_run_tables(vector):
         [as_reclassified(vector, leaf)._replace(path=published_path(leaf.path)) for leaf in score.leaves]
         for score in scores_of(vector)
     ]
-    run, expected = struct_run(records), dict(vector["expected"]["run"])
+    run, expected = struct_eval_run(records), dict(vector["expected"]["run"])
     per_field = {
         path: [counts.mean_score, counts.match, counts.mismatch, counts.omission, counts.hallucination]
         for path, counts in run.per_field.items()

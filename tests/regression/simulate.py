@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from pytest_extract.core.case_result import Arm, Outcome
-from pytest_extract.regression.snapshot import CaseKey, CaseState, Failing, PatternState
+from pytest_extract.regression.snapshots import CaseKey, CaseState, FailingField, PatternState
 
 Run = dict[CaseKey, CaseState]
 Chance = Callable[[random.Random, int], float]
@@ -36,7 +36,7 @@ def suite(
         for side, chance, lost in zip(sides, chances, whole or (0.0,) * len(chances), strict=True):
             verdicts = [_run(source, fields, chance, lost, ease, tied) for _ in range(runs)]
             failing = {
-                f"f{index}": Failing(pattern=f"f{index}", runs=passed, gold="g", value="v")
+                f"f{index}": FailingField(pattern=f"f{index}", runs=passed, gold="g", value="v")
                 for index in range(fields)
                 if not all(passed := tuple(verdict[index] for verdict in verdicts))
             }
@@ -54,7 +54,7 @@ def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: 
     return [lot < chance(source, index) + ease for index, lot in enumerate(lots)]
 
 
-def state(case_id: str, fields: int, failing: dict[str, Failing], *, runs: int = 1, **more: object) -> CaseState:
+def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: int = 1, **more: object) -> CaseState:
     return CaseState(
         case_id=case_id,
         arm=Arm(),

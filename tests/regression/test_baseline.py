@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import (
+    as_stored,
     dump_baseline,
     is_baseline,
     load_baseline,
     pattern_rates,
-    stored,
-    updated,
+    updated_baseline,
 )
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values
 
@@ -27,7 +27,7 @@ FIELDS = {"n": True, "items[0].p": False, "items[1].p": True}
 
 
 def baseline_of(*results):
-    return updated(None, snapshot(results))
+    return updated_baseline(None, snapshot(results))
 
 
 def test_it_comes_back_as_it_was_written():
@@ -72,7 +72,7 @@ def test_a_long_value_is_cut_and_says_so():
 @given(st.dictionaries(st.sampled_from("abcd"), st.tuples(json_values, json_values), min_size=1), st.integers(1, 3))
 def test_what_is_stored_reads_the_same(fields, runs):
     for state in snapshot([result("x", *[fields] * runs)]).values():
-        assert stored(stored(state)) == stored(state)
+        assert as_stored(as_stored(state)) == as_stored(state)
 
 
 @pytest.mark.parametrize("value", ["x" * 5000, '"' * 5000, "\x01" * 5000, "\\" * 401, ["ü"] * 900, {"a" * 500: 1}])
@@ -148,9 +148,11 @@ def test_a_broken_case_keeps_its_old_entry(tmp_path):
 
 def test_best_rates_only_rise():
     first = baseline_of(*suite(4, {"n": True}))
-    worse = updated(first, snapshot(suite(4, {"n": False})))
+    worse = updated_baseline(first, snapshot(suite(4, {"n": False})))
     assert worse.best == {"": {"n": 1.0}}
-    assert updated(baseline_of(*suite(4, {"n": False})), snapshot(suite(4, {"n": True}))).best == {"": {"n": 1.0}}
+    assert updated_baseline(baseline_of(*suite(4, {"n": False})), snapshot(suite(4, {"n": True}))).best == {
+        "": {"n": 1.0}
+    }
 
 
 def test_rates_of_patterns():

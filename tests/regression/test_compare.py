@@ -9,10 +9,10 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING
-from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated
+from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare, compare_arms
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 
@@ -21,7 +21,7 @@ def straight(results):
 
 
 def through_a_file(results):
-    return load_baseline(dump_baseline(updated(None, snapshot(results)))).cases
+    return load_baseline(dump_baseline(updated_baseline(None, snapshot(results)))).cases
 
 
 @pytest.fixture(params=[straight, through_a_file], ids=["run", "baseline"])
@@ -263,7 +263,7 @@ def test_a_case_that_was_broken_before_is_lost_too():
 
 
 def test_a_baseline_keeps_the_old_entry_of_a_case_that_broke():
-    old = updated(None, snapshot([result("a", {"n": True})]))
-    assert updated(old, snapshot([broken("a")])).cases == old.cases
+    old = updated_baseline(None, snapshot([result("a", {"n": True})]))
+    assert updated_baseline(old, snapshot([broken("a")])).cases == old.cases
     assert isinstance(old, Baseline)
     assert next(iter(old.cases.values())).outcome is Outcome.PASSED

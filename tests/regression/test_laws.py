@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.regression.aa_test import aa_test
-from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated
+from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
-from pytest_extract.regression.decision import Answer, decide
+from pytest_extract.regression.flakiness import aa_test
+from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.shards import merge
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, broken, result
@@ -53,7 +53,7 @@ def test_a_run_is_never_worse_than_itself(drawn):
 @given(suites)
 def test_a_baseline_file_says_what_the_run_itself_would_say(drawn):
     run, after = side(drawn, 0), side(drawn, 1)
-    stored = load_baseline(dump_baseline(updated(None, run))).cases
+    stored = load_baseline(dump_baseline(updated_baseline(None, run))).cases
     direct, filed = compare(run, after), compare(stored, after)
     assert direct.arms[0].patterns == filed.arms[0].patterns
     assert [row.change for row in direct.arms[0].cases] == [row.change for row in filed.arms[0].cases]
@@ -117,7 +117,7 @@ def test_shards_give_the_verdict_of_the_whole(drawn, count):
     shards = [(f"s{index}", whole[index::count]) for index in range(count)]
     merged = merge(shards)
     assert not merged.conflicts
-    assert not merged.told
+    assert not merged.notes
     assert snapshot(merged.results) == snapshot(whole)
     assert judged(side(drawn, 0), snapshot(merged.results)) == judged(side(drawn, 0), snapshot(whole))
 
@@ -129,7 +129,7 @@ def test_overlapping_shards_keep_what_was_run(drawn):
     for order in ([("a", whole), ("b", lost)], [("a", lost), ("b", whole)], [("a", whole), ("b", whole)]):
         merged = merge(order)
         assert snapshot(merged.results) == snapshot(whole)
-        assert len(merged.told) == len(whole)
+        assert len(merged.notes) == len(whole)
         assert not merged.conflicts
 
 
@@ -144,7 +144,7 @@ def test_no_value_stops_the_gate(odd):
     comparison = compare(before, after)
     verdict = decide(comparison, RULES)
     assert [change.path for change in comparison.arms[0].fields] == ["n"]
-    assert load_baseline(dump_baseline(updated(None, after))).cases.keys() == after.keys()
-    assert all(text_of(line).isprintable() for line in gate_lines(comparison, verdict))
-    assert json.dumps(decision_record(comparison, verdict))
-    assert aa_test([before, after], RULES).unsteady
+    assert load_baseline(dump_baseline(updated_baseline(None, after))).cases.keys() == after.keys()
+    assert all(text_of(line).isprintable() for line in gate_lines(verdict))
+    assert json.dumps(decision_record(verdict))
+    assert aa_test([before, after], RULES).flaky

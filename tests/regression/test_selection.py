@@ -11,7 +11,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
 from pytest_extract.regression.git_tree import open_tree, work_blobs
-from pytest_extract.regression.selection import Input, Selection, cases_at, parts_at, parts_now, select_cases
+from pytest_extract.regression.selection import Input, Selection, cases_at, inputs_at, inputs_now, select_cases
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "string"}}}'
 CASES = """\
@@ -52,7 +52,7 @@ def choices(repo, ref="HEAD", sources=()):
     now = [case for file in files for case in load_cases(file).cases]
     documents = [case.document.path for case in now if case.document.path]
     revision = cases_at(tree, files, view, documents=documents)
-    made = select_cases(parts_now(now, tree), parts_at(revision, tree, view), sources=sources, ref=ref)
+    made = select_cases(inputs_now(now, tree), inputs_at(revision, tree, view), sources=sources, ref=ref)
     return {choice.case.rpartition("::")[2]: choice.reasons for choice in made}
 
 

@@ -16,7 +16,7 @@ GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
 def test_results_keep_the_order_of_the_shards():
     merged = merge([("1", [result("b", {"n": True})]), ("2", [GOOD])])
     assert [one.case_id for one in merged.results] == ["b", "a"]
-    assert (merged.told, merged.conflicts) == ((), ())
+    assert (merged.notes, merged.conflicts) == ((), ())
 
 
 def test_arms_of_a_case_are_results_of_their_own():
@@ -38,14 +38,14 @@ def test_arms_of_a_case_are_results_of_their_own():
 def test_the_one_that_got_further_is_kept_and_told(first, second, kept):
     merged = merge([("one", [first]), ("two", [second])])
     assert merged.results == (kept,)
-    assert "one and two" in merged.told[0]
+    assert "one and two" in merged.notes[0]
     assert merged.conflicts == ()
 
 
 def test_the_same_result_twice_is_kept_once_however_long_it_took():
     merged = merge([("one", [GOOD]), ("two", [replace(GOOD, duration_s=9.0)])])
     assert merged.results == (GOOD,)
-    assert "the same" in merged.told[0]
+    assert "the same" in merged.notes[0]
     assert merged.conflicts == ()
 
 
@@ -54,4 +54,4 @@ def test_two_results_that_differ_are_a_conflict(first, second):
     merged = merge([("one", [first]), ("two", [second])])
     assert merged.results == (second,)
     assert len(merged.conflicts) == 1
-    assert merged.told == ()
+    assert merged.notes == ()

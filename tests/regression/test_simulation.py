@@ -13,10 +13,10 @@ from collections import Counter
 import pytest
 
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.decision import Answer, decide
+from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import CaseKey
+from pytest_extract.regression.snapshots import CaseKey
 from tests.regression.simulate import steady, suite
 
 RULES = Rules(resamples=100)

@@ -9,7 +9,7 @@ import pytest
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING
-from pytest_extract.regression.snapshot import CaseKey, case_state, containers, snapshot
+from pytest_extract.regression.snapshots import CaseKey, case_state, containers, snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 

@@ -12,7 +12,7 @@ from pytest_extract.core.stats.power import Needs
 from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.gate import evaluate_gate
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import gate_lines, needs_text
 from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, attempt, broken, prompt_changed, result, suite
@@ -25,7 +25,7 @@ def judged(before, after, **rules):
 
 
 def told(before, after, verbosity=0, **rules):
-    return [text_of(line) for line in gate_lines(*judged(before, after, **rules), verbosity=verbosity)]
+    return [text_of(line) for line in gate_lines(judged(before, after, **rules), verbosity=verbosity)]
 
 
 def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
@@ -116,7 +116,7 @@ def test_arms_are_named():
 def test_the_same_as_json():
     before = suite(12, GOOD)
     after = [*suite(11, GOOD | {"m": False}), broken("c11")]
-    record = json.loads(json.dumps(decision_record(*judged(before, after))))
+    record = json.loads(json.dumps(decision_record(judged(before, after))))
     (arm,) = record["arms"]
     assert (record["format"], record["verdict"], record["pairs"]) == (1, "worse", 33)
     assert arm["counts"] == {"broken": 11, "lost": 1}
@@ -129,14 +129,14 @@ def test_the_same_as_json():
 
 
 def test_a_missing_value_has_no_key_in_json():
-    comparison, verdict = judged([result("a", GOOD)], [result("a", GOOD | {"x": INVENTED})])
-    (field,) = decision_record(comparison, verdict)["arms"][0]["fields"]
+    verdict = judged([result("a", GOOD)], [result("a", GOOD | {"x": INVENTED})])
+    (field,) = decision_record(verdict)["arms"][0]["fields"]
     assert "value_before" not in field
     assert field["value_after"] == "made up"
 
 
 def test_an_arm_with_nothing_compared_has_no_effect_in_json():
-    comparison, verdict = judged([], suite(1, GOOD))
-    (arm,) = decision_record(comparison, verdict)["arms"]
+    verdict = judged([], suite(1, GOOD))
+    (arm,) = decision_record(verdict)["arms"]
     assert (arm["effect"], arm["overall"]) == (None, None)
     assert replace(verdict, notes=()).compared_nothing

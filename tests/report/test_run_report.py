@@ -86,4 +86,4 @@ def test_headline_of_a_comparison(results: list[Any], inconclusive: Any, tone: s
     judged = evaluate_base(compared, "a", Rules())
     found = headline(RunReport(results=results, gate="regression", judged=judged, inconclusive=inconclusive))
     assert (found.tone, found.word) == (tone, word)
-    assert found.text == judged.verdict.reasons[0]
+    assert found.text == judged.reasons[0]

@@ -98,7 +98,7 @@ class DocumentReport:
         return self.passed / self.evaluated if self.evaluated else 0.0
 
 
-def document_report(rows: Iterable[Row]) -> DocumentReport:
+def extract_bench_report(rows: Iterable[Row]) -> DocumentReport:
     """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out."""
     kept = [row for row in rows if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
     failed = [row for row in kept if not row["passed"]]
@@ -227,7 +227,7 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def rates(scores: Iterable[ScoreRecord]) -> Rates:
+def extract_bench_rates(scores: Iterable[ScoreRecord]) -> Rates:
     """Rate a run from its scores; `failures` counts kinds of broken output."""
     kept = list(scores)
     fields = [[result for result in score.fields if result.status is not Status.SKIPPED] for score in kept]

@@ -94,7 +94,7 @@ class StructRun:
     per_field: Mapping[str, FieldCounts]
 
 
-def struct_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
+def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
     """Summarize records of leaf results; every mean is 1.0 without records."""
     each, per_field = [], dict[str, FieldCounts]()
     for leaves in records:

@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import mean
 from pytest_extract.core.aggregate.run import CaseMeasures, case_rows
-from pytest_extract.core.aggregate.sob import METRICS, LeaderboardRow, leaderboard_row, published_columns
+from pytest_extract.core.aggregate.sob import SOB_METRICS, LeaderboardRow, published_columns, sob_leaderboard_row
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
 
@@ -65,7 +65,7 @@ def _standing(arm: str, results: Sequence[CaseResult], weights: dict[str, float]
     if not scored:
         return Standing(arm=arm, row=None, coverage=0.0, results=tuple(results))
     means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
-    row = leaderboard_row(arm, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()})
+    row = sob_leaderboard_row(arm, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()})
     return Standing(arm=arm, row=row, coverage=scored / cases, results=tuple(results))
 
 
@@ -73,4 +73,4 @@ def _means(rows: Sequence[CaseMeasures]) -> dict[str, float]:
     """Means of SOB's columns, weighted by complexity where any is known."""
     columns = published_columns([row.measures for row in rows])
     weights = [row.weight for row in rows] if any(row.weight for row in rows) else None
-    return {name: mean([column[name] for column in columns], weights) for name in METRICS}
+    return {name: mean([column[name] for column in columns], weights) for name in SOB_METRICS}

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
-from pytest_extract.core.aggregate.extractbench import Rates, rates
+from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.fields import FieldCounts, field_table
-from pytest_extract.core.aggregate.sob import SobSummary, published_columns, summarize
+from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_summary
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
@@ -121,9 +121,9 @@ def aggregate(
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
         measures=measure_means(rows, samples=samples, measures=measures),
-        sob=summarize(columns, samples=samples) if rows and measures is None else None,
-        sob_weighted=summarize(columns, weights, samples=samples) if any(weights) and measures is None else None,
-        rates=rates(score for _, score in kept),
+        sob=sob_summary(columns, samples=samples) if rows and measures is None else None,
+        sob_weighted=sob_summary(columns, weights, samples=samples) if any(weights) and measures is None else None,
+        rates=extract_bench_rates(score for _, score in kept),
         by_depth=by_depth(rows),
         fields=field_table((result.nodeid, score.leaves) for result, score in kept),
     )

@@ -10,7 +10,7 @@ from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from pytest_extract.core.values import Json
 
-METRICS: Final[Mapping[str, str]] = {
+SOB_METRICS: Final[Mapping[str, str]] = {
     "json_parse_success": "JSON Parse Success",
     "json_root_structured": "Structured JSON Root",
     "schema_valid_input": "Schema Valid Input",
@@ -59,7 +59,9 @@ class SobSummary:
         """Return the published form."""
         return {
             "n": self.n,
-            "metrics": {name: {**_estimate(self.metrics[name]), "metric_name": METRICS[name]} for name in self.metrics},
+            "metrics": {
+                name: {**_estimate(self.metrics[name]), "metric_name": SOB_METRICS[name]} for name in self.metrics
+            },
             "category_scores": {
                 name: {**_estimate(found), "category_name": name, "components": list(CATEGORIES[name])}
                 for name, found in self.categories.items()
@@ -74,23 +76,23 @@ def _estimate(found: Estimate) -> dict[str, Json]:
 def published_columns(rows: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
     """Turn rows of our measures into rows of SOB's columns; a record's schema counts as valid."""
     names = {column: name for name, column in PUBLISHED_NAMES.items()} | {"json_root_structured": "json_parse"}
-    return [{column: row[names[column]] if column in names else 1.0 for column in METRICS} for row in rows]
+    return [{column: row[names[column]] if column in names else 1.0 for column in SOB_METRICS} for row in rows]
 
 
-def summarize(
+def sob_summary(
     rows: Sequence[Mapping[str, float]], weights: Sequence[float] | None = None, *, samples: int = SAMPLES
 ) -> SobSummary:
     """Summarize rows with SOB's columns; `weights` (easy 1, medium 2, hard 3, unknown 0) asks for the weighted block.
 
     A category is the mean over rows of the row's mean over its components.
     """
-    columns = {name: [float(row[name]) for row in rows] for name in METRICS}
+    columns = {name: [float(row[name]) for row in rows] for name in SOB_METRICS}
     for name, components in CATEGORIES.items():
         columns[name] = [sum(float(row[part]) for part in components) / len(components) for row in rows]
     found = intervals(columns, weights, samples=samples)
     return SobSummary(
         n=len(rows),
-        metrics={name: found[name] for name in METRICS},
+        metrics={name: found[name] for name in SOB_METRICS},
         categories={name: found[name] for name in CATEGORIES},
     )
 
@@ -110,7 +112,7 @@ class LeaderboardRow:
         return {"model": self.model, "overall": self.overall, **self.columns, "modalities": list(self.modalities)}
 
 
-def leaderboard_row(
+def sob_leaderboard_row(
     model: str,
     means: Mapping[str, Mapping[str, float] | None],
     *,
@@ -138,5 +140,5 @@ def leaderboard_row(
 
 def leaderboard(models: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> list[LeaderboardRow]:
     """Rank models (name -> modality -> metric -> weighted mean): by overall to four places, then value accuracy."""
-    rows = [leaderboard_row(model, means) for model, means in models.items()]
+    rows = [sob_leaderboard_row(model, means) for model, means in models.items()]
     return sorted(rows, key=lambda row: (-round(row.overall, 4), -row.columns["value_accuracy"]))

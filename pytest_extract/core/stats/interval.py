@@ -26,7 +26,7 @@ class Bounds:
     confidence: float
 
 
-def bounds(
+def drop_bounds(
     differences: Sequence[float],
     *,
     unseen_loss: float,

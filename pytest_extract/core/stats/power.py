@@ -63,7 +63,7 @@ def needs(
 ) -> Needs | None:
     """Plan what would decide; None without a case to learn from.
 
-    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`stats.interval.bounds`).
+    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`drop_bounds`).
     Normal approximations: this is advice, not the verdict.
     """
     if not sample.changes:
@@ -129,7 +129,7 @@ def _worse(drop: float, alpha: float) -> _Decides:
 
 
 def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> _Decides:
-    """Whether the upper bound of the drop (`stats.interval.bounds`) would fall below the margin."""
+    """Whether the upper bound of the drop (`drop_bounds`) would fall below the margin."""
     reach = statistics.NormalDist().inv_cdf(confidence)
 
     def decides(cases: int, spread: float) -> bool:

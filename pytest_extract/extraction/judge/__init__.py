@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pytest_extract.core.values import Json
     from pytest_extract.errors import NotWritten
-    from pytest_extract.extraction.judge.desk import CachingJudge
+    from pytest_extract.extraction.judge.cache import CachingJudge
     from pytest_extract.extraction.llm.client import Retry
     from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -29,7 +29,7 @@ def build_judge(
     slots: AbstractContextManager[object] | None = None,
     replay_only: bool = False,
     refresh: bool = False,
-    on_unkept: Callable[[NotWritten], None] | None = None,
+    on_write_error: Callable[[NotWritten], None] | None = None,
     retry: Retry | None = None,
     options: Mapping[str, Json] | None = None,
     loop: BackgroundLoop | None = None,
@@ -37,14 +37,12 @@ def build_judge(
     """Return a judge: questions -> answers, `None` where undecided (`.why(question)` says why, `.spent` what it cost).
 
     mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
-    folder: where answers are kept; None: nowhere. overrides: `verdicts.yaml`. replay_only: kept answers or none.
-    refresh: ask again what is kept. on_unkept: told of answers that cannot be written. slots: what each
-    call holds one of. Raises ConfigError where nobody is there to ask, CaseFileErrors for bad overrides.
+    folder: where answers are stored; None: nowhere. overrides: `verdicts.yaml`. replay_only: stored answers or none.
+    refresh: ask again what is stored. on_write_error: called with each answer that cannot be written. slots: each call
+    holds one of them. Raises ConfigError if there is no judge to ask, CaseFileErrors for bad overrides.
     """
     from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy
-    from pytest_extract.extraction.judge.cache import AnswerCache
-    from pytest_extract.extraction.judge.desk import CachingJudge
-    from pytest_extract.extraction.judge.kept import KeptAnswers
+    from pytest_extract.extraction.judge.cache import AnswerCache, CachingJudge
     from pytest_extract.extraction.judge.llm import LlmJudge
     from pytest_extract.extraction.judge.overrides import Overrides, load_overrides
     from pytest_extract.extraction.judge.user import UserJudge
@@ -60,10 +58,10 @@ def build_judge(
         ask = UserJudge(user, loop, slots)
     else:
         ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
-    kept = None
+    stored = None
     if folder is not None and ask.identity is not None:
-        kept = KeptAnswers(AnswerCache(folder, ask.identity), refresh=refresh, on_unkept=on_unkept)
-    return CachingJudge(None if replay_only else ask, kept=kept, overrides=people)
+        stored = AnswerCache(folder, ask.identity, refresh=refresh, on_write_error=on_write_error)
+    return CachingJudge(None if replay_only else ask, stored=stored, overrides=people)
 
 
 def _check(mode: str, model: str | None, user: object) -> None:

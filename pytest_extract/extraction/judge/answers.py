@@ -1,4 +1,4 @@
-"""What a judge may answer, and the check that every answer goes through before a score hangs on it."""
+"""Valid answers of a judge, and the check of every answer before it is scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Ask: TypeAlias = Callable[[Sequence[Question]], Sequence[Decision]]
 """Decisions in the order and number of the questions; never raises for what a model or provider did."""
 
 
-def checked(question: Question, answer: Any) -> Decision:
+def checked_answer(question: Question, answer: Any) -> Decision:
     """Return a valid decision; `UnansweredQuestion` with the reason for an answer that does not fit its question.
 
     A bare number in [0, 1] or a boolean counts as a `JudgeAnswer`. Only the pairs of an `Alignment` are used; the rows

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.extraction.judge.cache import KeptAnswer
+from pytest_extract.extraction.judge.cache import StoredAnswer
 from pytest_extract.extraction.judge.overrides import Override, Overrides
 
 EQUAL_FROM: Final = 0.7
@@ -18,7 +18,7 @@ EQUAL_FROM: Final = 0.7
 class JudgedPair:
     """A judge's kept answer beside a person's verdict on the same pair."""
 
-    answer: KeptAnswer
+    answer: StoredAnswer
     override: Override
     threshold: float = EQUAL_FROM
 
@@ -55,7 +55,7 @@ class Agreement:
 
 
 def audit(
-    overrides: Overrides, answers: Iterable[KeptAnswer], threshold: float = EQUAL_FROM
+    overrides: Overrides, answers: Iterable[StoredAnswer], threshold: float = EQUAL_FROM
 ) -> tuple[tuple[Agreement, ...], int]:
     """Return the agreement of each judge that answered about an overridden pair, and the number of pairs none did."""
     groups: dict[tuple[str, int], list[JudgedPair]] = {}

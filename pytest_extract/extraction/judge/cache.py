@@ -1,41 +1,264 @@
-"""Answers of judges, kept on disk by content, so that equal pairs never get two verdicts and a second run asks nothing.
+"""Answers of judges: people's verdicts first, then stored answers, then the judge itself, which is asked once.
 
-A file is `DIR/KK/KEY-JUDGE.json`: `KEY` from the question's content (`Question.key`), `JUDGE` from the judge's identity
-and the version of the prompt for its kind of question. The first answer written stays; later writers get it back. A
-file's time of change is the day of its last use, for no case file tells which questions an output will raise.
+`CachingJudge` answers the questions of cases. `AnswerCache` stores answers on disk by content, so that equal pairs get
+the same verdict and a second run asks nothing. A file is `DIR/KK/KEY-JUDGE.json`: `KEY` is the digest of the question's
+content (`Question.key`), `JUDGE` that of the judge's identity and the version of the prompt for its kind of question.
+The first answer written stays; later writers get it back. A file's modification time is the day of its last use, as no
+case file tells which questions an output will raise.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.atomic import write_atomic, write_once
-from pytest_extract.core.results import Alignment, JudgeAnswer, Question
-from pytest_extract.core.values import Json
-from pytest_extract.digest import sha256
-from pytest_extract.errors import StoreError
-from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
-from pytest_extract.extraction.judge.keys import pair_key
+from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
+from pytest_extract.core.values import Json, text_digest
+from pytest_extract.errors import NotWritten, StoreError
+from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion, checked_answer
+from pytest_extract.extraction.judge.llm import JudgeSpending
+from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+from pytest_extract.files import read_regular_text, write_atomic, write_once
 from pytest_extract.redact.secrets import TALLY, current
-from pytest_extract.regular_file import read_regular_text
-from pytest_extract.sharing.claims import Claims
-from pytest_extract.sharing.news import News
+from pytest_extract.sharing import Leases, SharedLog
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class KeptAnswer:
-    """A kept answer to an "equal" question, for audits: `pair` is the digest of gold and extracted."""
+def question_key(question: Question) -> str | UnansweredQuestion:
+    """Return `Question.key`; `UnansweredQuestion` where no prompt can hold a value (too deep, too long a number)."""
+    try:
+        json.dumps([question.gold, question.extracted])  # a prompt is written so; the key alone could be computed
+    except RecursionError:
+        return UnansweredQuestion("the values are nested too deeply to ask a judge about them")
+    except ValueError as error:
+        return UnansweredQuestion(f"the values cannot be written down for a judge: {error}")
+    return question.key
+
+
+class CachingJudge:
+    """A `Judge` (`core.results`): `judge(questions) -> answers`, None where undecided; `why` gives the reason.
+
+    ask: the judge itself, None to replay only. stored: None remembers answers in this process only.
+    """
+
+    def __init__(
+        self, ask: Ask | None, *, stored: AnswerCache | None = None, overrides: Overrides | None = None
+    ) -> None:
+        self._ask = ask
+        self._stored = stored
+        self._overrides = overrides or Overrides()
+        self._lock = threading.Lock()
+        self._known: dict[str, JudgeAnswer | Alignment] = {}
+        self._undecided: dict[str, str] = {}
+        self._in_progress: dict[str, Future[Decision]] = {}
+
+    def __call__(self, questions: Sequence[Question]) -> list[Answer]:
+        """Answer all questions; equal ones get one answer, and are asked once."""
+        keys = [question_key(question) for question in questions]
+        by_key = {key: question for key, question in zip(keys, questions, strict=True) if isinstance(key, str)}
+        found = {key: self._answer_without_asking(key, question) for key, question in by_key.items()}
+        decided = {key: decision for key, decision in found.items() if decision is not None}
+        decided |= self._ask_once({key: question for key, question in by_key.items() if key not in decided})
+        with self._lock:
+            settled = {key: self._settle(key, decision) for key, decision in decided.items()}
+        return [settled[key] if isinstance(key, str) else None for key in keys]
+
+    def why(self, question: Question) -> str | None:
+        """Return why a question was left undecided, None if it was not."""
+        key = question_key(question)
+        return key.reason if isinstance(key, UnansweredQuestion) else self._undecided.get(key)
+
+    @property
+    def spent(self) -> JudgeSpending:
+        """What the model that judges has cost so far in this process; nothing for other judges."""
+        spent = getattr(self._ask, "spent", None)
+        return spent if isinstance(spent, JudgeSpending) else JudgeSpending()
+
+    @property
+    def undecided(self) -> Mapping[str, str]:
+        """Reasons by question key."""
+        return dict(self._undecided)
+
+    def _answer_without_asking(self, key: str, question: Question) -> Decision | None:
+        override = self._overrides.find(question)
+        if override is not None:
+            return override
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None or self._stored is None:
+            return known
+        return self._stored.find(key, question)
+
+    def _ask_once(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        """Ask the questions that no other thread is asking, then wait for the answers to the others.
+
+        No thread waits before its own questions are answered, so that two cannot wait for each other.
+        """
+        if not questions:
+            return {}
+        if self._ask is None:
+            why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
+            return dict.fromkeys(questions, UnansweredQuestion(why))
+        mine, others = self._divide(questions)
+        decided: dict[str, Decision] = {}
+        try:
+            wanted = {key: questions[key] for key in mine}
+            if wanted and self._stored is not None:
+                decided = self._stored.find_or_ask(self._ask, wanted)
+            elif wanted:
+                decided = dict(zip(wanted, self._ask(list(wanted.values())), strict=True))
+        except BaseException:
+            decided = dict.fromkeys(mine, UnansweredQuestion("the judge was interrupted"))
+            raise
+        finally:
+            with self._lock:
+                for key, future in mine.items():
+                    if not isinstance(decision := decided[key], UnansweredQuestion):
+                        self._known.setdefault(key, decision)
+                    future.set_result(decision)
+                    del self._in_progress[key]
+        return decided | {key: future.result() for key, future in others.items()}
+
+    def _divide(self, questions: Iterable[str]) -> tuple[dict[str, Future[Decision]], dict[str, Future[Decision]]]:
+        """Divide questions into those that this thread asks, and those that another one is asking or has asked."""
+        with self._lock:
+            others = {key: self._in_progress[key] for key in questions if key in self._in_progress}
+            mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
+            for key, future in mine.items():
+                if key in self._known:  # answered since this thread looked
+                    future.set_result(self._known[key])
+            others |= {key: future for key, future in mine.items() if future.done()}
+            mine = {key: future for key, future in mine.items() if key not in others}
+            self._in_progress |= mine
+        return mine, others
+
+    def _settle(self, key: str, decision: Decision) -> Answer:
+        """Remember a decision; the first one of this process counts, also when two threads asked at once."""
+        if isinstance(decision, UnansweredQuestion):
+            self._undecided[key] = decision.reason
+            return None
+        self._undecided.pop(key, None)
+        return self._known.setdefault(key, decision)
+
+
+class AnswerCache:
+    """The stored answers of one judge in `folder`; safe to share between threads and processes.
+
+    refresh: a stored answer counts only if this run has asked it; all processes that ask anew in the same folder at the
+    same time (the workers of xdist) belong to the run. on_write_error: called with each answer that cannot be written;
+    it counts all the same, because it was paid for.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        judge: str,
+        *,
+        refresh: bool = False,
+        on_write_error: Callable[[NotWritten], None] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.judge = judge
+        self._on_write_error = on_write_error
+        self._suffixes = {kind: text_digest(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
+        shared = folder / text_digest(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
+        self._leases = Leases(shared)
+        self._renewals = SharedLog(shared) if refresh else None
+        self._renewed: set[str] = set()
+
+    def find(self, key: str, question: Question) -> Decision | None:
+        """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
+        if self._renewals is not None:
+            self._renewed.update(self._renewals.read_new())
+            if key not in self._renewed:
+                return None
+        return self.get(question, key)
+
+    def find_or_ask(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        """Answer questions, each asked by one process at a time; the others wait for the stored answer.
+
+        No process waits before its own questions are answered, so that two cannot wait for each other. A waiting
+        process holds no slot. What another process leaves without an answer (it was killed, its judge failed) is asked
+        here.
+        """
+        with self._leases.lease(questions.keys()) as lease:
+            decided = self._ask_missing(ask, {key: questions[key] for key in questions if key in lease.mine})
+        lease.wait()
+        return decided | self._ask_missing(ask, {key: questions[key] for key in questions if key in lease.theirs})
+
+    def _ask_missing(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        found = {key: self.find(key, question) for key, question in questions.items()}
+        decided = {key: decision for key, decision in found.items() if decision is not None}
+        missing = {key: question for key, question in questions.items() if key not in decided}
+        if missing:
+            answers = ask(list(missing.values()))
+            decided |= {key: self._store(key, missing[key], one) for key, one in zip(missing, answers, strict=True)}
+        return decided
+
+    def _store(self, key: str, question: Question, decision: Decision) -> Decision:
+        if isinstance(decision, UnansweredQuestion):
+            return decision
+        try:
+            counts = self.put(question, key, decision)
+        except NotWritten as error:
+            if self._on_write_error is not None:
+                self._on_write_error(error)
+            return decision
+        except RecursionError as error:
+            return UnansweredQuestion(f"the answer could not be kept: {error}")
+        if self._renewals is not None:
+            self._renewals.append(key)
+        return counts
+
+    def get(self, question: Question, key: str) -> Decision | None:
+        """Return the answer in the file, None without one; `find` is the one that heeds `refresh`."""
+        path = self.path(key, question.kind)
+        try:
+            answer = json.loads(read_regular_text(path))["answer"]
+            found: JudgeAnswer | Alignment
+            if question.kind == "align":
+                pairs = tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"])
+                found = Alignment(pairs, reason=answer["reason"])
+            else:
+                found = _judge_answer(answer)
+            if idle_days(path) >= 1.0:
+                with suppress(OSError):  # a read-only folder still answers
+                    os.utime(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            return UnansweredQuestion(
+                f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
+            )
+        return checked_answer(question, found)
+
+    def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment) -> Decision:
+        """Write an answer; return the one that counts: another process may have been first. Raises NotWritten."""
+        path, text = self.path(key, question.kind), _file_text(self.judge, question, key, answer)
+        if self._renewals is not None:
+            write_atomic(path, text)
+            return answer
+        return answer if write_once(path, text) else self.get(question, key) or answer
+
+    def path(self, key: str, kind: str = "equal") -> Path:
+        """Return the file of an answer."""
+        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """A stored answer to an "equal" question, for audits: `pair` is the digest of gold and extracted."""
 
     path: Path
     judge: str
@@ -46,54 +269,30 @@ class KeptAnswer:
     reason: str
 
 
-class AnswerCache:
-    """The answers of one judge in `folder`; safe to share between threads and processes.
-
-    `claims`: who is asking what just now.
-    """
-
-    def __init__(self, folder: Path, judge: str) -> None:
-        self.folder = folder
-        self.judge = judge
-        self._suffixes = {kind: sha256(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
-        shared = sha256(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
-        self._shared = folder / shared
-        self.claims = Claims(self._shared)
-
-    def renewed(self) -> News:
-        """Return the news of which answers (by key) those that ask anew have renewed; for them alone."""
-        return News(self._shared)
-
-    def get(self, question: Question, key: str) -> Decision | None:
-        """Return the kept answer, None without one; a damaged file leaves the question undecided, saying so."""
-        path = self._path(key, question.kind)
+def stored_answers(folder: Path) -> Iterator[StoredAnswer]:
+    """Yield every stored "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
+    for path in answer_files(folder):
         try:
             body = json.loads(read_regular_text(path))
-            answer = body["answer"]
-            found = Alignment(_pairs(answer), reason=answer["reason"]) if question.kind == "align" else _verdict(answer)
-            _mark_used(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            return UnansweredQuestion(
-                f"{path}: no kept answer that can be read ({type(error).__name__}); delete it to ask again"
+            if body["question"]["kind"] != "equal":
+                continue
+            answer = _judge_answer(body["answer"])
+            stored = StoredAnswer(
+                path=path,
+                judge=body["judge"],
+                prompt_version=int(body["prompt_version"]),
+                pair=body["pair"],
+                instructions=body["question"]["instructions"],
+                score=answer.score,
+                reason=answer.reason,
             )
-        return checked(question, found)
-
-    def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment, *, replace: bool = False) -> Decision:
-        """Keep an answer; return the one that counts: another process may have been first. Raises NotWritten."""
-        path, text = self._path(key, question.kind), _dump(self.judge, question, key, answer)
-        if replace:
-            write_atomic(path, text)
-            return answer
-        return answer if write_once(path, text) else self.get(question, key) or answer
-
-    def _path(self, key: str, kind: str = "equal") -> Path:
-        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
+        yield stored
 
 
 def answer_files(folder: Path) -> list[Path]:
-    """Return the files of all kept answers below `folder`, of all judges, by name."""
+    """Return the files of all stored answers below `folder`, of all judges, by name."""
     return sorted(folder.glob("*/*.json"))
 
 
@@ -102,44 +301,11 @@ def idle_days(path: Path, now: float | None = None) -> float:
     return max(0.0, ((time.time() if now is None else now) - path.stat().st_mtime) / _DAY_S)
 
 
-def _mark_used(path: Path) -> None:
-    if idle_days(path) >= 1.0:
-        with suppress(OSError):  # a read-only folder still answers
-            os.utime(path)
-
-
-def kept_answers(folder: Path) -> Iterator[KeptAnswer]:
-    """Yield every kept "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
-    for path in answer_files(folder):
-        try:
-            body = json.loads(read_regular_text(path))
-            if body["question"]["kind"] != "equal":
-                continue
-            answer, judge, pair = body["answer"], body["judge"], body["pair"]
-            verdict = _verdict(answer)
-            instructions, version = body["question"]["instructions"], int(body["prompt_version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
-        yield KeptAnswer(
-            path=path,
-            judge=judge,
-            prompt_version=version,
-            pair=pair,
-            instructions=instructions,
-            score=verdict.score,
-            reason=verdict.reason,
-        )
-
-
-def _verdict(answer: Json) -> JudgeAnswer:
+def _judge_answer(answer: Json) -> JudgeAnswer:
     return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
 
 
-def _pairs(answer: Json) -> tuple[tuple[int, int], ...]:
-    return tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"])
-
-
-def _dump(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:
+def _file_text(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:
     asked = {
         "kind": question.kind,
         "gold": question.gold,

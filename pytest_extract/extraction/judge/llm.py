@@ -1,4 +1,4 @@
-"""The judge that is a model: a case's questions in few calls, some at once, and again for what came back unusable."""
+"""The judge that is a model: few calls for a case's questions, some concurrent, and new calls for unusable answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_extract.core.results import FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question
-from pytest_extract.extraction.judge.prompt import batch_of, messages, quoted, read_answers, response_format
+from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
 
 _CALLS_FOR_ONE: Final = 3
@@ -123,9 +123,9 @@ class LlmJudge:
             with self._slots:
                 answer = complete(
                     options.pop("model"),
-                    messages(batch),
+                    judge_messages(batch),
                     retry=self._retry,
-                    preferred={"temperature": 0.0, "response_format": response_format(batch.kind)},
+                    preferred={"temperature": 0.0, "response_format": judge_response_format(batch.kind)},
                     sleep=self._sleep,
                     **options,
                 )

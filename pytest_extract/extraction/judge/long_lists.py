@@ -38,7 +38,7 @@ def ask_question(question: Question) -> Asking:
 
     Rows that are alike in their letters go in the same call, by best fit. What no call paired is asked once more, in up
     to `_ROUNDS` rounds, until a round pairs nothing or brings no rows together that have not met. A row that two calls
-    paired belongs to the earlier one. The parts hang on nothing but the two lists.
+    paired belongs to the earlier one. The parts depend on the two lists only.
     """
     if question.kind != "align" or _fits(question):
         (decision,) = yield [question]

@@ -20,12 +20,16 @@ from typing import Final
 
 from pytest_extract.cases.sources import Mistake, SourceFile, errors_of, parse_source, read_text
 from pytest_extract.core.results import JudgeAnswer, Question
-from pytest_extract.core.values import Json, Step
+from pytest_extract.core.values import Json, Step, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
-from pytest_extract.extraction.judge.keys import pair_key
 
 KEYS: Final = ("gold", "extracted", "equal", "score", "instructions", "reason", "by")
 _MISSING: Final = object()
+
+
+def pair_key(gold: Json, extracted: Json) -> str:
+    """Return the digest of a pair of values, whatever was asked about them."""
+    return text_digest(canonical_json([gold, extracted]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""What the judge is told, and how its answer is read. Values are data: quoted, fenced, and never obeyed.
+"""The judge's prompts, and the reading of its answers. Values are data: quoted, fenced, and never instructions.
 
-Whatever stands in a prompt besides wording is part of `Question.key`; so equal questions get equal prompts, and an
+Everything in a prompt besides wording is part of `Question.key`; so equal questions get equal prompts, and an
 answer may be kept for all of them.
 """
 
@@ -15,12 +15,12 @@ from typing import Final
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked
+from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked_answer
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
 """By kind of question; raised whenever its words below, or the way long lists are cut, change.
 
-Kept answers hang on it: new words for one kind leave the answers to the other kind valid.
+Stored answers depend on it: new words for one kind leave the answers to the other kind valid.
 """
 
 _DATA: Final = (
@@ -73,7 +73,7 @@ def batch_of(questions: Iterable[Question], nonce: str) -> Batch:
     return Batch(nonce, {f"q{number}-{nonce}": question for number, question in enumerate(questions, start=1)})
 
 
-def messages(batch: Batch) -> list[dict[str, Json]]:
+def judge_messages(batch: Batch) -> list[dict[str, Json]]:
     """Return the chat messages that ask a batch."""
     system = (_EQUAL if batch.kind == "equal" else _ALIGN).format(nonce=batch.nonce)
     asked = "\n".join(quoted(_asked(name, item)) for name, item in batch.questions.items())
@@ -97,7 +97,7 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char in "<>\x7f" else json.dumps(char)[1:-1]
 
 
-def response_format(kind: str) -> dict[str, Json]:
+def judge_response_format(kind: str) -> dict[str, Json]:
     """Return the structured output that is asked for."""
     text: Json = {"type": "string"}
     pairs: Json = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}
@@ -151,11 +151,11 @@ def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> 
         score = entry.get("score")
         if isinstance(score, bool) or not isinstance(score, int | float):
             return UnansweredQuestion(NO_SCORE)
-        return checked(question, JudgeAnswer(score, reason))
+        return checked_answer(question, JudgeAnswer(score, reason))
     pairs = _pairs(entry.get("pairs"))
     if pairs is None:
         return UnansweredQuestion("the judge's `pairs` are no list of [gold index, extracted index]")
-    return checked(question, Alignment(pairs, reason=reason))
+    return checked_answer(question, Alignment(pairs, reason=reason))
 
 
 def _pairs(value: Json) -> tuple[tuple[int, int], ...] | None:

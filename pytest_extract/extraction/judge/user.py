@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pytest_extract.core.results import Question
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import text_digest
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked
+from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, checked_answer
 from pytest_extract.extraction.llm.errors import summary
 from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -53,7 +53,7 @@ class UserJudge:
         if len(answers) != len(questions):
             told = f"the judge gave {len(answers)} answers to {len(questions)} questions"
             return [UnansweredQuestion(told)] * len(questions)
-        return [checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
+        return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     def _answers(self, questions: Sequence[Question]) -> Any:
         returned = self._judge(questions)
@@ -76,7 +76,7 @@ def identity_of(judge: object) -> str | None:
     except (OSError, TypeError):
         return None
     held = repr(_held(judge))
-    digest = sha256(f"{source}\n{held}")[:12]
+    digest = text_digest(f"{source}\n{held}")[:12]
     return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', '?')}@{digest}"
 
 

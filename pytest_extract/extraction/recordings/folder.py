@@ -1,4 +1,4 @@
-"""A folder of recordings: which files there are, also those that other processes make just now."""
+"""The files of a folder of recordings, including those that other processes are writing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.sharing.news import News
+from pytest_extract.sharing import SharedLog
 
 JUDGE_FOLDER: Final = "judge"
 
@@ -18,28 +18,28 @@ def recording_files(folder: Path) -> Iterator[Path]:
 
 
 class Index:
-    """Finds a recording by the name of its file, whatever case's folder it lies in. Safe to share between threads."""
+    """Finds a recording by the name of its file, in the folder of whatever case. Safe to share between threads."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
         self._paths: dict[str, Path] = {}
-        self._news: News | None = None
+        self._log: SharedLog | None = None
 
     def find(self, name: str) -> Path | None:
-        """Return the file of that name; the folder is gone through once, and from then on the news of it."""
+        """Return the file of that name; the folder is listed once, and its log read from then on."""
         with self._lock:
-            if self._news is None:
-                self._news = News(self._folder)  # first, lest a file made meanwhile be in neither
+            if self._log is None:
+                self._log = SharedLog(self._folder)  # before the listing, so that no new file is missed
                 self._paths |= {path.name: path for path in recording_files(self._folder)}
-            for line in self._news.heard():
+            for line in self._log.read_new():
                 self._paths[Path(line).name] = self._folder / line
             path = self._paths.get(name)
         return path if path is not None and path.exists() else None
 
     def add(self, path: Path) -> None:
-        """Take in a file that was written just now, and tell the others."""
+        """Add a new file, and append it to the log for other processes."""
         with self._lock:
             self._paths[path.name] = path
-            if self._news is not None:
-                self._news.tell(path.relative_to(self._folder).as_posix())
+            if self._log is not None:
+                self._log.append(path.relative_to(self._folder).as_posix())

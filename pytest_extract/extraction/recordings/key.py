@@ -1,4 +1,4 @@
-"""What an output hangs on, as digests: the address of a recording, and the words for why one is stale."""
+"""The inputs of an output as digests: the address of a recording, and the reasons why a recording is stale."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.values import Json, canonical_json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.redact.secrets import NOTHING_KNOWN, current
 
 _LINES_KEPT: Final = 400
@@ -32,7 +31,7 @@ class KeyPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingKey:
-    """All that an output hangs on (`digest`), and where it belongs for people (`case`, `nodeid`, `revision`).
+    """All inputs of an output (`digest`), and names for people (`case`, `nodeid`, `revision`).
 
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
@@ -53,7 +52,7 @@ class RecordingKey:
     @property
     def digest(self) -> str:
         """Content address (SHA-256, hex)."""
-        return sha256(canonical_json(self.inputs))
+        return text_digest(canonical_json(self.inputs))
 
     @property
     def inputs(self) -> dict[str, Json]:
@@ -63,7 +62,7 @@ class RecordingKey:
             "model": self.model,
             "params": NOTHING_KNOWN.clean_settings(dict(self.params)),
             "prompt": self.prompt and self.prompt.sha256,
-            "question": None if self.question is None else sha256(self.question),
+            "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
             "schema": self.schema.sha256,
         }
@@ -84,13 +83,13 @@ class RecordingKey:
 
 def text_part(name: str, text: str) -> KeyPart:
     """Return the part of a text: a prompt, a text document."""
-    return KeyPart(name=name, sha256=sha256(text), lines=_line_digests(text))
+    return KeyPart(name=name, sha256=text_digest(text), lines=_line_digests(text))
 
 
 def json_part(name: str, value: Json) -> KeyPart:
     """Return the part of a JSON value (a schema): white space and the order of keys in its file do not count."""
     pretty = json.dumps(value, indent=1, sort_keys=True)
-    return KeyPart(name=name, sha256=sha256(canonical_json(value)), lines=_line_digests(pretty))
+    return KeyPart(name=name, sha256=text_digest(canonical_json(value)), lines=_line_digests(pretty))
 
 
 def document_part(name: str, document: Any) -> KeyPart:
@@ -102,7 +101,7 @@ def document_part(name: str, document: Any) -> KeyPart:
 
 def recorded_case_name(case: Any, root: Path) -> str:
     """Return what a recording calls its case: the file, relative to `root`, and the id."""
-    return f"{shown_path(case.path, root)}::{case.id}"
+    return f"{display_path(case.path, root)}::{case.id}"
 
 
 def key_of(
@@ -119,7 +118,7 @@ def key_of(
     """Return the key of a `Case` run by `extractor`.
 
     The extractor is asked for `extract_params` (a mapping) and `extract_schema` (schema -> what of it the model sees),
-    if it has them. `prompt` stands in place of the case's own; names of files are relative to `root`.
+    if it has them. `prompt` replaces the case's own; names of files are relative to `root`.
     """
     used = prompt if prompt is not None else case.prompt
     seen = getattr(extractor, "extract_schema", None)
@@ -127,10 +126,10 @@ def key_of(
     return RecordingKey(
         case=recorded_case_name(case, root),
         document=document_part(
-            shown_path(path, root) if path else f"text in {shown_path(case.path, root)}", case.document
+            display_path(path, root) if path else f"text in {display_path(case.path, root)}", case.document
         ),
-        schema=json_part(shown_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
-        prompt=None if used is None else text_part(shown_path(used.path, root), used.text),
+        schema=json_part(display_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
+        prompt=None if used is None else text_part(display_path(used.path, root), used.text),
         question=case.question,
         model=model,
         params=dict(getattr(extractor, "extract_params", {})),
@@ -140,8 +139,8 @@ def key_of(
     )
 
 
-def differences(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
-    """Say, in words, each thing that a recording (its `inputs` object) was made for and that is different now."""
+def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
+    """Return, in words, each input in which a recording (its `inputs` object) differs from `key`."""
     found: list[str] = []
     if recorded["model"] != key.model:
         found.append(f"recorded for model {recorded['model'] or 'none'}, now {key.model or 'none'}")
@@ -203,7 +202,7 @@ def _lines_changed(old: str, new: str) -> int:
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in codes if tag != "equal")
 
 
-def shown_path(path: Path, root: Path) -> str:
-    """Return a path as people are told of it: relative to `root` where it lies below."""
+def display_path(path: Path, root: Path) -> str:
+    """Return a path for messages: relative to `root` if it is below."""
     resolved = path if path.is_absolute() else root / path
     return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

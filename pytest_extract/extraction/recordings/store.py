@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.atomic import write_atomic
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.score_json import failure_from_json, failure_to_json
 from pytest_extract.core.values import Json
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.base import Extraction, usage_of
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
-from pytest_extract.extraction.recordings.key import RecordingKey, differences, part_json
+from pytest_extract.extraction.recordings.key import RecordingKey, changed_inputs, part_json
+from pytest_extract.files import read_regular_text, write_atomic
 from pytest_extract.redact.secrets import Owned, clean_message, withheld
-from pytest_extract.regular_file import read_regular_text
-from pytest_extract.sharing.claims import Claims
+from pytest_extract.sharing import Leases
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
 RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
@@ -31,12 +30,12 @@ FORMAT: Final = 1
 
 
 class NotRecorded(StoreError):
-    """Replay only, and there is no fresh recording; the message says why and how to renew it."""
+    """Replay only, and there is no fresh recording; the message has the reason and the command that records it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording as it stands in its file."""
+    """A recording as read from its file."""
 
     path: Path
     body: dict[str, Json]
@@ -63,7 +62,7 @@ class Recording:
             cost_usd=body["cost_usd"],
             finish_reason=body["finish_reason"],
             recorded=True,
-            failure=_failure(body["failure"]),
+            failure=body["failure"] and failure_from_json(body["failure"]),
             notes=tuple(body["notes"]),
             extractor=body.get("extractor"),
         )
@@ -75,8 +74,8 @@ class Recordings:
     `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
     that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.
     An output is recorded as it is, so that a replay is scored as the call was; one with a secret in it is not recorded.
-    `options`: what else the run was asked for and a recording hangs on, for the command that renews it. `on_unkept`
-    is called with each recording that cannot be written, `on_refused` with why an output is not recorded.
+    `options`: other options of the run that a recording depends on, for the command that renews it. `on_write_error` is
+    called with each recording that cannot be written, `on_refused` with the reason why an output is not recorded.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Recordings:
         folder: Path,
         mode: RecordMode = "off",
         options: Sequence[str] = (),
-        on_unkept: Callable[[NotWritten], None] | None = None,
+        on_write_error: Callable[[NotWritten], None] | None = None,
         on_refused: Callable[[str], None] | None = None,
     ) -> None:
         if mode not in RECORD_MODES:
@@ -92,9 +91,9 @@ class Recordings:
         self.folder = folder
         self.mode = mode
         self._options = tuple(options)
-        self._on_unkept = on_unkept
+        self._on_write_error = on_write_error
         self._on_refused = on_refused
-        self._claims = Claims(folder)
+        self._leases = Leases(folder)
         self._index = Index(folder)
 
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
@@ -108,10 +107,10 @@ class Recordings:
             return found
         if self.mode not in {"once", "new"}:
             return self.store(key, call(), owned)
-        with self._claims.claim([key.digest]) as claim:
-            if claim.mine:
+        with self._leases.lease([key.digest]) as lease:
+            if lease.mine:
                 return self._found_or_called(key, call, owned)
-        claim.wait()
+        lease.wait()
         return self._found_or_called(key, call, owned)
 
     def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None) -> Extraction:
@@ -132,7 +131,7 @@ class Recordings:
     def store(self, key: RecordingKey, extraction: Extraction, owned: Owned | None = None) -> Extraction:
         """Record an output if the mode says so; return it, with a note where it was not recorded.
 
-        `owned`: whether a secret stands in the user's own files (gold, document), and so may be recorded.
+        `owned`: whether a secret is in the user's own files (gold, document), and so may be recorded.
         """
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
@@ -150,9 +149,9 @@ class Recordings:
         path = self._path(key)
         try:
             write_atomic(path, text)
-        except NotWritten as error:  # it was paid for: what it is worth can still be told
-            if self._on_unkept is not None:
-                self._on_unkept(error)
+        except NotWritten as error:  # the output was paid for, so it is scored all the same
+            if self._on_write_error is not None:
+                self._on_write_error(error)
             return _noted(extraction, f"not recorded: {error}")
         self._index.add(path)
         if self.mode == "new":
@@ -162,7 +161,7 @@ class Recordings:
     def explain(self, key: RecordingKey) -> str:
         """Say why there is no fresh recording for `key`, and the command that makes one."""
         nearest_one = min(
-            (differences(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
+            (changed_inputs(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
         )
         why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
         model = [f"--extract-model={key.model}"] if key.model else []
@@ -221,7 +220,7 @@ def _slug(case: str) -> str:
 
 def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) -> dict[str, Json]:
     inputs = {name: part_json(getattr(key, name)) for name in ("document", "schema", "prompt")}
-    usage = usage_of(extraction.usage)
+    usage, failure = usage_of(extraction.usage), extraction.failure
     return {
         "format": FORMAT,
         "case": key.case,
@@ -232,20 +231,11 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
         "redacted": False,  # earlier versions recorded an output without its secrets
         "notes": [],
         "output": output,
-        "failure": _stored_failure(extraction.failure),
+        "failure": failure and failure_to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
         "finish_reason": extraction.finish_reason,
         "usage": usage and dataclasses.asdict(usage),
         "cost_usd": extraction.cost_usd,
         "latency_s": extraction.latency_s,
-    }
-
-
-def _stored_failure(failure: Failure | None) -> Json:
-    return failure and {
-        "kind": str(failure.kind),
-        "message": clean_message(failure.message),
-        "line": failure.line,
-        "column": failure.column,
     }
 
 
@@ -270,10 +260,6 @@ def _output(stored: dict[str, Json]) -> Json:
     if "text" in stored:
         return "\n".join(stored["text"])
     return stored["json"] if "json" in stored else json.loads(stored["json_text"])
-
-
-def _failure(stored: Json) -> Failure | None:
-    return stored and Failure(**{**stored, "kind": FailureKind(stored["kind"])})
 
 
 def _noted(extraction: Extraction, *notes: str) -> Extraction:

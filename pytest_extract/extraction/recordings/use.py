@@ -1,8 +1,7 @@
-"""Which recordings no case can use any more. Read from the case files, so nothing has to be run to know it.
+"""Unused recordings: those that no case can use any more, found from the case files without a run.
 
-A recording is of use when some case has the same document, schema, question and prompt. Models, parameters and repeats
-are options of a run, not of a case: they make no recording useless. One made for another git revision is kept as long
-as its document is there.
+A recording is used if some case has the same document, schema, question and prompt. Models, parameters and repeats are
+options of a run and make no recording unused. A recording for another git revision is used while its document exists.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.core.values import Json
-from pytest_extract.digest import sha256
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.extraction.prompt import schema_for_model
 from pytest_extract.extraction.recordings.key import json_part, recorded_case_name, text_part
-from pytest_extract.regular_file import read_regular_text
+from pytest_extract.files import read_regular_text
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -40,7 +38,7 @@ def inputs_of(case: Case, root: Path) -> Inputs:
         name=recorded_case_name(case, root),
         document=case.document.sha256,
         schemas=frozenset(json_part("", schema).sha256 for schema in (case.schema, schema_for_model(case.schema))),
-        question=None if case.question is None else sha256(case.question),
+        question=None if case.question is None else text_digest(case.question),
         prompt=None if case.prompt is None else text_part("", case.prompt.text).sha256,
     )
 
@@ -59,7 +57,7 @@ class CaseInputs:
         self._files = {name.rpartition("::")[0] for name in self._by_name}
 
     def why_unused(self, recording: Recording) -> str | None:
-        """Say why no case can use a recording; None when one can, or its case file was not looked at but is there."""
+        """Return why no case can use a recording; None if one can, or if its case file exists but was not read."""
         body = recording.body
         inputs: Mapping[str, Json] = body["inputs"]
         same_document = self._by_document.get(inputs["document"]["sha256"], [])

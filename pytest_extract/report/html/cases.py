@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, ScoreRecord
 from pytest_extract.core.values import at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.regression.snapshot import CaseKey
+from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.diff import counts_text, output_lines
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.html.field_card import chip, finding_card

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, FieldChange, PatternComparison
-from pytest_extract.regression.decision import Answer, Decision
-from pytest_extract.regression.gate import GateDecision
-from pytest_extract.regression.snapshot import CaseKey
+from pytest_extract.regression.gate import Answer, GateDecision
+from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.gate import effect_lines, p_text
 from pytest_extract.report.html.cases import Anchors
 from pytest_extract.report.html.field_card import change_card
@@ -39,25 +38,24 @@ def comparison_section(judged: GateDecision | None, anchors: Anchors) -> Markup 
     """Write a comparison, with what got worse first; None if nothing was compared."""
     if judged is None:
         return None
-    decision = judged.verdict
     return element(
         "section",
         element("h2", "What changed", id="compared-title"),
-        _decision_part(decision),
-        *(_arm_part(arm, decision, anchors) for arm in judged.comparison.arms),
+        _decision_part(judged),
+        *(_arm_part(arm, judged, anchors) for arm in judged.comparison.arms),
         id="compared",
         aria_labelledby="compared-title",
     )
 
 
-def _decision_part(decision: Decision) -> Markup:
+def _decision_part(decision: GateDecision) -> Markup:
     answer = element("strong", str(decision.answer), class_=_TONES[decision.answer])
     notes = [f"Note: {note}" for note in decision.notes]
     lists = (bullet_list(texts, most=MOST, longest=1_000) for texts in (decision.reasons, notes))
     return element("div", element("p", "Regression gate: ", answer), *lists, class_="reasons")
 
 
-def _arm_part(arm: ArmComparison, decision: Decision, anchors: Anchors) -> Markup:
+def _arm_part(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> Markup:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
     effects = [effect for effect in decision.effects if effect.arm == arm.label]
@@ -73,7 +71,7 @@ def _arm_part(arm: ArmComparison, decision: Decision, anchors: Anchors) -> Marku
     )
 
 
-def _changed_patterns(arm: ArmComparison, decision: Decision) -> Markup | None:
+def _changed_patterns(arm: ArmComparison, decision: GateDecision) -> Markup | None:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Final
 
-from pytest_extract.regression.snapshot import CaseKey, case_key
+from pytest_extract.regression.snapshots import CaseKey, case_key
 from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.html.cases import CasePlace, anchor, case_list
 from pytest_extract.report.html.comparison import broken_fields, comparison_section

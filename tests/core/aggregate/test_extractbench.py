@@ -7,7 +7,12 @@ import dataclasses
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate.extractbench import absent_side, document_report, rates, shown_path
+from pytest_extract.core.aggregate.extractbench import (
+    absent_side,
+    extract_bench_rates,
+    extract_bench_report,
+    shown_path,
+)
 from pytest_extract.core.measures.coverage import Coverage, coverage
 from tests.records import field_result, score_record
 from tests.shared_data import jsonl
@@ -53,7 +58,7 @@ def test_published_reports():
         rows = [
             {"path": path, "metric": metric, **result} for path, of in results.items() for metric, result in of.items()
         ]
-        report = document_report(rows)
+        report = extract_bench_report(rows)
         expected = vector["report"]
         found = coverage(vector["schema"], vector["gold"], vector["extracted"])
         assert dataclasses.asdict(found) == expected.pop("coverage"), vector["id"]
@@ -90,7 +95,7 @@ def test_which_side_is_absent(result, side):
 
 
 def test_a_report_of_our_own_results():
-    report = document_report(
+    report = extract_bench_report(
         [
             row(gold="x", extracted="x"),
             row(gold=None, extracted=None),
@@ -114,7 +119,7 @@ def test_a_report_of_our_own_results():
 
 
 def test_a_report_of_nothing():
-    report = document_report([])
+    report = extract_bench_report([])
     assert (report.pass_rate, report.score, report.judged) == (0.0, 0.0, None)
     assert (report.confusion.precision, report.confusion.recall) == (1.0, 1.0)
 
@@ -127,7 +132,7 @@ def score(passed, fields, *, schema=True, failure=None, skipped=0):
 
 
 def test_rates_pool_fields_and_count_those_of_invalid_outputs_as_failed():
-    found = rates(
+    found = extract_bench_rates(
         [
             score(10, 10, skipped=3),
             score(1, 2),
@@ -144,17 +149,17 @@ def test_rates_pool_fields_and_count_those_of_invalid_outputs_as_failed():
 
 
 def test_a_rate_of_nothing_is_undefined_and_not_zero():
-    found = rates([])
+    found = extract_bench_rates([])
     assert (found.valid_rate, found.pass_rate, found.accuracy_on_valid) == (None, None, None)
-    found = rates([score(0, 3, failure="no_json")])
+    found = extract_bench_rates([score(0, 3, failure="no_json")])
     assert (found.valid_rate, found.pass_rate, found.accuracy_on_valid) == (0.0, 0.0, None)
 
 
 def test_a_key_with_a_dot_is_one_key_in_the_failures_by_first_key():
     schema = {"type": "object", "properties": {"a.b": {"type": "object", "properties": {"c": {"type": "integer"}}}}}
     found = compile_schema(schema).score({"a.b": {"c": 1}, 'say "x.y"': 1}, {"a.b": {"c": 2}, 'say "x.y"': 2})
-    assert document_report(found.to_dict()["fields"]).fail_prefixes == {"a.b": 1, 'say "x.y"': 1}
-    assert document_report([row(status="mismatch", score=0.0, path="$")]).fail_prefixes == {"$": 1}
+    assert extract_bench_report(found.to_dict()["fields"]).fail_prefixes == {"a.b": 1, 'say "x.y"': 1}
+    assert extract_bench_report([row(status="mismatch", score=0.0, path="$")]).fail_prefixes == {"$": 1}
 
 
 @pytest.mark.parametrize("metrics", [["string_exact"], ["string_exact", "array_llm"]])
@@ -162,7 +167,7 @@ def test_an_array_that_is_empty_on_both_sides_agrees_on_absence_whatever_its_met
     config = {"metrics": [{"metric_id": metric} for metric in metrics]}
     schema = {"type": "object", "properties": {"a": {"type": "array", "evaluation_config": config}}}
     found = compile_schema(schema).score({"a": []}, {"a": []}).to_dict()["fields"]
-    assert document_report(found).confusion.tn == len(metrics)
+    assert extract_bench_report(found).confusion.tn == len(metrics)
 
 
 def test_coverage_counts_empty_containers_of_objects():

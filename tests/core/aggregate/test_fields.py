@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.aggregate.fields import field_table, struct_run
+from pytest_extract.core.aggregate.fields import field_table, struct_eval_run
 from tests.records import field_result
 from tests.shared_data import jsonl
 
@@ -25,7 +25,7 @@ def test_published_runs():
             ]
             for record in vector["expected"]["records"]
         ]
-        run = struct_run(records)
+        run = struct_eval_run(records)
         expected = vector["expected"]["run"]
         per_field = {
             path: [counts.mean_score, counts.match, counts.mismatch, counts.omission, counts.hallucination]
@@ -60,8 +60,8 @@ def test_the_table_counts_by_pattern():
 
 
 def test_nothing_to_count():
-    run = struct_run([])
+    run = struct_eval_run([])
     assert (run.mean_precision, run.mean_recall, run.mean_f1, run.total_records) == (1.0, 1.0, 1.0, 0)
     assert field_table([]) == {}
-    only_errors = struct_run([[leaf("a", "judge_error")]])
+    only_errors = struct_eval_run([[leaf("a", "judge_error")]])
     assert (only_errors.mean_f1, only_errors.total_fields, only_errors.total_batch_errors) == (1.0, 0, 1)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pytest_extract.core.aggregate.bootstrap import Estimate, intervals, mean
 from pytest_extract.core.aggregate.sob import (
     CATEGORIES,
-    METRICS,
+    SOB_METRICS,
     leaderboard,
-    leaderboard_row,
     published_columns,
-    summarize,
+    sob_leaderboard_row,
+    sob_summary,
 )
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from tests.shared_data import ROOT, shared
@@ -44,13 +44,13 @@ def test_published_summaries(name):
     pytest.importorskip("numpy", reason="5,000 rows take minutes without")
     run = json.loads(gzip.decompress(shared(f"vectors/sob_aggregate/{name}").read_bytes()))
     columns, samples = run["columns"], run["bootstrap_samples"]
-    rows = [{metric: columns[metric][index] for metric in METRICS} for index in range(run["n"])]
+    rows = [{metric: columns[metric][index] for metric in SOB_METRICS} for index in range(run["n"])]
     expected = run["expected"]
     for block in expected.values():
         for extra in ("weighting", "weight_field_priority", "difficulty_weights"):
             block.pop(extra, None)
-    assert_close(summarize(rows, samples=samples).to_dict(), expected["overall"])
-    weighted = summarize(rows, columns["difficulty_weight"], samples=samples)
+    assert_close(sob_summary(rows, samples=samples).to_dict(), expected["overall"])
+    weighted = sob_summary(rows, columns["difficulty_weight"], samples=samples)
     assert_close(weighted.to_dict(), expected["overall_weighted"])
 
 
@@ -121,7 +121,7 @@ def test_an_interval_stays_within_its_values(values):
 
 def test_categories_are_means_of_a_rows_measures():
     measures = dict.fromkeys(PUBLISHED_NAMES, 0.0) | {"value_accuracy": 0.9, "faithfulness": 0.5, "path_recall": 0.1}
-    summary = summarize(published_columns([measures]), samples=10)
+    summary = sob_summary(published_columns([measures]), samples=10)
     assert summary.metrics["leaf_value_em"].mean == 0.9
     assert summary.categories["Long Context Extraction"].mean == pytest.approx(0.5)
     assert summary.categories["Multi-Context Linking"].mean == pytest.approx(0.7)
@@ -129,20 +129,20 @@ def test_categories_are_means_of_a_rows_measures():
 
 
 def test_a_missing_modality_costs_its_share_of_records():
-    means = dict.fromkeys(METRICS, 0.8)
-    row = leaderboard_row("m", {"text": means, "image": means, "audio": None})
+    means = dict.fromkeys(SOB_METRICS, 0.8)
+    row = sob_leaderboard_row("m", {"text": means, "image": means, "audio": None})
     assert row.raw == pytest.approx(0.8)
     assert row.overall == pytest.approx(0.8 * (5000 + 209) / 5324)
     assert row.modalities == ("text", "image")
 
 
 def test_perfect_responses_count_text_and_images_only():
-    perfect = dict.fromkeys(METRICS, 0.5) | {"strict_json_em": 1.0}
-    row = leaderboard_row("m", {"text": perfect, "audio": dict.fromkeys(METRICS, 0.5)})
+    perfect = dict.fromkeys(SOB_METRICS, 0.5) | {"strict_json_em": 1.0}
+    row = sob_leaderboard_row("m", {"text": perfect, "audio": dict.fromkeys(SOB_METRICS, 0.5)})
     assert row.columns["perfect_response"] == 1.0
     assert row.columns["value_accuracy"] == pytest.approx(0.5)
 
 
 def test_no_modality_is_no_row():
     with pytest.raises(ValueError, match="no modality"):
-        leaderboard_row("m", {"video": dict.fromkeys(METRICS, 1.0)})
+        sob_leaderboard_row("m", {"video": dict.fromkeys(SOB_METRICS, 1.0)})

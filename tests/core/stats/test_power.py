@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.stats.interval import bounds
+from pytest_extract.core.stats.interval import drop_bounds
 from pytest_extract.core.stats.power import Sample, needs
 
 
@@ -20,8 +20,8 @@ def test_nothing_to_learn_from():
 def test_following_the_advice_on_equal_results_decides():
     asked = ask([0.0] * 3, price=0.01)
     assert asked.towards == "not worse"
-    assert bounds([0.0] * (3 + asked.cases), unseen_loss=0.5).worst < 0.05
-    assert bounds([0.0] * (3 + asked.cases - 8), unseen_loss=0.5).worst >= 0.05
+    assert drop_bounds([0.0] * (3 + asked.cases), unseen_loss=0.5).worst < 0.05
+    assert drop_bounds([0.0] * (3 + asked.cases - 8), unseen_loss=0.5).worst >= 0.05
     assert asked.cases_calls == 2 * asked.cases
     assert asked.cases_cost_usd == pytest.approx(0.02 * asked.cases)
 
@@ -79,4 +79,4 @@ def test_following_the_advice_on_noisy_results_decides(changes):
     asked = ask(changes)
     size = len(changes) + asked.cases
     repeated = (changes * (size // len(changes) + 1))[:size]
-    assert bounds(repeated, unseen_loss=0.5).worst < 0.055
+    assert drop_bounds(repeated, unseen_loss=0.5).worst < 0.055

@@ -13,7 +13,7 @@ from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.judge.answers import UnansweredQuestion
 from pytest_extract.extraction.judge.llm import LlmJudge
-from pytest_extract.extraction.judge.prompt import batch_of, messages, quoted, read_answers
+from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, quoted, read_answers
 from pytest_extract.extraction.llm.client import Retry
 from tests.extraction.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 from tests.llm_server import (
@@ -267,7 +267,7 @@ HOSTILE = [
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_values_stay_inside_the_data(hostile):
     batch = batch_of([equal("Acme", hostile, "Compare names.")], "n0nce")
-    system, user = messages(batch)
+    system, user = judge_messages(batch)
     assert "Acme" not in system["content"]
     before, data, after = (user["content"] + "\n").partition("\n<data n0nce>\n")
     assert "Compare names." in before

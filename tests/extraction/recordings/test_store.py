@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -408,7 +409,21 @@ def test_an_output_that_cannot_be_recorded_is_none_the_less_an_output(tmp_path):
     folder = tmp_path / "file"
     folder.write_text("")
     told = []
-    got = Recordings(folder, "once", on_unkept=told.append).obtain(KEY, Calls())
+    got = Recordings(folder, "once", on_write_error=told.append).obtain(KEY, Calls())
     assert dataclasses.replace(got, notes=()) == OUTPUT
     assert [str(error) for error in told] == [note.removeprefix("not recorded: ") for note in got.notes]
     assert told[0].path.parents[1] == folder
+
+
+def test_the_manual_shows_the_message_of_a_missing_recording(tmp_path):
+    key = RecordingKey(
+        case="acme.extract.yaml::acme",
+        document=text_part("acme.txt", "Total: 7"),
+        schema=json_part("invoice.schema.json", {"type": "object"}),
+        prompt=text_part("prompts/invoice.md", "Read the invoice."),
+    )
+    Recordings(tmp_path, "once").obtain(key, Calls())
+    changed_key = dataclasses.replace(key, prompt=text_part("prompts/invoice.md", "Read the bill."))
+    message = Recordings(tmp_path, "none").explain(changed_key)
+    page = (resources.files("pytest_extract.docs") / "recordings.md").read_text(encoding="utf-8")
+    assert message.replace("; renew", "\nrenew") in page

@@ -25,7 +25,7 @@ def shown(results: list[CaseResult]) -> str:
     text = page(RunReport(results=results, judged=judged, gate="regression"))
     found = re.search(r'<section id="compared".*?</section>', text, re.DOTALL)
     assert found is not None
-    assert f'<div class="reasons"><p>Regression gate: <strong class="bad">{judged.verdict.answer}</strong>' in found[0]
+    assert f'<div class="reasons"><p>Regression gate: <strong class="bad">{judged.answer}</strong>' in found[0]
     return found[0]
 
 

@@ -1,29 +1,90 @@
-"""Atomic file writes, also with many concurrent processes: a file is either complete or absent."""
+"""Reads and writes files: regular files up to a size limit, and atomic writes among many concurrent processes.
+
+A device has no end, and a pipe waits for a writer forever, so neither is read. A written file is complete or absent.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
+import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, BinaryIO, Final
 
 from pytest_extract.errors import NotWritten
-from pytest_extract.sharing.locks import try_lock
+from pytest_extract.sharing import try_lock
 
+MOST_BYTES: Final = 64 * 1024**2
+"""Largest case file, schema, gold, prompt, recording, or the like."""
+MOST_BULK_BYTES: Final = 2 * 1024**3
+"""Largest file of many records, and largest document: a dataset, results, a baseline."""
+_CHUNK_BYTES: Final = 65_536
+"""Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
+_FILE_KINDS: Final = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISCHR, "a character device"),
+    (stat.S_ISBLK, "a block device"),
+    (stat.S_ISSOCK, "a socket"),
+)
 _try_lock: Final = None if sys.platform == "win32" else try_lock
 """Locks an open file until it is closed or its process ends; None on Windows, where no open file can be replaced."""
-_PREFIX: Final = ".pytest-extract-"
-_SUFFIX: Final = ".tmp"
+_SCRATCH_PREFIX: Final = ".pytest-extract-"
+_SCRATCH_SUFFIX: Final = ".tmp"
 _OLD_S: Final = 24 * 3600.0
 """Age from which a temporary file is left over, where files cannot be locked."""
 _MOST_TIDIED: Final = 200
 _tidied: Final[set[Path]] = set()
 """Folders in which this process has looked for what killed processes left."""
+
+
+def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = False) -> bytes:
+    """Return the bytes of a file; OSError, with `strerror`, for what is no regular file or larger than `most`.
+
+    `streams`: somebody names the file to have it read now, so that a pipe or device will do (`/dev/stdin`).
+    """
+    kind = other_kind(os.stat(path).st_mode)  # noqa: PTH116 - a file a case, and pathlib takes five times as long
+    if kind is not None and not streams:  # not even opened, as that waits for the other end of a pipe
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read")
+        parts: list[bytes] = []
+        count = 0
+        while part := file.read(max(size + 1 - count, _CHUNK_BYTES)):
+            parts.append(part)
+            count += len(part)
+            if count > most:
+                raise OSError(errno.EFBIG, f"it has more than {most:,} bytes, the most that are read")
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
+    """Open a file to be read line by line; OSError as `read_regular`."""
+    found = path.stat()
+    kind = other_kind(found.st_mode)
+    if kind is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    if found.st_size > most:
+        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
+    return path.open("rb")
+
+
+def read_regular_text(path: Path, most: int = MOST_BYTES) -> str:
+    """Return the text of a UTF-8 file, line ends as newlines; OSError as `read_regular`, or UnicodeDecodeError."""
+    text = read_regular(path, most).decode("utf-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def other_kind(mode: int) -> str | None:
+    """Name what a file is where it is no regular one: `a named pipe`."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((name for is_kind, name in _FILE_KINDS if is_kind(mode)), "something else")
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -33,7 +94,11 @@ def write_atomic(path: Path, text: str) -> None:
     written as it comes. Raises NotWritten when it cannot be written.
     """
     if _is_stream(path):
-        _pour(path, text)
+        try:
+            with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+                file.write(text)
+        except OSError as error:
+            raise NotWritten(path, error) from error
         return
     target = Path(os.path.realpath(path))
     with _scratch(target, text) as scratch:
@@ -55,6 +120,8 @@ def check_file(path: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Raise NotWritten where no file can be made in `folder`, which need not be there yet: tried, and nothing stays."""
+    import tempfile
+
     made: list[Path] = []
     try:
         for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
@@ -73,14 +140,6 @@ def check_folder(folder: Path) -> None:
 def _is_stream(path: Path) -> bool:
     """Whether writing does not replace what is there: a device, a pipe."""
     return path.parent == Path("/dev") or (path.exists() and not (path.is_file() or path.is_dir()))
-
-
-def _pour(path: Path, text: str) -> None:
-    try:
-        with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise NotWritten(path, error) from error
 
 
 def write_once(path: Path, text: str) -> bool:
@@ -128,7 +187,8 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
 def _new_scratch(folder: Path) -> tuple[Path, IO[str]]:
     """Make a temporary file in `folder`, locked where files can be: that tells it from what a killed process left."""
     while True:
-        path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"  # tempfile's own would be closed to everybody else
+        # a file of tempfile is readable by its owner only
+        path = folder / f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}{_SCRATCH_SUFFIX}"
         file = path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n")
         if _try_lock is None:
             return path, file
@@ -145,7 +205,7 @@ def _tidy(folder: Path, now: float) -> None:
     """Remove temporary files of processes that were killed; `now` by the clock of the file system."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX):
+            if entry.name.startswith(_SCRATCH_PREFIX) and entry.name.endswith(_SCRATCH_SUFFIX):
                 with suppress(OSError):  # gone by now, or another user's
                     _remove_left_over(entry, now)
 

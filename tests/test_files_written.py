@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract import atomic
-from pytest_extract.atomic import check_file, check_folder, write_atomic, write_once
+from pytest_extract import files
 from pytest_extract.errors import NotWritten, StoreError
+from pytest_extract.files import check_file, check_folder, write_atomic, write_once
 from pytest_extract.results import write_results
 
 
@@ -60,9 +60,9 @@ def test_a_file_that_is_a_folder_is_told(tmp_path):
 WRITER = """
 import sys, time
 from pathlib import Path
-from pytest_extract import atomic
+from pytest_extract import files
 folder = Path(sys.argv[1])
-with atomic._scratch(folder / "a.json", "half"):
+with files._scratch(folder / "a.json", "half"):
     print("written", flush=True)
     time.sleep(600)
 """
@@ -84,7 +84,7 @@ def writer(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.skipif(os.name == "nt", reason="on Windows a day tells what is left over")
 @pytest.mark.parametrize("write", [write_atomic, write_once, lambda path, _: write_results(path, [])])
 def test_what_a_killed_writer_left_is_removed_and_a_living_ones_stays(tmp_path, writer, write, monkeypatch):
-    monkeypatch.setattr(atomic, "_tidied", set())
+    monkeypatch.setattr(files, "_tidied", set())
     (left,) = tmp_path.glob(".*.tmp")
     write(tmp_path / "b.json", "")
     assert left.read_text() == "half", "its process lives"
@@ -92,14 +92,14 @@ def test_what_a_killed_writer_left_is_removed_and_a_living_ones_stays(tmp_path, 
     writer.wait()
     write(tmp_path / "c.json", "")
     assert left.exists(), "a process looks once in a folder"
-    atomic._tidied.clear()
+    files._tidied.clear()
     write(tmp_path / "d.json", "")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["b.json", "c.json", "d.json"]
 
 
 def test_without_locks_a_day_tells_what_is_left_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(atomic, "_tidied", set())
-    monkeypatch.setattr(atomic, "_try_lock", None)
+    monkeypatch.setattr(files, "_tidied", set())
+    monkeypatch.setattr(files, "_try_lock", None)
     others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
     old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
     for path in (*others, old, young):
@@ -112,7 +112,7 @@ def test_without_locks_a_day_tells_what_is_left_over(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_a_writer_that_lost_its_file_to_another_before_it_was_locked_makes_one_anew(tmp_path, monkeypatch):
-    try_lock, taken = atomic._try_lock, []
+    try_lock, taken = files._try_lock, []
 
     def lock_late(file):
         if not taken:  # the writer's own lock comes before any other
@@ -120,7 +120,7 @@ def test_a_writer_that_lost_its_file_to_another_before_it_was_locked_makes_one_a
             taken[0].unlink()
         return try_lock(file)
 
-    monkeypatch.setattr(atomic, "_try_lock", lock_late)
+    monkeypatch.setattr(files, "_try_lock", lock_late)
     write_atomic(tmp_path / "a.json", "whole")
     assert taken
     assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("a.json", "whole")]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract import regular_file
+from pytest_extract import files
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
@@ -18,8 +18,8 @@ from pytest_extract.documents import Document
 from pytest_extract.documents.errors import DocumentError
 from pytest_extract.errors import StoreError
 from pytest_extract.extraction.recordings.store import read_recording
+from pytest_extract.files import read_regular, read_regular_text
 from pytest_extract.regression.baseline_file import read_baseline
-from pytest_extract.regular_file import read_regular, read_regular_text
 from pytest_extract.results import read_results
 
 pytestmark = [
@@ -96,7 +96,7 @@ def test_a_file_above_the_bound_says_its_size_and_the_bound(tmp_path: Path) -> N
 
 def test_a_large_gold_is_a_mistake_with_the_bound(folder: Path) -> None:
     with (folder / "g.json").open("ab") as file:
-        file.truncate(regular_file.MOST_BYTES + 1)  # takes no room on the disk
+        file.truncate(files.MOST_BYTES + 1)  # takes no room on the disk
     assert told(folder) == (
         f"{folder / 'g.json'}:1:1: cannot be read: it has 67,108,865 bytes, and at most 67,108,864 are read"
     )

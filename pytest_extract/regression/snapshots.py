@@ -1,4 +1,4 @@
-"""What of a run is worth comparing: per case, arm and field pattern how much was checked, and which fields failed."""
+"""A snapshot of a run: for each case, arm and field pattern the number of checked fields, and the failed fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canoni
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
-_STRUCTURE: Final = "structure"  # what a value of the wrong JSON type is told by, whatever the field's own metric is
+_STRUCTURE: Final = "structure"  # the metric in a result of a value of the wrong JSON type
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
 _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
@@ -29,11 +29,11 @@ class CaseKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
+class FailingField:
     """One field that failed in at least one run of its case.
 
-    `runs`: passed or not, one a run, in order. `invented`: gold has nothing there, so only a failure leaves a trace.
-    `gold` and `value` are what was wanted and what the last failing run gave; MISSING where the key is not there.
+    `runs`: passed or not, one a run, in order. `invented`: gold has no value there, so only failures are recorded.
+    `gold` is the expected value, `value` that of the last failing run; MISSING for a missing key.
     """
 
     pattern: str
@@ -57,11 +57,11 @@ class PatternState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseState:
-    """One case on one arm: everything that a comparison reads.
+    """One case on one arm: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
     in each run. `measures` are means over the runs; `cost_usd` is the mean of a priced call, None if none was priced.
-    `replayed`: every scored output came from a recording. `lost`: nothing can be read off it (broken or not run).
+    `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
 
     case_id: str
@@ -69,7 +69,7 @@ class CaseState:
     outcome: Outcome
     runs: int
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
-    failing: Mapping[str, Failing] = field(default_factory=dict)
+    failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     measures: Mapping[str, float] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class CaseState:
 
     @property
     def lost(self) -> bool:
-        """Whether an outage (or a budget, or a stop) kept the case from giving anything that can be compared."""
+        """Whether there is nothing to compare, because of an outage, the budget or a stop."""
         return self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN) or self.runs == 0
 
 
@@ -109,17 +109,17 @@ def case_state(result: CaseResult) -> CaseState:
         if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
     ]
     judge = result.digests.get("judge", "")
-    runs = [_decided(attempt.score) for attempt in scored if attempt.score is not None]
-    shapes, failing = _merge(runs)
+    runs = [_decided_leaves(attempt.score) for attempt in scored if attempt.score is not None]
+    shapes, failing = _merge_runs(runs)
     return CaseState(
         case_id=result.case_id,
         arm=result.arm,
         outcome=result.outcome,
         runs=len(scored),
-        patterns=_patterns(shapes, judge),
+        patterns=_pattern_states(shapes, judge),
         failing=failing,
-        gates=_gates(scored),
-        measures=_measures(scored),
+        gates=_failed_gates(scored),
+        measures=_mean_measures(scored),
         digests=dict(result.digests),
         known=result.known,
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
@@ -128,27 +128,27 @@ def case_state(result: CaseResult) -> CaseState:
     )
 
 
-def judged(result: CaseResult) -> bool:
-    """Whether some field of a result is of the kind that a judge decides, whoever stood in for one."""
+def uses_judge(result: CaseResult) -> bool:
+    """Whether some field of a result has a metric that a judge decides, also if the scorer decided in its place."""
     scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
     return any(leaf.metric in _JUDGED for score in scores for leaf in score.leaves)
 
 
-def _decided(score: ScoreRecord) -> _Run:
+def _decided_leaves(score: ScoreRecord) -> _Run:
     return {leaf.path: leaf for leaf in score.leaves or score.fields if leaf.status not in _UNDECIDED}
 
 
-def _asked(result: FieldResult) -> bool:
+def _gold_has_value(result: FieldResult) -> bool:
     """Whether gold has a value at the place."""
     return result.status is not Status.HALLUCINATION and result.gold is not MISSING and result.gold is not None
 
 
-def _merge(runs: Sequence[_Run]) -> tuple[_Run, dict[str, Failing]]:
-    """Bring the runs of a case together: each field once, and those that failed with their verdict in every run."""
+def _merge_runs(runs: Sequence[_Run]) -> tuple[_Run, dict[str, FailingField]]:
+    """Merge the runs of a case: each field once, and those that failed with passed or not in every run."""
     shapes: dict[FieldPath, FieldResult] = {}
     for run in runs:
         for path, result in run.items():
-            if path not in shapes or (not _asked(shapes[path]) and _asked(result)):
+            if path not in shapes or (not _gold_has_value(shapes[path]) and _gold_has_value(result)):
                 shapes[path] = result
     sizes = {len(path) for path in shapes}
     inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
@@ -156,11 +156,11 @@ def _merge(runs: Sequence[_Run]) -> tuple[_Run, dict[str, Failing]]:
     failed = {path for run in runs for path, result in run.items() if not result.passed}
     sizes = {len(path) for path in failed}
     suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
-    failing = {str(path): _failing(path, shapes[path], runs) for path in suspects}
+    failing = {str(path): _failing_field(path, shapes[path], runs) for path in suspects}
     return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
 
 
-def _failing(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) -> Failing:
+def _failing_field(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) -> FailingField:
     verdicts: list[bool] = []
     value: Json | Missing = MISSING
     for run in runs:
@@ -171,8 +171,8 @@ def _failing(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) -> Faili
         verdicts.append(here.passed)
         if not here.passed:
             value = here.extracted
-    asked = _asked(shape)
-    return Failing(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not asked)
+    asked = _gold_has_value(shape)
+    return FailingField(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not asked)
 
 
 def containers(path: str) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _escaped(text: str, index: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _patterns(shapes: _Run, judge: str) -> dict[str, PatternState]:
+def _pattern_states(shapes: _Run, judge: str) -> dict[str, PatternState]:
     grouped: dict[str, list[FieldResult]] = {}
     for result in shapes.values():
         grouped.setdefault(result.pattern, []).append(result)
@@ -206,7 +206,7 @@ def _pattern_state(
     results: Sequence[FieldResult], judge: str, digests: dict[frozenset[tuple[str, str]], str]
 ) -> PatternState:
     """Return the state of a pattern; `digests` keeps those of the metrics, which most patterns share."""
-    asked = sorted((str(result.path), result.gold) for result in results if _asked(result))
+    asked = sorted((str(result.path), result.gold) for result in results if _gold_has_value(result))
     # results of one place of the schema share their parameters: each is written once
     bound = {(result.metric, id(result.params)): result for result in results if result.metric != _STRUCTURE}
     checks = frozenset((result.metric, repr(result.params)) for result in bound.values())
@@ -232,7 +232,7 @@ def value_text(value: Json | Missing) -> str:
         return _UNWRITABLE
 
 
-def writable(value: Json) -> Json:
+def json_or_placeholder(value: Json) -> Json:
     """Return the value, or a text in its place where it cannot be written as JSON."""
     try:
         json.dumps(value)
@@ -241,7 +241,7 @@ def writable(value: Json) -> Json:
     return value
 
 
-def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
+def _failed_gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     gates: dict[str, tuple[bool, ...]] = {}
     for name in STRUCTURAL_GATES:
         passed = tuple(getattr(attempt.score.gates, name).passed for attempt in scored if attempt.score is not None)
@@ -250,7 +250,7 @@ def _gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     return gates
 
 
-def _measures(scored: Sequence[Attempt]) -> dict[str, float]:
+def _mean_measures(scored: Sequence[Attempt]) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for attempt in scored:
         for name, value in attempt.score.measures.items() if attempt.score is not None else ():

@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from pytest_extract.regression.aa_test import aa_test
-from pytest_extract.regression.flakiness import flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.flakiness import aa_test, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import INVENTED, broken, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated
@@ -22,7 +21,7 @@ def test_steady_runs_cry_no_wolf_and_have_no_unsteady_field():
     found = aa_test(runs, RULES)
     assert (found.runs, found.comparisons, found.worse, found.rate) == (3, 6, 0, 0.0)
     assert found.fields == 10
-    assert found.unsteady == ()
+    assert found.flaky == ()
 
 
 def test_unsteady_fields_are_named_the_worst_first():
@@ -30,20 +29,20 @@ def test_unsteady_fields_are_named_the_worst_first():
         snapshot([result("a", {"n": one, "m": True, "k": False, "items[0].p": two})])
         for one, two in ((True, True), (False, True), (True, True), (False, False))
     ]
-    first, second = aa_test(runs, RULES).unsteady
+    first, second = aa_test(runs, RULES).flaky
     assert (first.path, first.runs, first.passes, first.values) == ("n", 4, 2, 2)
-    assert first.again == pytest.approx(1 / 6)
+    assert first.pass_twice == pytest.approx(1 / 6)
     assert (second.path, second.pattern, second.passes) == ("items[0].p", "items[].p", 3)
 
 
 def test_a_field_invented_now_and_then_is_unsteady():
     runs = [snapshot([result("a", {"n": True})]), snapshot([result("a", {"n": True, "x": INVENTED})])]
-    assert [field.path for field in aa_test(runs, RULES).unsteady] == ["x"]
+    assert [field.path for field in aa_test(runs, RULES).flaky] == ["x"]
 
 
 def test_an_outage_is_no_unsteadiness():
     runs = [snapshot([result("a", {"n": False})]), snapshot([broken("a")]), snapshot([result("a", {"n": False})])]
-    assert aa_test(runs, RULES).unsteady == ()
+    assert aa_test(runs, RULES).flaky == ()
 
 
 def test_a_hard_rule_that_noise_breaks_is_seen_to_cry_wolf():

@@ -13,8 +13,7 @@ import pytest
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
 from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.cache import AnswerCache, answer_files, kept_answers
-from pytest_extract.extraction.judge.keys import question_key
+from pytest_extract.extraction.judge.cache import AnswerCache, answer_files, question_key, stored_answers
 from pytest_extract.extraction.judge.user import identity_of
 from pytest_extract.redact import secrets
 from tests.extraction.judge.questions import align, equal
@@ -199,7 +198,7 @@ def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
         go_on.set()
         assert isinstance(interrupted.exception(), KeyboardInterrupt)
         assert waiting.exception() is not None or waiting.result() == [None]
-    assert not desk._under_way
+    assert not desk._in_progress
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_no_secret_is_kept(tmp_path, monkeypatch):
 def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     rule, told = Rule(), []
-    judge = build_judge(user=rule, folder=tmp_path / "file", on_unkept=told.append)
+    judge = build_judge(user=rule, folder=tmp_path / "file", on_write_error=told.append)
     for _ in range(2):
         assert judge([equal("a", "b")]) == [JudgeAnswer(1.0, "by rule")]
     assert len(rule.asked) == len(told) == 1
@@ -271,7 +270,7 @@ def test_of_many_writers_the_first_wins(tmp_path):
     with context.Pool(2) as pool:
         got = pool.starmap(_put, [(str(tmp_path), n / 20) for n in range(20)])
     assert len(set(got)) == 1
-    assert [item.score for item in kept_answers(tmp_path)] == got[:1]
+    assert [item.score for item in stored_answers(tmp_path)] == got[:1]
 
 
 OVERRIDES = """

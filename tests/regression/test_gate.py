@@ -8,11 +8,10 @@ import pytest
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError
-from pytest_extract.regression.baseline import updated
-from pytest_extract.regression.decision import Answer, exit_status
-from pytest_extract.regression.gate import evaluate_base, evaluate_gate, evaluate_run
+from pytest_extract.regression.baseline import updated_baseline
+from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshot import snapshot
+from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True, "items[0].p": True}
@@ -20,7 +19,7 @@ BAD = GOOD | {"m": False}
 
 
 def verdict(before, after, **rules):
-    return evaluate_gate(snapshot(before), snapshot(prompt_changed(after)), Rules(**rules)).verdict
+    return evaluate_gate(snapshot(before), snapshot(prompt_changed(after)), Rules(**rules))
 
 
 def test_a_field_that_breaks_everywhere_is_worse_and_named():
@@ -58,12 +57,12 @@ def test_equal_results_of_many_cases_are_not_worse():
 
 def test_a_run_held_against_itself_is_not_worse_however_small():
     run = snapshot(suite(3, BAD))
-    assert evaluate_gate(run, run, Rules(), same_run=True).verdict.answer is Answer.NOT_WORSE
+    assert evaluate_gate(run, run, Rules(), same_run=True).answer is Answer.NOT_WORSE
 
 
 def test_a_few_calls_of_the_same_set_up_cannot_tell_what_a_provider_changed():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
-    found = evaluate_gate(snapshot(run), snapshot(run), Rules()).verdict
+    found = evaluate_gate(snapshot(run), snapshot(run), Rules())
     assert found.answer is Answer.CANNOT_TELL
     assert found.effects[0].cases == 3
 
@@ -71,24 +70,24 @@ def test_a_few_calls_of_the_same_set_up_cannot_tell_what_a_provider_changed():
 def test_cases_that_the_change_does_not_touch_say_nothing_about_it():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
     touched = prompt_changed(run[:1]) + run[1:]
-    found = evaluate_gate(snapshot(run), snapshot(touched), Rules()).verdict
+    found = evaluate_gate(snapshot(run), snapshot(touched), Rules())
     assert found.answer is Answer.CANNOT_TELL
     assert found.effects[0].cases == 1
 
 
 def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():
     replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(3)]
-    found = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(replayed), Rules()).verdict
+    found = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(replayed), Rules())
     assert found.answer is Answer.NOT_WORSE
     assert any("replayed" in note for note in found.notes)
-    other_prompt = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed)), Rules()).verdict
+    other_prompt = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed)), Rules())
     assert other_prompt.answer is Answer.CANNOT_TELL
 
 
 def test_cases_that_a_change_does_not_touch_do_not_vouch_for_those_that_it_does():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(100, GOOD)]
     touched = prompt_changed(run[:3]) + run[3:]
-    assert evaluate_gate(snapshot(run), snapshot(touched), Rules()).verdict.answer is Answer.CANNOT_TELL
+    assert evaluate_gate(snapshot(run), snapshot(touched), Rules()).answer is Answer.CANNOT_TELL
 
 
 def test_an_outage_of_every_case_compared_nothing_and_is_never_green():
@@ -133,7 +132,7 @@ def test_cases_that_are_gone_are_noted_and_when_most_are_the_rest_does_not_stand
 
 def test_a_replay_of_a_few_of_the_cases_is_no_proof_for_all():
     replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(10)]
-    assert evaluate_gate(snapshot(replayed), snapshot(replayed[:4]), Rules()).verdict.answer is Answer.CANNOT_TELL
+    assert evaluate_gate(snapshot(replayed), snapshot(replayed[:4]), Rules()).answer is Answer.CANNOT_TELL
 
 
 def test_gone_cases_make_a_worse_run_no_better():
@@ -253,20 +252,20 @@ def of_arms(results, *labels):
 
 def test_two_arms_of_one_run_are_judged():
     run = suite(12, GOOD, arm=Arm(revision="main")) + suite(12, BAD, arm=Arm(revision="now"))
-    assert evaluate_base(of_arms(run, "main", "now"), "main", Rules()).verdict.answer is Answer.WORSE
-    assert evaluate_base(of_arms(run, "now", "main"), "now", Rules()).verdict.answer is not Answer.WORSE
+    assert evaluate_base(of_arms(run, "main", "now"), "main", Rules()).answer is Answer.WORSE
+    assert evaluate_base(of_arms(run, "now", "main"), "now", Rules()).answer is not Answer.WORSE
 
 
 def test_several_arms_against_a_base_share_one_error_budget():
     names = ("base", "one", "two", "three")
     run = [case for name in names for case in suite(12, GOOD, arm=Arm(model=name))]
     weak = suite(12, GOOD | {"m": False}, arm=Arm(model="weak"))[:6] + suite(12, GOOD, arm=Arm(model="weak"))[6:]
-    alone = evaluate_base(of_arms([*run, *weak], "base", "weak"), "base", Rules()).verdict
+    alone = evaluate_base(of_arms([*run, *weak], "base", "weak"), "base", Rules())
     together = evaluate_base([*run, *weak], "base", Rules())
     assert [arm.after for arm in together.comparison.arms] == ["one", "three", "two", "weak"]
-    assert alone.tests[0].adjusted == together.verdict.tests[0].adjusted  # arms without a change cost nothing
-    assert together.verdict.answer is Answer.WORSE
-    assert {test.arm for test in together.verdict.tests if test.adjusted <= 0.05} == {"base -> weak"}
+    assert alone.tests[0].adjusted == together.tests[0].adjusted  # arms without a change cost nothing
+    assert together.answer is Answer.WORSE
+    assert {test.arm for test in together.tests if test.adjusted <= 0.05} == {"base -> weak"}
 
 
 def test_a_new_arm_has_nothing_to_be_held_against_and_says_so():
@@ -286,19 +285,19 @@ def test_what_is_not_comparable_is_told_with_the_way_out():
 
 
 def test_the_ratchet_holds_what_was_once_reached():
-    baseline = updated(None, snapshot(suite(10, GOOD)))
-    lower = updated(baseline, snapshot(suite(10, BAD)))
+    baseline = updated_baseline(None, snapshot(suite(10, GOOD)))
+    lower = updated_baseline(baseline, snapshot(suite(10, BAD)))
     again = suite(10, BAD)
-    assert evaluate_run(again, lower, Rules(statistics=False)).verdict.answer is Answer.NOT_WORSE
-    found = evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=0.0)).verdict
+    assert evaluate_run(again, lower, Rules(statistics=False)).answer is Answer.NOT_WORSE
+    found = evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=0.0))
     assert found.answer is Answer.WORSE
     assert found.reasons == ("ratchet: m is at 0.0 %, its best accepted rate is 100.0 %",)
-    assert evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=1.0)).verdict.answer is Answer.NOT_WORSE
+    assert evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=1.0)).answer is Answer.NOT_WORSE
 
 
 def test_the_ratchet_does_not_judge_a_selection():
-    baseline = updated(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
-    found = evaluate_run([result("c9", BAD)], baseline, Rules(statistics=False, ratchet_slack=0.0)).verdict
+    baseline = updated_baseline(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
+    found = evaluate_run([result("c9", BAD)], baseline, Rules(statistics=False, ratchet_slack=0.0))
     assert found.answer is Answer.NOT_WORSE
     assert any("not checked" in note for note in found.notes)
 

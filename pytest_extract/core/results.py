@@ -22,6 +22,11 @@ class Status(StrEnum):
     JUDGE_ERROR = "judge_error"
 
 
+SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
+"""Outcomes of two values that a metric compared."""
+STRUCTURE: Final = "structure"
+"""Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
+
 _ABSENT: Final[tuple[Json | Missing, ...]] = (MISSING, None, [])
 
 

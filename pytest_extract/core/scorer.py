@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.program import compile_nodes
+from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
 from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
@@ -207,7 +207,7 @@ def compile_schema(
         arguments.one_of("nulls", nulls, _NULLS)
     overrides = arguments.mapping("overrides", overrides)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
-    program = compile_nodes(
+    program = compile_program(
         schema,
         semantics=semantics,
         nulls=nulls,

@@ -92,7 +92,7 @@ def _compares_all(root: Node) -> bool:
 
 def _children(plan: Node) -> Iterator[Node]:
     if isinstance(plan, Object):
-        yield from (entry.plan for entry in plan.entries)
+        yield from (entry.node for entry in plan.entries)
         yield from (below for _, below in plan.patterns)
         if plan.other is not None:
             yield plan.other
@@ -125,7 +125,7 @@ class _Walk:
             self.total += 1
             self.skipped += isinstance(plan, Skip)
         elif isinstance(plan, RecursiveRef):
-            self.stack.append((plan.plan(), value, path))
+            self.stack.append((plan.node(), value, path))
         elif isinstance(plan, Union):
             self.stack.append((branch_of(self._fits, plan, value), value, path))
         elif isinstance(plan, Skip):
@@ -145,7 +145,7 @@ class _Walk:
         below: list[tuple[Node, Json, Path]] = []
         plans = self._properties.get(id(plan))
         if plans is None:
-            plans = self._properties[id(plan)] = {entry.name: entry.plan for entry in plan.entries}
+            plans = self._properties[id(plan)] = {entry.name: entry.node for entry in plan.entries}
         for name, inner in value.items():
             child = plans.get(name)
             if type(child) is Leaf and type(inner) in _SCALARS:  # most values, in half the time

@@ -7,8 +7,7 @@ comes first and wins. Nothing is fetched: a `$ref` that leads out of the documen
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
@@ -23,6 +22,8 @@ class Ref(NamedTuple):
 
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+_COMPOSING: Final = frozenset({*_REFERENCES, "allOf"})
 
 
 class RefLayer(NamedTuple):
@@ -33,8 +34,7 @@ class RefLayer(NamedTuple):
     bare: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(NamedTuple):
     """The layers of a node; `dangling` names the references among them that lead nowhere."""
 
     layers: tuple[RefLayer, ...]
@@ -51,23 +51,37 @@ class SchemaSource:
 
     def __init__(self, root: Json) -> None:
         self.root = root
+        self._values: dict[str, Json] = {"": root}  # by pointer, of those that were looked up and of what is around
         self._anchors: dict[str, str] | None = None
 
     def at(self, pointer: str) -> Json:
         """Return the value at a JSON pointer; raises KeyError where there is none."""
-        value = self.root
-        for token in pointer.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        values = self._values
+        if pointer in values:
+            return values[pointer]
+        known = pointer.rpartition("/")[0]
+        while known not in values:
+            known = known.rpartition("/")[0]
+        value = values[known]
+        for token in pointer[len(known) + 1 :].split("/"):
+            known = f"{known}/{token}"
+            name = token.replace("~1", "/").replace("~0", "~") if "~" in token else token
             if isinstance(value, dict):
                 value = value[name]
             elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
                 value = value[int(name)]
             else:
                 raise KeyError(pointer)
+            values[known] = value
         return value
 
     def expand(self, key: Key) -> Layers:
         """Return the layers of a node: its objects, what they refer to, and their `allOf`, each once."""
+        if len(key) == 1:
+            ((only, is_bare),) = key
+            schema = self.at(only)
+            if isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
+                return Layers((RefLayer(only, schema, is_bare),))
         layers: list[RefLayer] = []
         dangling: list[str] = []
         seen: set[str] = set()
@@ -86,7 +100,7 @@ class SchemaSource:
         return Layers(tuple(layers), tuple(dangling))
 
     def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        for keyword in _REFERENCES:
             if isinstance(ref := schema.get(keyword), str):
                 target = self.target(ref)
                 if target is None:

@@ -7,8 +7,8 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
 from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
@@ -17,16 +17,17 @@ from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
-_OBJECT_KEYWORDS: Final = ("properties", "patternProperties", "additionalProperties", "required")
-_ARRAY_KEYWORDS: Final = ("items", "prefixItems", "additionalItems")
+_OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
+_ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
+_BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
+_NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
 MOST_NODES: Final = 20_000
 """Nodes that are looked at for mistakes ahead of scoring; compositions can make exponentially many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaNode:
+class SchemaNode(NamedTuple):
     """One place of a schema, seen through `$ref` and `allOf`.
 
     types: JSON types that may stand here, null left out; empty: any.
@@ -43,7 +44,7 @@ class SchemaNode:
     types: tuple[str, ...] = ()
     nullable: bool = False
     via_union: bool = False
-    properties: Mapping[str, Key] = field(default_factory=dict)
+    properties: Mapping[str, Key] = _NO_PROPERTIES
     patterns: tuple[tuple[LinearRegex, Key], ...] = ()
     additional: Key | bool | None = None
     required: frozenset[str] = frozenset()
@@ -56,16 +57,16 @@ class SchemaNode:
     said: bool = True
     bare_union: bool = False
 
-    def children(self) -> Iterator[Key]:
-        """Yield the keys of all children."""
-        yield from self.properties.values()
-        yield from (key for _, key in self.patterns)
+    def children(self) -> list[Key]:
+        """Return the keys of all children."""
+        keys = [*self.properties.values(), *(key for _, key in self.patterns)]
         if isinstance(self.additional, tuple):
-            yield self.additional
+            keys.append(self.additional)
         if self.items is not None:
-            yield self.items
-        yield from self.prefix
-        yield from self.branches
+            keys.append(self.items)
+        keys += self.prefix
+        keys += self.branches
+        return keys
 
 
 class Schema:
@@ -86,24 +87,23 @@ class Schema:
         """Return the node of a key, the same one every time."""
         found = self._nodes.get(key)
         if found is None:
-            found = self._nodes[key] = self._make(key) if self._bearable(key) else SchemaNode(pointer=key[0].pointer)
+            for pointer, _ in key:
+                if pointer.count("/") > MOST_STEPS:
+                    start = "/".join(key[0].pointer.split("/")[:6])
+                    deep = f"the schema is nested more than {MOST_STEPS} steps deep below here"
+                    self.problems.append(SchemaError(f"{deep}; use `$ref` for recursion", pointer=start))
+                    found = SchemaNode(key[0].pointer)
+                    break
+            found = self._nodes[key] = found or self._make(key)
         return found
 
-    def _bearable(self, key: Key) -> bool:
-        if all(ref.pointer.count("/") <= MOST_STEPS for ref in key):
-            return True
-        start = "/".join(key[0].pointer.split("/")[:6])
-        message = f"the schema is nested more than {MOST_STEPS} steps deep below here; use `$ref` for recursion"
-        self.problems.append(SchemaError(message, pointer=start))
-        return False
-
-    def walk(self) -> Iterator[tuple[Key, SchemaNode]]:
+    def walk(self) -> Iterator[SchemaNode]:
         """Yield every reachable node once, parents first, up to `MOST_NODES`."""
         seen = {self.root}
         queue = [self.root]
         for key in queue:
             node = self.node(key)
-            yield key, node
+            yield node
             for child in node.children():
                 if child not in seen and len(seen) < MOST_NODES:
                     seen.add(child)
@@ -112,8 +112,9 @@ class Schema:
     def dialects(self) -> frozenset[Dialect]:
         """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
         known = [found for found in self._annotations.values() if found is not None]
-        nulls_only = (Annotation(dialect=found.dialect, nulls=found.nulls) for found in known)
-        return frozenset(found.dialect for found, only in zip(known, nulls_only, strict=True) if found != only)
+        return frozenset(
+            found.dialect for found in known if found != Annotation(dialect=found.dialect, nulls=found.nulls)
+        )
 
     def _make(self, key: Key) -> SchemaNode:
         expanded = self._source.expand(key)
@@ -123,28 +124,35 @@ class Schema:
         bare = node.annotation is None or not node.annotation.metrics
         if not branches:
             union = null_branch or node.via_union
-            return replace(node, nullable=node.nullable or null_branch, via_union=union, bare_union=union and bare)
+            if not union:
+                return node
+            return node._replace(nullable=node.nullable or null_branch, via_union=union, bare_union=bare)
         if len(branches) > 1:
-            several = _with_branches(node, key, branches, layers)
-            return replace(several, nullable=null_branch or node.nullable, bare_union=bare)
-        # one branch besides null: what it says is said here
-        only = self.node((*_bare(layers), *branches[0]))
+            if any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
+                # what is beside the union belongs to each branch
+                branches = [(*branch, *_without_unions(layers)) for branch in branches]
+            nullable = null_branch or node.nullable
+            return node._replace(branches=tuple(branches), via_union=True, nullable=nullable, bare_union=bare)
+        # what the one branch besides null says is said here
+        only = self.node((*_without_unions(layers), *branches[0]))
         nullable = only.nullable or node.nullable or null_branch
-        return replace(only, nullable=nullable, via_union=True, bare_union=bare)
+        return only._replace(nullable=nullable, via_union=True, bare_union=bare)
 
     def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
-        values = _values(layers)
+        keywords = layers[0].schema if len(layers) == 1 else {name for layer in layers for name in layer.schema}
+        values = _values(layers) if "enum" in keywords or "const" in keywords else None
         types, null = _types(layers, values)
-        prefix, items = _items(layers)
+        prefix, items = ((), None) if _ARRAY_KEYWORDS.isdisjoint(keywords) else _items(layers)
+        closing = "additionalProperties" in keywords or "unevaluatedProperties" in keywords
         return SchemaNode(
             pointer=key[0].pointer,
             types=types,
-            nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
+            nullable=null or ("nullable" in keywords and any(layer.schema.get("nullable") is True for layer in layers)),
             via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
-            properties=_properties(layers),
-            patterns=_patterns(layers),
-            additional=_additional(layers),
-            required=_required(layers),
+            properties=_properties(layers) if "properties" in keywords else _NO_PROPERTIES,
+            patterns=_patterns(layers) if "patternProperties" in keywords else (),
+            additional=_additional(layers) if closing else None,
+            required=_required(layers) if "required" in keywords else frozenset(),
             items=items,
             prefix=prefix,
             values=values,
@@ -194,15 +202,8 @@ class Schema:
         return not layers or any(set(layer.schema) - silent for layer in layers)
 
 
-def _bare(layers: tuple[RefLayer, ...]) -> Key:
+def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
-
-
-def _with_branches(node: SchemaNode, key: Key, branches: list[Key], layers: tuple[RefLayer, ...]) -> SchemaNode:
-    """Return the node as a choice; what stands beside the choice belongs to each branch."""
-    beside = any(set(layer.schema) & {"type", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS} for layer in layers)
-    merged = [(*branch, *_bare(layers)) if beside else branch for branch in branches]
-    return replace(node, pointer=key[0].pointer, branches=tuple(merged), via_union=True)
 
 
 def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
@@ -231,9 +232,9 @@ def _types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tup
 
 
 def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
-    if any(keyword in layer.schema for layer in layers for keyword in _OBJECT_KEYWORDS[:3]):
+    if any(not _OBJECT_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
         return ("object",)
-    if any(keyword in layer.schema for layer in layers for keyword in _ARRAY_KEYWORDS):
+    if any(not _ARRAY_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
         return ("array",)
     return ()
 

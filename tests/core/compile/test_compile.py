@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.compile.nodes import Array, Leaf
-from pytest_extract.core.compile.program import compile_nodes
+from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
@@ -25,7 +25,7 @@ def annotated(kind="string", **keys):
 
 def mistakes(schema, **how):
     with pytest.raises(SchemaError) as caught:
-        compile_nodes(schema, **how)
+        compile_program(schema, **how)
     return caught.value.errors
 
 
@@ -84,7 +84,7 @@ def test_a_mistake_is_told_with_its_pointer(schema, pointer, message):
 def test_all_mistakes_are_told_at_once():
     schema = obj(a={"type": "string", "evaluation_config": "x1"}, b={"type": "string", "evaluation_config": "x2"})
     with pytest.raises(SchemaErrors) as caught:
-        compile_nodes(schema, overrides={"c": "exact"})
+        compile_program(schema, overrides={"c": "exact"})
     assert [(error.pointer, error.override) for error in caught.value.errors] == [
         ("/properties/a/evaluation_config", None),
         ("/properties/b/evaluation_config", None),
@@ -150,7 +150,7 @@ def test_what_stands_at_an_unknown_place_is_checked_all_the_same():
 
 
 def leaf(schema, pattern, **how):
-    found = compile_nodes(schema, **how).patterns[pattern]
+    found = compile_program(schema, **how).patterns[pattern]
     assert isinstance(found, Leaf)
     return found
 
@@ -166,7 +166,7 @@ def test_overrides_win_over_the_schema():
     assert (total.metric.name, total.metric.params, total.weight) == ("number_tolerance", {"tolerance": 5}, 3.0)
     name = leaf(INVOICE, "vendor.name", overrides=overrides).checks[0]
     assert (name.metric.name, name.threshold, name.transform(" x ")) == ("fuzzy", 0.9, "x")
-    items = compile_nodes(INVOICE, overrides=overrides).patterns["items"]
+    items = compile_program(INVOICE, overrides=overrides).patterns["items"]
     assert isinstance(items, Array)
     assert (items.align.mode, items.align.key) == ("key", ("sku",))
     score = compile_schema(INVOICE, overrides=overrides).score(
@@ -244,11 +244,11 @@ def test_aligners_are_expressible_in_either_dialect():
         ("best_fit", "best_fit"),
         ("judge", "judge"),
     ):
-        plan = compile_nodes({**rows, "evaluation_config": {"align": align}}).root
+        plan = compile_program({**rows, "evaluation_config": {"align": align}}).root
         assert isinstance(plan, Array)
         assert plan.align.mode == mode
     named = Extensions(aligners={"mine": AlignerSpec(name="mine", align=lambda gold, extracted, params: [(0, 0)])})
-    plan = compile_nodes({**rows, "evaluation_config": {"align": {"by": "mine"}}}, extensions=named).root
+    plan = compile_program({**rows, "evaluation_config": {"align": {"by": "mine"}}}, extensions=named).root
     assert isinstance(plan, Array)
     assert plan.align.mode == "custom"
 

@@ -55,7 +55,7 @@ def main() -> None:
                 compile_schema(new_schema(schema)).score(gold, output).measures and None
                 for schema, gold, output in cases
             ],
-            lambda: [compile_schema({**schema}).score(gold, output).leaves and None for schema, gold, output in cases],
+            lambda: [compile_schema({**schema}) and None for _ in range(15) for schema, _, _ in cases[:35]],
         ],
         times=options.times,
     )
@@ -65,7 +65,7 @@ def main() -> None:
         "score, prepared",
         "compile and score",
         "compile and score, all measures",
-        "compile and score, schemas seen before",
+        "compile schemas that were compiled before",
     )
     for name, time in zip(names, took, strict=True):
         print(f"{name:<46}{time:>9.1f} ms{time / took[0]:>8.1f}x", flush=True)

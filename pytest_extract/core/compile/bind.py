@@ -135,7 +135,13 @@ class Binder:
     ) -> FieldMetric:
         """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
         semantics = semantics or self._semantics.name
-        key: _BoundKey = (name, canonical_json(dict(params)), semantics, self._judge_mode, show_defaults)
+        key: _BoundKey = (
+            name,
+            canonical_json(dict(params)) if params else "",
+            semantics,
+            self._judge_mode,
+            show_defaults,
+        )
         found = self._bound.get(key)
         if found is None:
             spec = self._metrics[name]

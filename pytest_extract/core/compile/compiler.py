@@ -115,16 +115,18 @@ class Compiler:
         return schema.annotation if override is None else override.over(schema.annotation)
 
     def _place(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
-        annotation = self._annotation_for(schema, pattern)
+        annotation = self._annotation_for(schema, pattern) if self._overrides else schema.annotation
         if not self._semantics.union_fields:
             override = self._overrides.get(pattern)
             if "anyOf[" in pattern or (schema.bare_union and (override is None or override.metrics is None)):
                 field = False
-        if annotation is not None:
-            if annotation.skip:
-                return self._skipped(schema, annotation, pattern, field=field)
-            if annotation.align is not None:
-                self._check_align(schema, annotation.align)
+        if annotation is None:
+            if len(schema.types) == 1 and schema.types[0] in _SCALAR_TYPES and not schema.branches:
+                return self._default_leaf(schema, None, pattern, field=field)
+        elif annotation.skip:
+            return self._skipped(schema, annotation, pattern, field=field)
+        elif annotation.align is not None:
+            self._check_align(schema, annotation.align)
         return self._scored(schema, annotation, pattern, field=field)
 
     def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
@@ -153,7 +155,7 @@ class Compiler:
         if policy == "as_property":
             if self._has_children(schema) and annotation.metrics is None:
                 node = self._scored(schema, annotation, pattern, field=field)
-                return replace(node, skipped=True)  # type: ignore[type-var]
+                return node if isinstance(node, RecursiveRef) else node._replace(skipped=True)
             return Skip(pattern=pattern, field=field, always=True)
         if policy == "own_metrics" and annotation.dialect == "evaluation_config":
             if schema.types == ("object",) and not schema.via_union and self._has_children(schema):
@@ -179,7 +181,7 @@ class Compiler:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
             if annotation.metrics or asks_for_none:  # or all of its metrics were reported
                 return Skip(pattern=pattern, field=field, never=True)
-        if schema.types == ("array",) or any(metric.metric.aligns for metric in metrics):
+        if schema.types == ("array",) or (metrics and any(metric.metric.aligns for metric in metrics)):
             array = self._array(schema, annotation, metrics, pattern, field=field)
             if array is not None:
                 return array
@@ -284,22 +286,23 @@ class Compiler:
             _column(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
             for name, key in schema.properties.items()
         ]
-        further = any_property_pattern(pattern)
-        patterns = tuple((regex, self.compile(key, further, field=field)) for regex, key in schema.patterns)
-        other, extra = None, self._semantics.undeclared_keys
-        if isinstance(schema.additional, tuple) and extra != "hallucinate":
-            other, extra = self.compile(schema.additional, further, field=field), "compare"
+        patterns, other, extra = [], None, self._semantics.undeclared_keys
+        if schema.patterns or isinstance(schema.additional, tuple):
+            further = any_property_pattern(pattern)
+            patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
+            if isinstance(schema.additional, tuple) and extra != "hallucinate":
+                other, extra = self.compile(schema.additional, further, field=field), "compare"
         return Object(
             pattern=pattern,
             entries=tuple(columns),
             names=frozenset(schema.properties),
             places=FlatPaths(tuple(schema.properties)),
             bulk=None if metrics else flat_table(columns),
-            patterns=patterns,
+            patterns=tuple(patterns),
             other=other,
             extra=extra,
             checks=metrics,
-            descend=not any(metric.metric.judged for metric in metrics),
+            descend=not (metrics and any(metric.metric.judged for metric in metrics)),
             groups=self._sibling_groups(columns, schema) if self._binder.has_batches else (),
             field=field,
         )

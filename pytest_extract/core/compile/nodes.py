@@ -1,6 +1,7 @@
 """A compiled schema: one small frozen node per place, with names resolved and defaults filled in.
 
 Scoring dispatches on the node's type and reads nothing else; whatever the semantics decide for a place is decided here.
+Nodes are named tuples because a schema has many, and a frozen dataclass takes three times as long to make.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
 SCALARS: Final = frozenset({str, int, float, bool})
 NOTHING: Final[frozenset[type]] = frozenset()
+NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,8 +42,7 @@ class FieldMetric:
     likeness: BoundMetric | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaf:
+class Leaf(NamedTuple):
     """A value that is compared as one.
 
     field: its results are field results too (it stands outside arrays).
@@ -61,8 +62,7 @@ class Leaf:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Skip:
+class Skip(NamedTuple):
     """A place that is not scored. `always`: has a skipped result even where both sides lack it; `never`: has none."""
 
     pattern: str
@@ -146,8 +146,7 @@ class FlatPaths:
             table[path] = found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Object:
+class Object(NamedTuple):
     """An object scored property by property.
 
     checks: metrics on the object itself; `descend`: its properties are scored as well.
@@ -174,8 +173,7 @@ class Object:
 AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Align:
+class Align(NamedTuple):
     """How the rows of an array are paired; `custom` is the function of a custom aligner, parameters bound."""
 
     mode: AlignMode
@@ -184,8 +182,8 @@ class Align:
     custom: Callable[[list[Json], list[Json]], Any] | None = None
     instructions: str = ""
     judge: str = ""
-    options: Mapping[str, Json] = field(default_factory=dict)
-    metrics: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Json] = NO_OPTIONS
+    metrics: Mapping[str, str] = NO_OPTIONS
 
     @property
     def shown_params(self) -> Mapping[str, Json]:
@@ -193,8 +191,7 @@ class Align:
         return {"align": self.mode, **({"key": list(self.key)} if self.key else {})}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ArrayMetric:
+class ArrayMetric(NamedTuple):
     """The one result that an array gives: which number, and from where on it passes."""
 
     metric: str
@@ -204,8 +201,7 @@ class ArrayMetric:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Array:
+class Array(NamedTuple):
     """An array whose rows are paired and then scored.
 
     prefix: the nodes of a tuple's places; `items`: of all rows after them.
@@ -228,8 +224,7 @@ class Array:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Union:
+class Union(NamedTuple):
     """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""
 
     pattern: str

@@ -58,15 +58,17 @@ def compile_program(
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
     post: Json = None,
+    annotated: bool = True,
 ) -> Program:
-    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once."""
+    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once.
+
+    `annotated`: False where it is known that no place of the schema has a configuration.
+    """
     problems = _Problems()
-    schema = Schema(document)
-    annotated = [node for node in schema.walk() if node.annotation is not None]
+    schema = Schema(document, annotated=annotated)
+    configured = schema.annotated()
     root = schema.node(schema.root)
-    for error in schema.problems:
-        problems.add(error)
-    for node in annotated:
+    for node in configured:
         for message in _root_only(node.annotation) if node.pointer != root.pointer else ():
             problems.add(SchemaError(message, pointer=node.pointer))
     chosen = _semantics(schema, semantics, problems)
@@ -75,11 +77,13 @@ def compile_program(
     nulls = nulls or (of_root.nulls if of_root is not None else None)
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
-    for annotation in (*(node.annotation for node in annotated), *by_pattern.values()):
+    for annotation in (*(node.annotation for node in configured), *by_pattern.values()):
         if annotation is not None:
             _check_names(annotation, binder, problems)
     compiler = Compiler(schema, chosen, binder, by_pattern, problems.report)
     compiled = compiler.compile(schema.root)
+    for error in schema.problems:
+        problems.add(error)
     for pattern in by_pattern:
         if not compiler.has_place(pattern):
             hint = nearest(pattern, compiler.patterns)

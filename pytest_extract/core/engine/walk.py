@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import repeat
 from typing import Final
 
@@ -143,7 +142,7 @@ def _own_checks(
     """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
     walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
     if obj.descend:
-        walk_object(run, replace(obj, checks=()), gold, extracted, path, at)
+        walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
 
 
 def _odd_object(

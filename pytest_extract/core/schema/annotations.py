@@ -18,6 +18,8 @@ Report: TypeAlias = Callable[[str, str], None]
 """(message, path below the node) -> None: notes one configuration mistake."""
 
 _HUGE: Final = 1e300
+MARKS: Final = ("evaluation_config", "x-eval-")
+"""What the key of a configuration is, or starts with, in either dialect."""
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
 _X_KEYS: Final = ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
 _METRIC_KEYS: Final = ("metric_id", "weight", "params")

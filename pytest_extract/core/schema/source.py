@@ -43,7 +43,7 @@ class Layers(NamedTuple):
 
 def escape(name: str) -> str:
     """Escape a name as one token of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+    return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name
 
 
 class SchemaSource:
@@ -53,6 +53,12 @@ class SchemaSource:
         self.root = root
         self._values: dict[str, Json] = {"": root}  # by pointer, of those that were looked up and of what is around
         self._anchors: dict[str, str] | None = None
+
+    def child(self, parent: str, name: str, value: Json) -> Ref:
+        """Return the reference to a member of the object at `parent`, whose value is known."""
+        pointer = f"{parent}/{escape(name)}"
+        self._values[pointer] = value
+        return Ref(pointer)
 
     def at(self, pointer: str) -> Json:
         """Return the value at a JSON pointer; raises KeyError where there is none."""

@@ -16,10 +16,15 @@ from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, 
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
-_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
+_VALUE_TYPES: Final = ("boolean", "integer", "number", "string", "array", "object")
+_TYPES: Final = ("null", *_VALUE_TYPES)
 _OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
+_UNIONS: Final = ("anyOf", "oneOf")
+_CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
+_RARE: Final = frozenset({"nullable", "patternProperties", "prefixItems", "additionalItems", *_UNIONS, *_CLOSING})
+"""Keywords that a place of one type seldom has, and that take more than a look at the schema object itself."""
 _NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
@@ -72,13 +77,15 @@ class SchemaNode(NamedTuple):
 class Schema:
     """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
 
-    What is no schema at all says nothing of any place; that its schema gate then fails is the validator's to say.
+    `annotated`: False where it is known that no place has a configuration. What is no schema at all says nothing of any
+    place; that its schema gate then fails is the validator's to say.
     """
 
     root: Final[Key] = (Ref(""),)
 
-    def __init__(self, document: Json) -> None:
+    def __init__(self, document: Json, *, annotated: bool = True) -> None:
         self._source = SchemaSource(document)
+        self._is_annotated = annotated
         self._nodes: dict[Key, SchemaNode] = {}
         self._annotations: dict[str, Annotation | None] = {}
         self.problems: list[SchemaError] = []
@@ -109,6 +116,10 @@ class Schema:
                     seen.add(child)
                     queue.append(child)
 
+    def annotated(self) -> list[SchemaNode]:
+        """Return the nodes of `walk` that have a configuration."""
+        return [node for node in self.walk() if node.annotation is not None] if self._is_annotated else []
+
     def dialects(self) -> frozenset[Dialect]:
         """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
         known = [found for found in self._annotations.values() if found is not None]
@@ -117,9 +128,22 @@ class Schema:
         )
 
     def _make(self, key: Key) -> SchemaNode:
-        expanded = self._source.expand(key)
-        layers = expanded.layers
-        node = self._without_branches(key, layers, expanded.dangling)
+        layers, dangling = self._source.expand(key)
+        if len(layers) == 1:
+            schema = layers[0].schema
+            if (only_type := schema.get("type")) in _VALUE_TYPES and _RARE.isdisjoint(schema):
+                prefix, items = _items(layers) if "items" in schema else ((), None)
+                return SchemaNode(
+                    pointer=key[0].pointer,
+                    types=(only_type,),
+                    properties=self._properties(layers) if "properties" in schema else _NO_PROPERTIES,
+                    required=_required(layers) if "required" in schema else frozenset(),
+                    items=items,
+                    prefix=prefix,
+                    values=_values(layers),
+                    annotation=self._annotation(layers),
+                )
+        node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
         bare = node.annotation is None or not node.annotation.metrics
         if not branches:
@@ -139,20 +163,18 @@ class Schema:
         return only._replace(nullable=nullable, via_union=True, bare_union=bare)
 
     def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
-        keywords = layers[0].schema if len(layers) == 1 else {name for layer in layers for name in layer.schema}
-        values = _values(layers) if "enum" in keywords or "const" in keywords else None
+        values = _values(layers)
         types, null = _types(layers, values)
-        prefix, items = ((), None) if _ARRAY_KEYWORDS.isdisjoint(keywords) else _items(layers)
-        closing = "additionalProperties" in keywords or "unevaluatedProperties" in keywords
+        prefix, items = _items(layers)
         return SchemaNode(
             pointer=key[0].pointer,
             types=types,
-            nullable=null or ("nullable" in keywords and any(layer.schema.get("nullable") is True for layer in layers)),
+            nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
             via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
-            properties=_properties(layers) if "properties" in keywords else _NO_PROPERTIES,
-            patterns=_patterns(layers) if "patternProperties" in keywords else (),
-            additional=_additional(layers) if closing else None,
-            required=_required(layers) if "required" in keywords else frozenset(),
+            properties=self._properties(layers),
+            patterns=_patterns(layers),
+            additional=_additional(layers),
+            required=_required(layers),
             items=items,
             prefix=prefix,
             values=values,
@@ -161,9 +183,21 @@ class Schema:
             said=bool(layers),
         )
 
+    def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
+        found: dict[str, Key] = {}
+        for layer in layers:
+            if isinstance(listed := layer.schema.get("properties"), dict):
+                parent = f"{layer.pointer}/properties"
+                for name, schema in listed.items():
+                    if isinstance(name, str):
+                        found[name] = (*found.get(name, ()), self._source.child(parent, name, schema))
+        return found
+
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
         merged: Annotation | None = None
+        if not self._is_annotated:
+            return None
         for layer in reversed(layers):
             if layer.pointer not in self._annotations:
                 self._annotations[layer.pointer] = self._parse(layer)
@@ -181,7 +215,7 @@ class Schema:
     def _branches(self, layers: tuple[RefLayer, ...]) -> tuple[list[Key], bool]:
         """Return the keys of the alternatives that are not null, and whether null is one."""
         for layer in layers:
-            for keyword in () if layer.bare else ("anyOf", "oneOf"):
+            for keyword in () if layer.bare else _UNIONS:
                 listed = layer.schema.get(keyword)
                 if isinstance(listed, list) and listed:
                     keys = [(Ref(f"{layer.pointer}/{keyword}/{index}"),) for index in range(len(listed))]
@@ -239,15 +273,6 @@ def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _properties(layers: tuple[RefLayer, ...]) -> dict[str, Key]:
-    found: dict[str, list[Ref]] = {}
-    for layer in layers:
-        if isinstance(listed := layer.schema.get("properties"), dict):
-            for name in filter(_is_text, listed):
-                found.setdefault(name, []).append(Ref(f"{layer.pointer}/properties/{escape(name)}"))
-    return {name: tuple(refs) for name, refs in found.items()}
-
-
 def _patterns(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
@@ -279,7 +304,7 @@ def covers(regex: LinearRegex, name: str) -> bool:
 
 def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
     for layer in layers:
-        for keyword in ("additionalProperties", "unevaluatedProperties"):
+        for keyword in _CLOSING:
             said = layer.schema.get(keyword)
             if isinstance(said, bool):
                 return said
@@ -289,8 +314,8 @@ def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
 
 
 def _required(layers: tuple[RefLayer, ...]) -> frozenset[str]:
-    listed = (layer.schema.get("required") for layer in layers)
-    return frozenset(name for names in listed if isinstance(names, list) for name in names if isinstance(name, str))
+    listed = [layer.schema.get("required") for layer in layers]
+    return frozenset([name for names in listed if isinstance(names, list) for name in names if isinstance(name, str)])
 
 
 def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:

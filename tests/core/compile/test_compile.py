@@ -264,3 +264,60 @@ def test_a_schema_nested_too_deep_is_an_error_not_a_crash():
     for _ in range(10_000):
         schema = {"type": "array", "items": schema}
     assert "nested" in str(mistakes(schema)[0])
+
+
+def test_equal_schemas_share_a_scorer():
+    assert compile_schema(configured("string_exact")) is compile_schema(configured("string_exact"))
+    assert compile_schema(configured("string_exact")) is not compile_schema(configured("string_fuzzy"))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"semantics": "ours"}, {"nulls": "value"}, {"overrides": {"a": "skip"}}, {"judge_mode": "exact"},
+     {"post_process": "reclassify_nulls"}, {"extensions": Extensions()}],
+    ids=str,
+)  # fmt: skip
+def test_a_scorer_is_shared_only_for_one_way_of_scoring(how):
+    schema = configured("string_exact")
+    assert compile_schema(schema, **how) is not compile_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (obj(a={"type": "string"}, b={"type": "string"}), obj(b={"type": "string"}, a={"type": "string"})),
+        (obj(a={"enum": [1]}), obj(a={"enum": [True]})),
+        (obj(a={"enum": [1]}), obj(a={"enum": [1.0]})),
+    ],
+    ids=["order", "true", "float"],
+)
+def test_schemas_that_differ_in_order_or_type_share_nothing(one, other):
+    assert compile_schema(one) is not compile_schema(other)
+
+
+def test_changing_a_schema_after_compiling_changes_no_scorer():
+    schema = obj(a={"type": "string"})
+    scorer = compile_schema(schema)
+    schema["properties"]["a"]["type"] = "integer"
+    assert scorer.score({"a": "x"}, {"a": "x"}).gates.schema.passed
+    assert compile_schema(obj(a={"type": "string"})).score({"a": "x"}, {"a": "x"}).gates.schema.passed
+    assert not compile_schema(schema).score({"a": "x"}, {"a": "x"}).gates.schema.passed
+
+
+def test_a_schema_that_holds_more_than_json_compiles():
+    class Text(str):
+        __slots__ = ()
+
+    assert compile_schema(obj(a={"type": Text("string")})).score({"a": "x"}, {"a": "x"}).measures["pass_rate"] == 1.0
+
+
+def test_leaves_of_one_metric_share_it():
+    semantic = {
+        "type": "string",
+        "evaluation_config": {"metrics": [{"metric_id": "string_fuzzy", "params": {"threshold": 0.9}}]},
+    }
+    patterns = compile_program(obj(a=semantic, b=semantic)).patterns
+    first, second = patterns["a"], patterns["b"]
+    assert isinstance(first, Leaf)
+    assert isinstance(second, Leaf)
+    assert first.checks[0].metric is second.checks[0].metric

@@ -23,7 +23,8 @@ class Ref(NamedTuple):
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-_COMPOSING: Final = frozenset({*_REFERENCES, "allOf"})
+COMPOSING: Final = (*_REFERENCES, "allOf")
+"""Keywords that give a node further layers."""
 
 
 class RefLayer(NamedTuple):
@@ -83,11 +84,6 @@ class SchemaSource:
 
     def expand(self, key: Key) -> Layers:
         """Return the layers of a node: its objects, what they refer to, and their `allOf`, each once."""
-        if len(key) == 1:
-            ((only, is_bare),) = key
-            schema = self.at(only)
-            if isinstance(schema, dict) and _COMPOSING.isdisjoint(schema):
-                return Layers((RefLayer(only, schema, is_bare),))
         layers: list[RefLayer] = []
         dangling: list[str] = []
         seen: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
 from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
+from pytest_extract.core.schema.source import COMPOSING, Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
@@ -23,7 +23,9 @@ _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
 _UNIONS: Final = ("anyOf", "oneOf")
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
-_RARE: Final = frozenset({"nullable", "patternProperties", "prefixItems", "additionalItems", *_UNIONS, *_CLOSING})
+_RARE: Final = frozenset(
+    {"nullable", "patternProperties", "prefixItems", "additionalItems", *_UNIONS, *_CLOSING, *COMPOSING}
+)
 """Keywords that a place of one type seldom has, and that take more than a look at the schema object itself."""
 _NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
 MOST_STEPS: Final = 256
@@ -128,21 +130,21 @@ class Schema:
         )
 
     def _make(self, key: Key) -> SchemaNode:
+        schema = self._source.at(key[0].pointer) if len(key) == 1 else None
+        if isinstance(schema, dict) and schema.get("type") in _VALUE_TYPES and _RARE.isdisjoint(schema):
+            layers: tuple[RefLayer, ...] = (RefLayer(key[0].pointer, schema, key[0].bare),)
+            prefix, items = _items(layers) if "items" in schema else ((), None)
+            return SchemaNode(
+                pointer=key[0].pointer,
+                types=(schema["type"],),
+                properties=self._properties(layers) if "properties" in schema else _NO_PROPERTIES,
+                required=_required(layers) if "required" in schema else frozenset(),
+                items=items,
+                prefix=prefix,
+                values=_values(layers) if "enum" in schema or "const" in schema else None,
+                annotation=self._annotation(layers),
+            )
         layers, dangling = self._source.expand(key)
-        if len(layers) == 1:
-            schema = layers[0].schema
-            if (only_type := schema.get("type")) in _VALUE_TYPES and _RARE.isdisjoint(schema):
-                prefix, items = _items(layers) if "items" in schema else ((), None)
-                return SchemaNode(
-                    pointer=key[0].pointer,
-                    types=(only_type,),
-                    properties=self._properties(layers) if "properties" in schema else _NO_PROPERTIES,
-                    required=_required(layers) if "required" in schema else frozenset(),
-                    items=items,
-                    prefix=prefix,
-                    values=_values(layers),
-                    annotation=self._annotation(layers),
-                )
         node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
         bare = node.annotation is None or not node.annotation.metrics

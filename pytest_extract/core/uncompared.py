@@ -71,7 +71,7 @@ class GoldCheck:
         """Return the values that no comparison reaches; None where there are none but those skipped on purpose."""
         if self.compares_all:
             return None
-        walk = _Walk(self._program.fits, self._properties)
+        walk = _UncomparedWalk(self._program.fits, self._properties)
         walk.stack.append((self._program.root, gold, ()))
         while walk.stack:
             walk.visit(*walk.stack.pop())
@@ -102,7 +102,7 @@ def _children(plan: Node) -> Iterator[Node]:
         yield from (branch for _, branch in plan.branches)
 
 
-class _Walk:
+class _UncomparedWalk:
     """One look at one gold: what it has counted, and the places that are still to be visited, the next one last.
 
     properties: of each object met so far, by its id, the plans of its properties; shared by all golds.

@@ -136,7 +136,7 @@ def absent_side(row: Row) -> Absent:
 def _first_key(path: str) -> str:
     """First key of a path: of a published one as its report shows it, of one of ours with the dots that are in it."""
     quoted = _QUOTED_KEY.match(path)
-    return str(json.loads(quoted[1])) if quoted else shown_path(path).split(".")[0]
+    return str(json.loads(quoted[1])) if quoted else report_path(path).split(".")[0]
 
 
 def _nothing(row: Row, side: str) -> bool:
@@ -185,7 +185,7 @@ def _judged(scores: Sequence[float]) -> JudgedScores | None:
     )
 
 
-def shown_path(path: str) -> str:
+def report_path(path: str) -> str:
     """Path of a published result as its report shows it: `$.properties.a.properties.b` reads `a.b`; the root is `$`."""
     bare = path.removeprefix("$").removeprefix(".")
     return _DOTS.sub(".", _PROPERTIES.sub(".", bare)).strip(".") or "$"

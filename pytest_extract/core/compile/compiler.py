@@ -201,7 +201,7 @@ class Compiler:
         if schema.types == ("object",):
             further = schema.patterns or isinstance(schema.additional, tuple)
             return bool(schema.properties or (further and self._semantics.undeclared_keys != "hallucinate"))
-        return schema.types == ("array",) and schema.items is not None and self._schema.node(schema.items).said
+        return schema.types == ("array",) and schema.items is not None and self._schema.node(schema.items).described
 
     def _is_container(self, schema: SchemaNode) -> bool:
         """Whether the rules of objects and arrays hold for a container at this place."""
@@ -257,7 +257,7 @@ class Compiler:
         return self._any_value(annotation, pattern, field=field)
 
     def _any_value(self, annotation: Annotation | None, pattern: str, *, field: bool) -> Leaf:
-        """Compile a value of which the schema says nothing: compared by the type that gold has."""
+        """Compile a value that the schema does not describe: compared by the type that gold has."""
         found = {name: self._binder.default_metrics(name) for name in _SCALAR_TYPES}
         by_type = {name: self._adjusted(metrics, annotation) for name, metrics in found.items() if metrics}
         exact = self._adjusted((self._binder.exact_metric(),), annotation)

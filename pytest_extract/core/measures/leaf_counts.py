@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, leaf_map, odd_name, typed_leaves
+from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -36,7 +36,7 @@ class LeafCounts:
 
 def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
-    walk = _Walk()
+    walk = _LeafCountWalk()
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
         walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
@@ -66,7 +66,7 @@ _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 
 
-class _Walk(LeafCounts):
+class _LeafCountWalk(LeafCounts):
     """The walk; each method takes the depth it is called at.
 
     plain: names met so far that are not odd; spoken: the words of texts, many of which a document says again and again.
@@ -185,7 +185,7 @@ class _Walk(LeafCounts):
             self._instead(value, item, depth)
 
     def _learn(self, name: str) -> None:
-        if odd_name(name):
+        if is_ambiguous_name(name):
             self.odd = True
         else:
             self.plain.add(name)

@@ -66,11 +66,11 @@ def declare(schema: Json) -> Declared:
     if too_deep(schema):
         return declare({})
     required = tuple(_required(schema, "", ()))
-    odd = any(odd_name(step) for _, steps in required for step in steps if step is not None)
+    odd = any(is_ambiguous_name(step) for _, steps in required for step in steps if step is not None)
     return Declared(schema=schema, types=_type_node(schema), required=required, odd=odd)
 
 
-def odd_name(name: str) -> bool:
+def is_ambiguous_name(name: str) -> bool:
     """Whether a name can make the paths of two places equal."""
     return not name or "." in name or "[" in name
 
@@ -134,7 +134,7 @@ class _TypedWalk:
             child = members.get(name)
             if child is None:
                 child = BLANK
-                self.odd = self.odd or odd_name(name)
+                self.odd = self.odd or is_ambiguous_name(name)
             place = f"{path}.{name}" if path else name
             kind = type(value)
             if kind is dict or kind is list:
@@ -224,7 +224,7 @@ def _type_node(schema: Json) -> TypeNode:
         if not isinstance(members, dict):
             return BLANK
         return TypeNode(
-            {name: _type_node(node) for name, node in members.items() if not odd_name(name)}, None, _NOTHING
+            {name: _type_node(node) for name, node in members.items() if not is_ambiguous_name(name)}, None, _NOTHING
         )
     if declared == "array":
         return TypeNode({}, _type_node(schema.get("items")), _NOTHING)

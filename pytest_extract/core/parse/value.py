@@ -60,12 +60,12 @@ def plain_json(value: object) -> Json:
     NoJsonType for any other type, and for a Decimal with more digits than a float has.
     """
     try:
-        return _Walk().checked(value, ())
+        return _ValueCheck().checked(value, ())
     except RecursionError:  # the caller's own stack was deep already
         raise NotJson("nested too deeply to be walked") from None
 
 
-class _Walk:
+class _ValueCheck:
     """One check: remembers the containers on the way down, to tell a cycle, and those found plain."""
 
     def __init__(self) -> None:

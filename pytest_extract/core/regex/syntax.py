@@ -117,7 +117,7 @@ def parse(pattern: str, flags: re.RegexFlag) -> tuple[PatternNode, tuple[Test, .
             warnings.simplefilter("ignore", FutureWarning)  # a set in a set, which `re` reads as it always did
             re.compile(pattern, flags)
             parsed = _parser.parse(pattern, flags)
-        reader = _Reader()
+        reader = _PatternParser()
         return reader.sequence(parsed, flags | parsed.state.flags), tuple(reader.tests.values())
     except (re.error, OverflowError) as error:
         raise ValueError(f"is no regular expression: {error}") from error
@@ -154,7 +154,7 @@ def opened(node: PatternNode) -> tuple[PatternNode, float]:
     return node, inf
 
 
-class _Reader:
+class _PatternParser:
     def __init__(self) -> None:
         self.tests: dict[tuple[str, int], Test] = {}
 

@@ -1,7 +1,7 @@
 """A JSON Schema document as layers: `$ref` and `allOf` seen through without copying, every layer with its pointer.
 
-A schema object, what it refers to and what it is composed of say one thing together; the layer that stands nearest
-comes first and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown.
+A schema object, what it refers to and what it is composed of describe one node together; the nearest layer comes first
+and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown.
 """
 
 from __future__ import annotations

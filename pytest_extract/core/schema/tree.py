@@ -43,7 +43,7 @@ class SchemaNode(NamedTuple):
     branches: the alternatives of an `anyOf` or `oneOf` that really differ (null is `nullable` instead).
     values: what `const` or `enum` allow.
     dangling: a `$ref` here that leads nowhere; nothing is known below.
-    said: False where the schema is just true or false.
+    described: False where the schema is just true or false.
     bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
     """
 
@@ -61,7 +61,7 @@ class SchemaNode(NamedTuple):
     values: tuple[Json, ...] | None = None
     annotation: Annotation | None = None
     dangling: str | None = None
-    said: bool = True
+    described: bool = True
     bare_union: bool = False
 
     def children(self) -> list[Key]:
@@ -79,8 +79,8 @@ class SchemaNode(NamedTuple):
 class Schema:
     """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
 
-    `annotated`: False where it is known that no place has a configuration. What is no schema at all says nothing of any
-    place; that its schema gate then fails is the validator's to say.
+    `annotated`: False where it is known that no place has a configuration. A value that is no schema describes no
+    place; the validator then reports that its schema gate fails.
     """
 
     root: Final[Key] = (Ref(""),)
@@ -123,7 +123,7 @@ class Schema:
         return [node for node in self.walk() if node.annotation is not None] if self._is_annotated else []
 
     def dialects(self) -> frozenset[Dialect]:
-        """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
+        """Return which annotation dialects the nodes made so far use; a configuration of `nulls` only names none."""
         known = [found for found in self._annotations.values() if found is not None]
         return frozenset(
             found.dialect for found in known if found != Annotation(dialect=found.dialect, nulls=found.nulls)
@@ -159,7 +159,7 @@ class Schema:
                 branches = [(*branch, *_without_unions(layers)) for branch in branches]
             nullable = null_branch or node.nullable
             return node._replace(branches=tuple(branches), via_union=True, nullable=nullable, bare_union=bare)
-        # what the one branch besides null says is said here
+        # the one branch besides null describes this place
         only = self.node((*_without_unions(layers), *branches[0]))
         nullable = only.nullable or node.nullable or null_branch
         return only._replace(nullable=nullable, via_union=True, bare_union=bare)
@@ -182,7 +182,7 @@ class Schema:
             values=values,
             annotation=self._annotation(layers),
             dangling=dangling[0] if dangling and not types else None,
-            said=bool(layers),
+            described=bool(layers),
         )
 
     def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
@@ -289,7 +289,7 @@ def _is_text(name: object) -> bool:
 
 
 def _regex(text: str) -> LinearRegex | None:
-    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate says why."""
+    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
     try:
         return compile_linear(text)
     except ValueError:
@@ -307,10 +307,10 @@ def covers(regex: LinearRegex, name: str) -> bool:
 def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
     for layer in layers:
         for keyword in _CLOSING:
-            said = layer.schema.get(keyword)
-            if isinstance(said, bool):
-                return said
-            if isinstance(said, dict):
+            value = layer.schema.get(keyword)
+            if isinstance(value, bool):
+                return value
+            if isinstance(value, dict):
                 return (Ref(f"{layer.pointer}/{keyword}"),)
     return None
 

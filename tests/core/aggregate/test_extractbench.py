@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate.extractbench import absent_side, document_report, rates, shown_path
+from pytest_extract.core.aggregate.extractbench import absent_side, document_report, rates, report_path
 from pytest_extract.core.measures.coverage import Coverage, coverage
 from tests.records import field_result, score_record
 from tests.shared_data import jsonl
@@ -61,7 +61,7 @@ def test_published_reports():
         assert report.pass_rate == pytest.approx(vector["pass_rate"], abs=1e-9)
         assert report.score == pytest.approx(vector["score"], abs=1e-9)
         for path, shown in vector.get("normalized", {}).items():
-            assert shown_path(path) == shown
+            assert report_path(path) == shown
     assert seen > 200
 
 

@@ -85,7 +85,7 @@ class Attempt:
 class CaseResult:
     """One case on one arm, all repeats: a line of the results file.
 
-    `digests` names what the result hangs on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
+    `digests` names what the result depends on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it

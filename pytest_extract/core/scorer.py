@@ -108,7 +108,7 @@ class Scorer:
         max_output_bytes: int | None = None,
         **how: Json,
     ) -> Score:
-        """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`.
+        """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`.
 
         `max_output_bytes`: the longest output that is read, and 200 times the values that are scored (default 10 MB,
         or ten times the gold).
@@ -253,8 +253,8 @@ def _compile(
 
 
 def _not_bare(notes: Sequence[str]) -> Failure:
-    told = "; ".join(notes)
-    message = f"the text is more than its JSON: {told} (`gates: {{bare: true}}` takes what json.loads() reads)"
+    around = "; ".join(notes)
+    message = f"the text is more than its JSON: {around} (`gates: {{bare: true}}` takes what json.loads() reads)"
     return Failure(kind=FailureKind.NOT_BARE, message=message)
 
 

@@ -118,9 +118,9 @@ def document_report(rows: Iterable[Row]) -> DocumentReport:
 
 def absent_side(row: Row) -> Absent:
     """Which side of a result has no value: by its published reason, else by its status and values."""
-    told = _REASON.fullmatch(str(row.get("reason") or ""))
-    if told is not None:
-        side: Absent = "both" if told[1] == "both" else "gold" if told[1] == "gold" else "extracted"
+    reason = _REASON.fullmatch(str(row.get("reason") or ""))
+    if reason is not None:
+        side: Absent = "both" if reason[1] == "both" else "gold" if reason[1] == "gold" else "extracted"
         return side
     if _AGREED.fullmatch(str(row.get("reason") or "")):
         return "both"
@@ -129,7 +129,7 @@ def absent_side(row: Row) -> Absent:
         return "gold"
     if status == "omission":
         return "extracted"
-    neither = status is not None and row["passed"] and all(_nothing(row, side) for side in ("gold", "extracted"))
+    neither = status is not None and row["passed"] and all(_is_empty(row, side) for side in ("gold", "extracted"))
     return "both" if neither else None
 
 
@@ -139,7 +139,7 @@ def _first_key(path: str) -> str:
     return str(json.loads(quoted[1])) if quoted else report_path(path).split(".")[0]
 
 
-def _nothing(row: Row, side: str) -> bool:
+def _is_empty(row: Row, side: str) -> bool:
     return row.get(side) is None or (row[side] == [] and str(row["metric"]).startswith("array_"))
 
 

@@ -242,7 +242,7 @@ class Machine:
             yield place.matched
 
     def _symbols(self, text: str) -> Iterator[int]:
-        """Yield what stands before each place and which lookarounds' expressions match there, from the last place."""
+        """Yield what precedes each place and which lookarounds' expressions match there, from the last place."""
         first = _FIRST_TEST + len(self.automaton.tests)
         found = [bytes(machine.matches(text))[::-1] for machine, _ in self._looks]
         for place in range(len(text), -1, -1):

@@ -166,7 +166,7 @@ class Schema:
 
     def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
         values = _values(layers)
-        types, null = _types(layers, values)
+        types, null = _json_types(layers, values)
         prefix, items = _items(layers)
         return SchemaNode(
             pointer=key[0].pointer,
@@ -174,8 +174,8 @@ class Schema:
             nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
             via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
             properties=self._properties(layers),
-            patterns=_patterns(layers),
-            additional=_additional(layers),
+            patterns=_pattern_properties(layers),
+            additional=_additional_properties(layers),
             required=_required(layers),
             items=items,
             prefix=prefix,
@@ -228,7 +228,7 @@ class Schema:
     def _is_null(self, key: Key) -> bool:
         layers = self._source.expand(key).layers
         values = _values(layers)
-        types, null = _types(layers, values)
+        types, null = _json_types(layers, values)
         return null and not types
 
     def _says_something(self, key: Key) -> bool:
@@ -251,7 +251,7 @@ def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
     return None
 
 
-def _types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
+def _json_types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
     """Return the JSON types besides null, and whether null is one of them."""
     found: tuple[str, ...] | None = None
     for layer in layers:
@@ -275,20 +275,22 @@ def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _patterns(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
+def _pattern_properties(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("patternProperties"), dict):
             for text in filter(_is_text, listed):
                 found.setdefault(text, []).append(Ref(f"{layer.pointer}/patternProperties/{escape(text)}"))
-    return tuple((compiled, tuple(refs)) for text, refs in found.items() if (compiled := _regex(text)) is not None)
+    return tuple(
+        (compiled, tuple(refs)) for text, refs in found.items() if (compiled := _compile_pattern(text)) is not None
+    )
 
 
 def _is_text(name: object) -> bool:
     return isinstance(name, str)
 
 
-def _regex(text: str) -> LinearRegex | None:
+def _compile_pattern(text: str) -> LinearRegex | None:
     """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
     try:
         return compile_linear(text)
@@ -304,7 +306,7 @@ def covers(regex: LinearRegex, name: str) -> bool:
         return False
 
 
-def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
+def _additional_properties(layers: tuple[RefLayer, ...]) -> Key | bool | None:
     for layer in layers:
         for keyword in _CLOSING:
             value = layer.schema.get(keyword)

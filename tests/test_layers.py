@@ -40,7 +40,7 @@ CORE_RINGS = (
     ("arguments", "values", "regex"),
     ("results", "case_result", "complexity", "pattern", "score_json"),
     ("metrics", "transforms"),
-    ("extensions", "semantics", "schema"),
+    ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),
     ("matching",),
     ("engine",),
@@ -74,7 +74,6 @@ PACKAGES = {"": RINGS, "core": CORE_RINGS, "plugin": PLUGIN_RINGS}
 """Packages whose members have an order; "" is the distribution's own."""
 
 UPWARD_IMPORTS = {
-    ("core.compile.bind", "core.engine.post_process"),
     ("plugin.items", "plugin.session"),
     ("plugin.options", "plugin.regression"),
     ("plugin.session", "plugin.prefetch"),
@@ -82,7 +81,6 @@ UPWARD_IMPORTS = {
 """To be removed: imports of a module from a ring after its own."""
 
 CIRCLES = (
-    {"core.compile.array", "core.compile.build"},
     {"plugin.run_results", "plugin.options", "plugin.regression"},
     {
         "plugin.prefetch",

@@ -91,7 +91,7 @@ def _scored(plan: Node) -> bool:
 def _plans(plan: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
     """Yield every plan that a field's path leads to, choices opened."""
     while isinstance(plan, RecursiveRef):
-        plan = plan.plan()
+        plan = plan.node()
     if isinstance(plan, Union):
         for _, branch in plan.branches:
             yield from _plans(branch, steps)
@@ -109,7 +109,7 @@ def _below(plan: Node, step: FieldStep) -> Iterator[Node]:
             if plan.other is not None:
                 yield plan.other
         case Object() if isinstance(step, str):
-            yield from (entry.plan for entry in plan.entries if entry.name == step)
+            yield from (entry.node for entry in plan.entries if entry.name == step)
             yield from (child for pattern, child in plan.patterns if pattern.search(step))
             if plan.other is not None and step not in plan.names:
                 yield plan.other

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from pytest_extract.cli.files import load_extensions
-from pytest_extract.core.engine.post_process import POST_PROCESSORS
 from pytest_extract.core.extensions import Extension, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import Example, MetricSpec, Param, TransformSpec
+from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest

@@ -132,8 +132,8 @@ class _Schema:
             return _Declared()
         if isinstance(reference := node.get("$ref"), str):
             return self._referenced(reference, level)
-        choices = [self.measure(branch, level + 1) for branch in _listed(node, "anyOf", "oneOf")]
-        parts = [self.measure(part, level + 1) for part in _listed(node, "allOf")]
+        choices = [self.measure(branch, level + 1) for branch in _subschemas(node, "anyOf", "oneOf")]
+        parts = [self.measure(part, level + 1) for part in _subschemas(node, "allOf")]
         parts.extend(self._own(node, level))
         if choices:
             parts.append(_widest(choices))
@@ -183,7 +183,7 @@ def _widest(choices: list[_Declared]) -> _Declared:
     )
 
 
-def _listed(node: dict[str, Any], *keys: str) -> Iterator[Json]:
+def _subschemas(node: dict[str, Any], *keys: str) -> Iterator[Json]:
     for key in keys:
         listed = node.get(key)
         yield from listed if isinstance(listed, list) else ()

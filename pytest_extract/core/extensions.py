@@ -106,7 +106,7 @@ _TABLES: Final[Mapping[type, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extensions:
     """Everything that a project adds, by name; a name that the package has already is taken over."""
 

@@ -1,6 +1,6 @@
 """The four gates of an output: does it parse, is it structured, does it satisfy the schema, does it cover the gold.
 
-A gate that fails says its arithmetic. Parse, root and schema drive the field measures to zero; the coverage gate
+A gate that fails reports its arithmetic. Parse, root and schema drive the field measures to zero; the coverage gate
 multiplies SOB's value accuracy and faithfulness (SOB, appendix C.1): hard for text, quadratic for images and audio.
 """
 
@@ -197,13 +197,13 @@ def _difference(sides: DocumentPair) -> str:
     parts = []
     lacking, extra = sides.lacking(), sides.unexpected()
     if extra:
-        parts.append(_listed("unexpected", extra))
+        parts.append(_paths_text("unexpected", extra))
     if lacking:
-        parts.append(_listed("missing", lacking))
+        parts.append(_paths_text("missing", lacking))
     return f"{' and '.join(parts) or 'no leaf'} against {sides.counts.expected} expected"
 
 
-def _listed(what: str, paths: list[str]) -> str:
+def _paths_text(what: str, paths: list[str]) -> str:
     shown = ", ".join(f"`{_from_root(path)}`" for path in paths[:_LISTED])
     more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
     return f"{len(paths)} {what} {'leaf' if len(paths) == 1 else 'leaves'} {shown}{more}"

@@ -14,6 +14,8 @@ ROOT: Final = "$"
 
 def property_pattern(parent: str, name: str) -> str:
     """Return the pattern of a declared property."""
+    if name.isascii() and name.isidentifier():
+        return name if parent == ROOT else f"{parent}.{name}"
     text = path_text((name,))
     if parent == ROOT:
         return text

@@ -22,6 +22,11 @@ class Status(StrEnum):
     JUDGE_ERROR = "judge_error"
 
 
+SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
+"""Outcomes of two values that a metric compared."""
+STRUCTURE: Final = "structure"
+"""Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
+
 _ABSENT: Final[tuple[Json | Missing, ...]] = (MISSING, None, [])
 
 
@@ -45,7 +50,7 @@ class FieldResult(NamedTuple):
     reason: str | None = None
     weight: float = 1.0
     matched: FieldPath | None = None
-    """Where the extracted value stands when alignment paired it with a row of another index."""
+    """Path of the extracted value when alignment paired it with a row of another index."""
 
     @property
     def passed_empty(self) -> bool:
@@ -122,7 +127,7 @@ DECLINED: Final = frozenset(
 
 
 class Wrapping(StrEnum):
-    """What stands around the JSON of an output, or had to be done to it: what `json.loads()` would refuse."""
+    """What an output has around its JSON, or what was done to read it: what `json.loads()` would refuse."""
 
     FENCED = "fenced"
     PROSE = "surrounded by prose"

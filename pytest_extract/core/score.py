@@ -97,7 +97,7 @@ class Score:
             gates=self.gates,
             vacuous=self.vacuous,
             questions=self.questions_asked,
-            wrapped={str(kind): told for kind, told in self.wrapped.items()},
+            wrapped={str(kind): text for kind, text in self.wrapped.items()},
         )
 
     def to_dict(self) -> dict[str, Json]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.program import compile_nodes
+from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
 from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status, Wrapping
+from pytest_extract.core.schema.annotations import MARKS
 from pytest_extract.core.score import Score
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
 UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
+MOST_SCORERS: Final = 64
+"""Compiled schemas that are kept for those who compile equal ones."""
+_EXACT: Final = 2  # the format of marshal that writes equal content alike, and tells 1 from True and lists from tuples
 _ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
@@ -103,7 +108,7 @@ class Scorer:
         max_output_bytes: int | None = None,
         **how: Json,
     ) -> Score:
-        """Parse a model's output and score it; what cannot be parsed scores 0 and says why in `failure`.
+        """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`.
 
         `max_output_bytes`: the longest output that is read, and 200 times the values that are scored (default 10 MB,
         or ten times the gold).
@@ -198,16 +203,42 @@ def compile_schema(
     Raises SchemaError for a mistake in the configuration, whose `errors` holds all of them; ConfigError for an argument
     of the wrong type, and for an unknown `nulls` or `judge_mode`.
     """
-    from pytest_extract.core.measures.document import DocumentMeasures
-    from pytest_extract.core.validate.validator import Validator
-
     if judge_mode not in _JUDGE_MODES:
         raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, _JUDGE_MODES)}")
     if nulls is not None:
         arguments.one_of("nulls", nulls, _NULLS)
     overrides = arguments.mapping("overrides", overrides)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
-    program = compile_nodes(
+    how = semantics, nulls, dict(overrides), judge_mode, post_process
+    try:
+        content = marshal.dumps((schema, *how), _EXACT)
+    except ValueError:  # it holds what JSON does not
+        return _compile(schema, *how, extensions=extensions)
+    return _compile_content(content, extensions)
+
+
+@lru_cache(maxsize=MOST_SCORERS)
+def _compile_content(content: bytes, extensions: Extensions | None) -> Scorer:
+    """Compile a copy of a schema that nobody else can change, so that all who compile an equal one can share it."""
+    annotated = any(mark.encode() in content for mark in MARKS)
+    return _compile(*marshal.loads(content), extensions=extensions, annotated=annotated)  # noqa: S302 - dumped above
+
+
+def _compile(
+    schema: Json,
+    semantics: str | None,
+    nulls: Literal["absent", "value"] | None,
+    overrides: Mapping[str, Json],
+    judge_mode: JudgeMode,
+    post_process: Json,
+    *,
+    extensions: Extensions | None,
+    annotated: bool = True,
+) -> Scorer:
+    from pytest_extract.core.measures.document import DocumentMeasures
+    from pytest_extract.core.validate.validator import Validator
+
+    program = compile_program(
         schema,
         semantics=semantics,
         nulls=nulls,
@@ -215,14 +246,15 @@ def compile_schema(
         extensions=extensions,
         judge_mode=judge_mode,
         post=post_process,
+        annotated=annotated,
     )
     gated = semantics is None or program.semantics.gated  # who names a system asks for its numbers
     return Scorer(program, DocumentMeasures(Validator(schema)), gated=gated)
 
 
 def _not_bare(notes: Sequence[str]) -> Failure:
-    told = "; ".join(notes)
-    message = f"the text is more than its JSON: {told} (`gates: {{bare: true}}` takes what json.loads() reads)"
+    around = "; ".join(notes)
+    message = f"the text is more than its JSON: {around} (`gates: {{bare: true}}` takes what json.loads() reads)"
     return Failure(kind=FailureKind.NOT_BARE, message=message)
 
 

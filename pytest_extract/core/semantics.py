@@ -1,98 +1,183 @@
-"""The named ways of scoring: one frozen value each, never a second code path (scoring.md, part A)."""
+"""The named ways of scoring: one frozen set of policies each, never a second code path (scoring.md, part A)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.metrics.base import SemanticsName
+from pytest_extract.core.values import Json
+
+
+class DefaultMetric(NamedTuple):
+    """The metric of a leaf that names none, with its parameters."""
+
+    name: str
+    params: Mapping[str, Json] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics:
-    """What differs between the systems, and nothing else.
+    """All that differs between the systems, one policy a field. Code asks for a policy, never for the name.
 
-    nulls: `absent` counts null (and `[]` on an array) as not there; `value` keeps null as a value.
-    defaults: metric of a leaf without one, by JSON type; a type that is left out is not scored; empty: such a leaf
-        is a configuration error.
-    objects_array, scalars_array: alignment of an array without one.
-    array_result: whether an array gives a field result, and which number it scores.
-    array_threshold: the array's field result passes at this score.
-    undeclared: whether a key that the schema does not declare is a hallucination.
-    both_absent: whether agreeing on absence is a passed field result or only counted as vacuous.
-    empty_subtree: whether null or `{}` of an object against a missing one costs nothing.
-    pair_objective: what best fit maximises over the pairs of an array.
-    empty_rate: pass rate and mean score where no field was evaluated.
-    gated: whether the root and the schema gate count in a call that names the semantics and says nothing of gates; the
-        published programs have neither.
+    Leaves
+        nulls: `absent` counts null (and `[]` on an array) as missing; `value` keeps null as a value.
+        both_absent: a place that both sides lack is a passed field result, or only counted as vacuous.
+        default_metrics: metric of a leaf without one, by JSON type. A type that is not listed is not scored; an empty
+            table makes such a leaf a configuration error.
+        enforce_types: a value of another type than the schema declares is a mismatch, whatever the metric says.
+    Objects
+        undeclared_keys: a key that the schema does not declare is compared with gold's, is a hallucination (also where
+            `additionalProperties` is a schema), or is ignored.
+        bare_object: an object without declared properties is compared as one value, or is an object without fields.
+        object_metrics: metrics on an object replace its properties, or add to them.
+        missing_container: a container with metrics of its own that one side lacks is one result, or one a leaf.
+        empty_subtree: null or `{}` of an object against a missing one is an omission, or costs nothing (`free`).
+    Arrays
+        objects_array, scalars_array: alignment of an array that names none.
+        bare_array: an array whose `items` say nothing is compared as one value, or row by row.
+        array_metrics: metrics on an array replace its alignment, or add to one that the schema names.
+        default_array_metric: the judging metric of an array that names none.
+        array_result: the number that an array's own field result scores; None: an array has no result.
+        array_threshold: the array's field result passes at this score.
+        repeated_keys: rows of one key are paired by best fit, or only the first row of a key is paired, and rows with
+            unusable keys are not.
+        pair_objective: what best fit maximises over the pairs of an array.
+    Unions and skipped places
+        nullable_containers: an object or array in a type list or a union (`null` counts) has the rules of containers.
+        union_fields: what is inside a union gives field results, not only leaf results.
+        skipped_container: `x-eval-skip` and the like leave out all below a place; only where it is a property (as a row
+            or as the root it is scored); or only the metrics of an object itself, whose properties are scored.
+    Documents
+        empty_rate: pass rate and mean score where no field was evaluated.
+        gated: the root and the schema gate count in a call that names the semantics and no gates; the published
+            programs have neither.
     """
 
     name: SemanticsName
+
     nulls: Literal["absent", "value"]
-    defaults: Mapping[str, str]
+    both_absent: Literal["vacuous", "passed"]
+    default_metrics: Mapping[str, DefaultMetric]
+    enforce_types: bool
+
+    undeclared_keys: Literal["compare", "hallucinate", "ignore"]
+    bare_object: Literal["value", "object"]
+    object_metrics: Literal["replace", "add"]
+    missing_container: Literal["whole", "leaves"]
+    empty_subtree: Literal["omission", "free"]
+
     objects_array: Literal["best_fit", "judge", "position"]
     scalars_array: Literal["multiset", "judge", "position"]
+    bare_array: Literal["value", "rows"]
+    array_metrics: Literal["replace", "add"]
+    default_array_metric: str | None
     array_result: Literal["f1", "recall"] | None
     array_threshold: float
-    undeclared: bool
-    both_absent: Literal["vacuous", "passed"]
-    empty_subtree: Literal["omission", "free"]
+    repeated_keys: Literal["best_fit", "first"]
     pair_objective: Literal["mean", "f1"]
-    empty_rate: float = 1.0
-    gated: bool = True
+
+    nullable_containers: bool
+    union_fields: bool
+    skipped_container: Literal["all", "as_property", "own_metrics"]
+
+    empty_rate: float
+    gated: bool
 
 
 OURS: Final = Semantics(
     name="ours",
     nulls="absent",
-    defaults=MappingProxyType(
-        {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean", "null": "exact"}
+    both_absent="vacuous",
+    default_metrics=MappingProxyType(
+        {
+            "string": DefaultMetric("text"),
+            "number": DefaultMetric("number"),
+            "integer": DefaultMetric("integer"),
+            "boolean": DefaultMetric("boolean"),
+            "null": DefaultMetric("exact"),
+        }
     ),
+    enforce_types=False,
+    undeclared_keys="compare",
+    bare_object="value",
+    object_metrics="replace",
+    missing_container="whole",
+    empty_subtree="omission",
     objects_array="best_fit",
     scalars_array="multiset",
+    bare_array="rows",
+    array_metrics="add",
+    default_array_metric=None,
     array_result="f1",
     array_threshold=1.0,
-    undeclared=True,
-    both_absent="vacuous",
-    empty_subtree="omission",
+    repeated_keys="best_fit",
     pair_objective="mean",
+    nullable_containers=True,
+    union_fields=True,
+    skipped_container="all",
+    empty_rate=1.0,
+    gated=True,
 )
 EXTRACT_BENCH: Final = Semantics(
     name="extract-bench",
     nulls="absent",
-    defaults=MappingProxyType(
+    both_absent="passed",
+    default_metrics=MappingProxyType(
         {
-            "string": "string_semantic",
-            "number": "number_tolerance",
-            "integer": "integer_exact",
-            "boolean": "boolean_exact",
+            "string": DefaultMetric("string_semantic"),
+            "number": DefaultMetric("number_tolerance", MappingProxyType({"tolerance": 0.001})),
+            "integer": DefaultMetric("integer_exact"),
+            "boolean": DefaultMetric("boolean_exact"),
         }
     ),
+    enforce_types=True,
+    undeclared_keys="ignore",
+    bare_object="object",
+    object_metrics="add",
+    missing_container="whole",
+    empty_subtree="omission",
     objects_array="judge",
     scalars_array="judge",
+    bare_array="rows",
+    array_metrics="add",
+    default_array_metric="array_llm",
     array_result="recall",
     array_threshold=0.7,
-    undeclared=False,
-    both_absent="passed",
-    empty_subtree="omission",
+    repeated_keys="best_fit",
     pair_objective="mean",
+    nullable_containers=False,
+    union_fields=False,
+    skipped_container="own_metrics",
     empty_rate=0.0,
     gated=False,
 )
 STRUCT_EXTRACT_EVAL: Final = Semantics(
     name="struct-extract-eval",
     nulls="value",
-    defaults=MappingProxyType({}),
+    both_absent="vacuous",
+    default_metrics=MappingProxyType({}),
+    enforce_types=False,
+    undeclared_keys="hallucinate",
+    bare_object="value",
+    object_metrics="replace",
+    missing_container="leaves",
+    empty_subtree="free",
     objects_array="position",
     scalars_array="position",
+    bare_array="value",
+    array_metrics="replace",
+    default_array_metric=None,
     array_result=None,
     array_threshold=1.0,
-    undeclared=True,
-    both_absent="vacuous",
-    empty_subtree="free",
+    repeated_keys="first",
     pair_objective="f1",
+    nullable_containers=True,
+    union_fields=True,
+    skipped_container="as_property",
+    empty_rate=1.0,
     gated=False,
 )
 SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = MappingProxyType(

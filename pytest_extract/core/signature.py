@@ -19,15 +19,15 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 _ANY: Final = (Any, object, inspect.Parameter.empty)
 
 
-def _text(value: Json) -> str | None:
+def _check_text(value: Json) -> str | None:
     return None if isinstance(value, str) else "must be a text"
 
 
-def _mapping(value: Json) -> str | None:
+def _check_mapping(value: Json) -> str | None:
     return None if isinstance(value, dict) else "must be a mapping"
 
 
-def _anything(_value: Json) -> str | None:
+def _check_nothing(_value: Json) -> str | None:
     return None
 
 
@@ -35,9 +35,9 @@ _PLAIN: Final[Mapping[object, Check]] = {
     bool: boolean,
     int: integer(),
     float: number(),
-    str: _text,
+    str: _check_text,
     list: any_list,
-    dict: _mapping,
+    dict: _check_mapping,
 }
 
 
@@ -52,12 +52,12 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     arguments = list(signature.parameters.values())
     _check_positions(arguments, values, owner)
     named = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    hints = _hints(function, owner) if named else {}
+    hints = _type_hints(function, owner) if named else {}
     return tuple(
         Param(
             name=one.name,
-            check=_check(hints.get(one.name, Any), f"{owner}: parameter {one.name!r}"),
-            doc=_shown(one),
+            check=_check_for(hints.get(one.name, Any), f"{owner}: parameter {one.name!r}"),
+            doc=_annotation_text(one),
             default=None if one.default is one.empty else one.default,
             required=one.default is one.empty,
         )
@@ -78,27 +78,27 @@ def _check_positions(arguments: Sequence[inspect.Parameter], values: Sequence[st
         )
 
 
-def _hints(function: Callable[..., object], owner: str) -> dict[str, Any]:
+def _type_hints(function: Callable[..., object], owner: str) -> dict[str, Any]:
     try:
         return typing.get_type_hints(function)
     except (NameError, TypeError, AttributeError) as error:
         raise ConfigError(f"{owner}: an annotation cannot be read ({error}); give `params=`") from error
 
 
-def _check(hint: Any, what: str) -> Check:
+def _check_for(hint: Any, what: str) -> Check:
     if hint in _ANY:
-        return _anything
+        return _check_nothing
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return _one_of(args)
     if origin in (Union, types.UnionType):
-        return _either([_check(arg, what) for arg in args if arg is not type(None)])
+        return _any_of([_check_for(arg, what) for arg in args if arg is not type(None)])
     if origin in (list, Sequence):
-        return _list_of(_check(args[0], what))
+        return _list_of(_check_for(args[0], what))
     if origin in (dict, Mapping):
-        return _mapping
+        return _check_mapping
     raise ConfigError(f"{what}: the annotation {hint!r} is no JSON type (bool, int, float, str, list, dict, Literal)")
 
 
@@ -120,7 +120,7 @@ def _one_of(values: Sequence[Json]) -> Check:
     return check
 
 
-def _either(checks: Sequence[Check]) -> Check:
+def _any_of(checks: Sequence[Check]) -> Check:
     def check(value: Json) -> str | None:
         problems = [problem for one in checks if (problem := one(value)) is not None]
         if len(problems) < len(checks):
@@ -130,7 +130,7 @@ def _either(checks: Sequence[Check]) -> Check:
     return check
 
 
-def _shown(argument: inspect.Parameter) -> str:
+def _annotation_text(argument: inspect.Parameter) -> str:
     hint = argument.annotation
     if hint is argument.empty:
         return "parameter"

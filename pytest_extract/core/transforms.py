@@ -24,7 +24,7 @@ _SPACE = re.compile(r"\s+")
 _NONE: Mapping[str, Json] = MappingProxyType({})
 
 
-def _refuse(name: str, wanted: str, value: Json) -> ValueError:
+def _not_applicable(name: str, wanted: str, value: Json) -> ValueError:
     return ValueError(f"{name} needs {wanted}, got {equality.a_type(value)}: {equality.short(value)}")
 
 
@@ -35,7 +35,7 @@ def _of_text(name: str, change: Callable[[str], str]) -> Callable[[Mapping[str, 
         if value is None:
             return None
         if not isinstance(value, str):
-            raise _refuse(name, "a string", value)
+            raise _not_applicable(name, "a string", value)
         return change(value)
 
     return lambda _params: transform
@@ -80,7 +80,7 @@ def _round_digits(params: Mapping[str, Json]) -> Function:
         if value is None:
             return None
         if not isinstance(value, int | float):
-            raise _refuse("round_digits", "a number", value)
+            raise _not_applicable("round_digits", "a number", value)
         return round(value, digits)
 
     return transform
@@ -112,7 +112,7 @@ def _type_convert(params: Mapping[str, Json]) -> Function:
         try:
             return convert(value)
         except (ValueError, TypeError, OverflowError) as error:
-            raise _refuse("type_convert", f"a value that can become {wanted}", value) from error
+            raise _not_applicable("type_convert", f"a value that can become {wanted}", value) from error
 
     return transform
 
@@ -139,7 +139,7 @@ def _sort_items(params: Mapping[str, Json]) -> Function:
         if value is None:
             return None
         if not isinstance(value, list):
-            raise _refuse("sort_items", "an array", value)
+            raise _not_applicable("sort_items", "an array", value)
         return sorted(value, key=equality.json_text)
 
     return transform

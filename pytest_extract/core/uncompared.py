@@ -34,7 +34,7 @@ class Uncompared:
 
     @property
     def count(self) -> int:
-        """Values that no comparison reaches although nobody said to skip them."""
+        """Values that no comparison reaches although nothing skips them."""
         return sum(self.places.values())
 
     @property
@@ -59,7 +59,7 @@ def uncompared_text(places: Mapping[str, int], total: int) -> str:
 class GoldCheck:
     """Finds the gold values that no comparison of a compiled schema reaches; made once for all golds of the schema.
 
-    compares_all: every value of any gold is compared, so that no gold needs a look. A recursive schema says False.
+    compares_all: every value of any gold is compared, so that no gold needs a look; False for a recursive schema.
     """
 
     def __init__(self, program: Program) -> None:
@@ -71,7 +71,7 @@ class GoldCheck:
         """Return the values that no comparison reaches; None where there are none but those skipped on purpose."""
         if self.compares_all:
             return None
-        walk = _Walk(self._program.fits, self._properties)
+        walk = _UncomparedWalk(self._program.fits, self._properties)
         walk.stack.append((self._program.root, gold, ()))
         while walk.stack:
             walk.visit(*walk.stack.pop())
@@ -83,29 +83,29 @@ class GoldCheck:
 def _compares_all(root: Node) -> bool:
     stack = [root]
     while stack:
-        plan = stack.pop()
-        if isinstance(plan, Skip | RecursiveRef) or (isinstance(plan, Object) and plan.extra != "compare"):
+        node = stack.pop()
+        if isinstance(node, Skip | RecursiveRef) or (isinstance(node, Object) and node.extra != "compare"):
             return False
-        stack.extend(_children(plan))
+        stack.extend(_children(node))
     return True
 
 
-def _children(plan: Node) -> Iterator[Node]:
-    if isinstance(plan, Object):
-        yield from (entry.plan for entry in plan.entries)
-        yield from (below for _, below in plan.patterns)
-        if plan.other is not None:
-            yield plan.other
-    elif isinstance(plan, Array):
-        yield from (*plan.prefix, plan.items)
-    elif isinstance(plan, Union):
-        yield from (branch for _, branch in plan.branches)
+def _children(node: Node) -> Iterator[Node]:
+    if isinstance(node, Object):
+        yield from (entry.node for entry in node.entries)
+        yield from (below for _, below in node.patterns)
+        if node.other is not None:
+            yield node.other
+    elif isinstance(node, Array):
+        yield from (*node.prefix, node.items)
+    elif isinstance(node, Union):
+        yield from (branch for _, branch in node.branches)
 
 
-class _Walk:
+class _UncomparedWalk:
     """One look at one gold: what it has counted, and the places that are still to be visited, the next one last.
 
-    properties: of each object met so far, by its id, the plans of its properties; shared by all golds.
+    properties: of each object met so far, by its id, the nodes of its properties; shared by all golds.
     """
 
     __slots__ = ("_fits", "_properties", "first", "places", "skipped", "stack", "total")
@@ -119,44 +119,44 @@ class _Walk:
         self._fits = fits
         self._properties = properties
 
-    def visit(self, plan: Node, value: Json, path: Path) -> None:
-        """Count a place that is compared as one or not at all, or note what stands below it to be visited."""
+    def visit(self, node: Node, value: Json, path: Path) -> None:
+        """Count a place that is compared as one or not at all, or push what is below it onto the stack."""
         if type(value) not in (dict, list):
             self.total += 1
-            self.skipped += isinstance(plan, Skip)
-        elif isinstance(plan, RecursiveRef):
-            self.stack.append((plan.plan(), value, path))
-        elif isinstance(plan, Union):
-            self.stack.append((branch_of(self._fits, plan, value), value, path))
-        elif isinstance(plan, Skip):
+            self.skipped += isinstance(node, Skip)
+        elif isinstance(node, RecursiveRef):
+            self.stack.append((node.node(), value, path))
+        elif isinstance(node, Union):
+            self.stack.append((branch_of(self._fits, node, value), value, path))
+        elif isinstance(node, Skip):
             count = count_values(value).leaves
             self.total += count
             self.skipped += count
-        elif isinstance(plan, Object) and type(value) is dict and not plan.checks and len(path) <= DEEPEST:
-            self._object(plan, value, path)
-        elif isinstance(plan, Array) and type(value) is list and not plan.checks and len(path) <= DEEPEST:
-            size = len(plan.prefix)
-            rows = [(plan.prefix[i] if i < size else plan.items, row, (*path, i)) for i, row in enumerate(value)]
+        elif isinstance(node, Object) and type(value) is dict and not node.checks and len(path) <= DEEPEST:
+            self._object(node, value, path)
+        elif isinstance(node, Array) and type(value) is list and not node.checks and len(path) <= DEEPEST:
+            size = len(node.prefix)
+            rows = [(node.prefix[i] if i < size else node.items, row, (*path, i)) for i, row in enumerate(value)]
             self.stack.extend(reversed(rows))
         else:  # a metric compares the whole, or it is not of the kind that the schema declares
             self.total += count_values(value).leaves
 
-    def _object(self, plan: Object, value: dict[str, Json], path: Path) -> None:
+    def _object(self, node: Object, value: dict[str, Json], path: Path) -> None:
         below: list[tuple[Node, Json, Path]] = []
-        plans = self._properties.get(id(plan))
-        if plans is None:
-            plans = self._properties[id(plan)] = {entry.name: entry.plan for entry in plan.entries}
+        nodes = self._properties.get(id(node))
+        if nodes is None:
+            nodes = self._properties[id(node)] = {entry.name: entry.node for entry in node.entries}
         for name, inner in value.items():
-            child = plans.get(name)
+            child = nodes.get(name)
             if type(child) is Leaf and type(inner) in _SCALARS:  # most values, in half the time
                 self.total += 1
                 continue
-            if child is None and plan.extra == "compare":
-                child = next((each for regex, each in plan.patterns if regex.search(name)), plan.other) or _WHOLE
+            if child is None and node.extra == "compare":
+                child = next((each for regex, each in node.patterns if regex.search(name)), node.other) or _WHOLE
             if child is not None:
                 below.append((child, inner, (*path, name)))
             elif count := count_values(inner).leaves:
-                pattern = property_pattern(plan.pattern, name)
+                pattern = property_pattern(node.pattern, name)
                 self.total += count
                 self.places[pattern] = self.places.get(pattern, 0) + count
                 self.first = self.first or (*path, name)
@@ -165,4 +165,4 @@ class _Walk:
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _WHOLE: Final = Leaf(pattern="")
-"""Stands for a key that is compared as one value without a plan of its own."""
+"""Stands for a key that is compared as one value without a node of its own."""

@@ -1,4 +1,4 @@
-"""JSON values, the value that stands for a missing key, and places inside a document.
+"""JSON values, the value of a missing key, and places inside a document.
 
 A place is a tuple of steps (a key or an index); its text is made last, so a key with a dot or a
 bracket in it stays what it is.
@@ -125,11 +125,11 @@ def _key_text(key: str) -> str:
 
 
 DEEPEST_WRITTEN: Final = 150
-"""Containers nested deeper than this are written as a text that says so."""
+"""Containers nested deeper than this are written as a text."""
 
 
 def writable(value: object, depth: int = 0) -> Json:
-    """Return a value that JSON can hold: what it cannot, is too deep or too long, becomes a text that says what it was.
+    """Return a value that JSON can hold: what it cannot, is too deep or too long, becomes a text that describes it.
 
     Integers of more than some 3,000 digits are too long. A value that needs no change is copied all the same.
     """

@@ -51,7 +51,7 @@ def annotate_schema(
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
     one_of("dialect", dialect, tuple(DEFAULTS))
-    table = {**DEFAULTS[dialect], **_checked(mapping("metrics", metrics))}
+    table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
     annotator = _XEval(table) if dialect == "x-eval" else _EvaluationConfig(table)
     try:
         return annotator.node(schema, "")
@@ -59,7 +59,7 @@ def annotate_schema(
         raise SchemaError("the schema is nested too deep to be annotated") from None
 
 
-def _checked(metrics: Mapping[str, Json]) -> dict[str, Json]:
+def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:
     known = (*DEFAULTS["evaluation_config"], "object", "null")
     for kind, use in metrics.items():
         if kind not in known:

@@ -150,3 +150,44 @@ def small(seed: int) -> tuple[Any, Any]:
     for name in rng.sample(WORDS, 3):
         schema[name], gold[name] = node(2)
     return {"type": "object", "properties": schema}, gold
+
+
+def described(seed: int) -> tuple[Any, Any]:
+    """Return a record of some twelve leaves with a schema of its own that has titles and descriptions."""
+    rng = random.Random(seed)
+
+    def scalar() -> tuple[dict[str, Any], Any]:
+        kind = rng.random()
+        if kind < 0.6:
+            schema: dict[str, Any] = {"type": "string"}
+            value: Any = words(rng, rng.randint(1, 3))
+            if rng.random() < 0.2:
+                schema["enum"] = [value, words(rng, 1), words(rng, 1)]
+            return schema, value
+        if kind < 0.9:
+            return {"type": "number"}, round(rng.uniform(0, 999), 1)
+        return {"type": "boolean"}, rng.random() < 0.5
+
+    def node(depth: int) -> tuple[dict[str, Any], Any]:
+        if depth == 0:
+            return scalar()
+        if rng.random() < 0.18:
+            items, _ = scalar()
+            return list_of(items), [rng.choice(WORDS) if items["type"] == "string" else 1 for _ in range(3)]
+        names = rng.sample(WORDS, 2)
+        members = {name: node(depth - 1 if rng.random() < 0.7 else 0) for name in names}
+        properties = {
+            name: {"title": name.title(), "description": words(rng, 6), **schema}
+            for name, (schema, _) in members.items()
+        }
+        schema = {"type": "object", "required": names, "properties": properties}
+        value = {name: value for name, (_, value) in members.items()}
+        if rng.random() < 0.15:
+            return list_of(schema), [value, value]
+        return schema, value
+
+    schemas, gold = {}, {}
+    for name in rng.sample(WORDS, 2):
+        schemas[name], gold[name] = node(3)
+        schemas[name] = {"title": name.title(), "description": words(rng, 6), **schemas[name]}
+    return {"title": "Record", "type": "object", "required": [*schemas], "properties": schemas}, gold

@@ -118,9 +118,9 @@ def extract_bench_report(rows: Iterable[Row]) -> DocumentReport:
 
 def absent_side(row: Row) -> Absent:
     """Which side of a result has no value: by its published reason, else by its status and values."""
-    told = _REASON.fullmatch(str(row.get("reason") or ""))
-    if told is not None:
-        side: Absent = "both" if told[1] == "both" else "gold" if told[1] == "gold" else "extracted"
+    reason = _REASON.fullmatch(str(row.get("reason") or ""))
+    if reason is not None:
+        side: Absent = "both" if reason[1] == "both" else "gold" if reason[1] == "gold" else "extracted"
         return side
     if _AGREED.fullmatch(str(row.get("reason") or "")):
         return "both"
@@ -129,17 +129,17 @@ def absent_side(row: Row) -> Absent:
         return "gold"
     if status == "omission":
         return "extracted"
-    neither = status is not None and row["passed"] and all(_nothing(row, side) for side in ("gold", "extracted"))
+    neither = status is not None and row["passed"] and all(_is_empty(row, side) for side in ("gold", "extracted"))
     return "both" if neither else None
 
 
 def _first_key(path: str) -> str:
     """First key of a path: of a published one as its report shows it, of one of ours with the dots that are in it."""
     quoted = _QUOTED_KEY.match(path)
-    return str(json.loads(quoted[1])) if quoted else shown_path(path).split(".")[0]
+    return str(json.loads(quoted[1])) if quoted else report_path(path).split(".")[0]
 
 
-def _nothing(row: Row, side: str) -> bool:
+def _is_empty(row: Row, side: str) -> bool:
     return row.get(side) is None or (row[side] == [] and str(row["metric"]).startswith("array_"))
 
 
@@ -185,7 +185,7 @@ def _judged(scores: Sequence[float]) -> JudgedScores | None:
     )
 
 
-def shown_path(path: str) -> str:
+def report_path(path: str) -> str:
     """Path of a published result as its report shows it: `$.properties.a.properties.b` reads `a.b`; the root is `$`."""
     bare = path.removeprefix("$").removeprefix(".")
     return _DOTS.sub(".", _PROPERTIES.sub(".", bare)).strip(".") or "$"

@@ -6,13 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.compile.nodes import NOTHING, SCALARS, Align, FieldMetric, Transform
+from pytest_extract.core.compile.nodes import (
+    NOTHING,
+    SCALARS,
+    Align,
+    BoundPostProcessor,
+    FieldMetric,
+    Transform,
+)
 from pytest_extract.core.extensions import BatchMetric, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, equality
-from pytest_extract.core.metrics.base import BoundMetric, Broken, MetricSpec, Param, check_params, with_defaults
+from pytest_extract.core.metrics.base import (
+    BoundMetric,
+    Broken,
+    MetricSpec,
+    Param,
+    SemanticsName,
+    check_params,
+    with_defaults,
+)
 from pytest_extract.core.metrics.vectorized import text_against, text_matrix
+from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
 from pytest_extract.core.semantics import Semantics
@@ -21,70 +37,125 @@ from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
-
-
-def _folded(value: Json) -> str | None:
-    return equality.fold_case(value) if isinstance(value, str) else None
+MOST_SHARED: Final = 4_096
+_BoundKey: TypeAlias = tuple[str, str, SemanticsName, JudgeMode, bool]
+_SHARED: Final[dict[_BoundKey, FieldMetric]] = {}
+"""Built-in metrics with their parameters, as all schemas share them."""
 
 
 class Binder:
-    """Resolves names for one schema; what is wrong goes to the `report` of each call."""
+    """Binds the names that one schema uses; what is wrong goes to the `report` of each call."""
 
     def __init__(self, semantics: Semantics, extensions: Extensions, judge_mode: JudgeMode) -> None:
+        self.uses_judge: Final = judge_mode == "llm"
+        self.has_batches: Final = bool(extensions.batches)
         self._semantics = semantics
         self._extensions = extensions
-        self._judge_mode = judge_mode
-        self._metrics: Mapping[str, MetricSpec] = {**METRICS, **extensions.metrics}
-        self._defaults: dict[str, FieldMetric] = {}
+        self._judge_mode: JudgeMode = judge_mode
+        self._metrics: Mapping[str, MetricSpec] = METRICS
+        self._bound = _SHARED
+        if extensions.metrics:
+            self._metrics, self._bound = {**METRICS, **extensions.metrics}, {}
+        self._defaults: dict[str, tuple[FieldMetric, ...]] = {}
+        self._of_annotations: dict[int, tuple[Annotation, tuple[FieldMetric, ...]]] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
         self._judges: dict[str, Judge] = {}
-
-    def default(self, json_type: str) -> FieldMetric | None:
-        """Return the semantics' check for a leaf of this type that has none of its own."""
-        name = self._semantics.defaults.get(json_type)
-        if name is None:
-            return None
-        if name not in self._defaults:
-            metric, params = PRESETS.get(name, (name, {})) if self._semantics.name == "extract-bench" else (name, {})
-            spec = self._metrics[metric]
-            self._defaults[name] = self._check(spec.make(with_defaults(params, spec.params), self._semantics.name))
-        return self._defaults[name]
-
-    @property
-    def asks(self) -> bool:
-        """Whether a judge may be asked."""
-        return self._judge_mode == "llm"
 
     @property
     def judges(self) -> Mapping[str, Judge]:
         """The project's judges that the configurations bound so far name."""
         return dict(self._judges)
 
-    def array_default(self) -> FieldMetric:
-        """Return the check of an array under extract-bench that names none."""
-        spec = self._metrics["array_llm"]
-        bound = spec.make(with_defaults({}, spec.params), self._semantics.name)
-        return self._check(replace(bound, params={}))
+    def default_metrics(self, json_type: str) -> tuple[FieldMetric, ...]:
+        """Return the semantics' metric for a leaf of this type that names none; empty: it is not scored."""
+        found = self._defaults.get(json_type)
+        if found is None:
+            default = self._semantics.default_metrics.get(json_type)
+            found = () if default is None else (self._bind(default.name, default.params, show_defaults=True),)
+            self._defaults[json_type] = found
+        return found
 
-    def exact(self) -> FieldMetric:
-        """Return the check for whole values that nothing is said about."""
-        spec = self._metrics["exact"]
-        return self._check(spec.make(with_defaults({}, spec.params), "ours"))
+    def default_array_metric(self, name: str) -> FieldMetric:
+        """Return the judging metric of an array that names none."""
+        return self._bind(name, {})
 
-    def checks(self, said: Annotation, report: Report) -> tuple[FieldMetric, ...]:
-        """Return the checks that a configuration names; those that cannot be used are reported and left out."""
-        weight = 1.0 if said.weight is None else said.weight
-        found = []
-        for use in said.metrics or ():
-            check = self._named(use, report)
-            if check is not None:
-                threshold = check.threshold if said.threshold is None else said.threshold
-                found.append(replace(check, weight=weight * use.weight, threshold=threshold))
-        return tuple(found)
+    def exact_metric(self) -> FieldMetric:
+        """Return the metric for whole values of which nothing is known."""
+        return self._bind("exact", {}, "ours", show_defaults=True)
 
-    def _named(self, use: MetricUse, report: Report) -> FieldMetric | None:
+    def metrics(self, annotation: Annotation, report: Report) -> tuple[FieldMetric, ...]:
+        """Return the metrics that a configuration names, transforms included; unusable ones are reported."""
+        known = self._of_annotations.get(id(annotation))
+        if known is not None:
+            return known[1]
+        problems: list[str] = []
+
+        def note(message: str, where: str) -> None:
+            problems.append(message)
+            report(message, where)
+
+        weight = 1.0 if annotation.weight is None else annotation.weight
+        found = [
+            replace(
+                metric,
+                weight=weight * use.weight,
+                threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
+            )
+            for use in annotation.metrics or ()
+            if (metric := self._bind_use(use, note)) is not None
+        ]
+        metrics = self._with_transforms(found, annotation, note)
+        if not problems:
+            self._of_annotations[id(annotation)] = annotation, metrics
+        return metrics
+
+    def adjusted(
+        self, metrics: tuple[FieldMetric, ...], annotation: Annotation | None, report: Report
+    ) -> tuple[FieldMetric, ...]:
+        """Return default metrics with a configuration's transforms, weight and threshold."""
+        if annotation is None:
+            return metrics
+        weight, threshold = annotation.weight, annotation.threshold
+        return tuple(
+            replace(
+                metric,
+                weight=metric.weight if weight is None else weight,
+                threshold=metric.threshold if threshold is None else threshold,
+            )
+            for metric in self._with_transforms(metrics, annotation, report)
+        )
+
+    def _bind(
+        self,
+        name: str,
+        params: Mapping[str, Json],
+        semantics: SemanticsName | None = None,
+        *,
+        show_defaults: bool = False,
+    ) -> FieldMetric:
+        """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
+        semantics = semantics or self._semantics.name
+        key: _BoundKey = (
+            name,
+            canonical_json(dict(params)) if params else "",
+            semantics,
+            self._judge_mode,
+            show_defaults,
+        )
+        found = self._bound.get(key)
+        if found is None:
+            spec = self._metrics[name]
+            bound = spec.make(with_defaults(params, spec.params), semantics)
+            bound = bound if show_defaults else replace(bound, params=dict(params))
+            found = self._field_metric(bound, custom=name in self._extensions.metrics)
+            if len(self._bound) >= MOST_SHARED:
+                self._bound.clear()
+            self._bound[key] = found
+        return found
+
+    def _bind_use(self, use: MetricUse, report: Report) -> FieldMetric | None:
         if use.name in self._extensions.batches:
-            return self._batch(use, report)
+            return self._bind_batch(use, report)
         name, params = use.name, use.params
         if use.preset and name in PRESETS and not params:
             name, params = PRESETS[name]
@@ -98,22 +169,17 @@ class Binder:
             report(problem, use.where)
         if problems:
             return None
-        bound = spec.make(with_defaults(params, spec.params), self._semantics.name)
-        if bound.judge and not self._knows(bound.judge, use, report):
-            return None
-        return self._check(replace(bound, params=dict(params)), custom=name in self._extensions.metrics)
-
-    def _knows(self, judge: str, use: MetricUse, report: Report) -> bool:
-        spec = self._extensions.judges.get(judge)
-        if spec is None:
+        metric = self._bind(name, params)
+        if (judge := metric.metric.judge) and judge not in self._extensions.judges:
             report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
-        elif self.asks:
-            self._judges[judge] = spec.judge
-        return spec is not None
+            return None
+        if judge and self.uses_judge:
+            self._judges[judge] = self._extensions.judges[judge].judge
+        return metric
 
-    def _batch(self, use: MetricUse, report: Report) -> FieldMetric | None:
+    def _bind_batch(self, use: MetricUse, report: Report) -> FieldMetric | None:
         spec = self._extensions.batches[use.name]
-        params = _checked(use, spec.params, f"metric {use.name!r}", report)
+        params = _checked_params(use, spec.params, f"metric {use.name!r}", report)
         if params is None:
             return None
         key = (use.name, canonical_json(params))  # fields are compared together that name it with the same parameters
@@ -125,10 +191,10 @@ class Binder:
         )
         return FieldMetric(metric=metric, threshold=batch.threshold, batch=batch)
 
-    def _check(self, metric: BoundMetric, *, custom: bool = False) -> FieldMetric:
+    def _field_metric(self, metric: BoundMetric, *, custom: bool) -> FieldMetric:
         if custom:
-            metric = replace(metric, compare=_guarded(metric.compare))
-        likeness = replace(metric, compare=_alike(metric.compare)) if custom and metric.key is None else None
+            metric = replace(metric, compare=_never_raising(metric.compare))
+        likeness = replace(metric, compare=_broken_as_zero(metric.compare)) if custom and metric.key is None else None
         if metric.judged and not metric.aligns:
             likeness = self._likeness(metric)
             if self._judge_mode != "llm":
@@ -144,30 +210,34 @@ class Binder:
         def compare(gold: Json, extracted: Json) -> float:
             return 1.0 if metric.compare(gold, extracted) == 1.0 else fuzzy.compare(gold, extracted)
 
+        def folded(value: Json) -> str | None:
+            return equality.fold_case(value) if isinstance(value, str) else None
+
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
         return replace(
             metric,
             compare=compare,
             judged=False,
             key=None,
-            matrix=text_matrix(_folded, compare),
+            matrix=text_matrix(folded, compare),
             near=None,
-            against=text_against(_folded, compare),
+            against=text_against(folded, compare),
             triangle=False,
         )
 
-    def with_transforms(
-        self, checks: Sequence[FieldMetric], said: Annotation | None, report: Report
+    def _with_transforms(
+        self, metrics: Sequence[FieldMetric], annotation: Annotation, report: Report
     ) -> tuple[FieldMetric, ...]:
-        """Return the checks with a configuration's transforms put before them."""
-        functions = [self._transform(use, report) for use in (said.transforms or () if said is not None else ())]
-        known = [function for function in functions if function is not None]
-        if not known:
-            return tuple(checks)
-        chain = _chain(known)
+        """Return the metrics with a configuration's transforms put before them."""
+        found = [self._transform(use, report) for use in annotation.transforms or ()]
+        transforms = [transform for transform in found if transform is not None]
+        if not transforms:
+            return tuple(metrics)
+        chain = _chain(transforms)
         # what a metric says of the values that surely match holds for those it sees, which a transform makes
         return tuple(
-            replace(check, transform=chain, fast=check.fast if check.metric.reflexive else NOTHING) for check in checks
+            replace(metric, transform=chain, fast=metric.fast if metric.metric.reflexive else NOTHING)
+            for metric in metrics
         )
 
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
@@ -176,17 +246,18 @@ class Binder:
         if spec is None:
             report(f"no transform {use.name!r}{nearest(use.name, table)}", use.where)
             return None
-        params = _checked(use, spec.params, f"transform {use.name!r}", report)
+        params = _checked_params(use, spec.params, f"transform {use.name!r}", report)
         if params is None:
             return None
-        return _total(spec.make(params), use.name) if use.name in self._extensions.transforms else spec.make(params)
+        transform = spec.make(params)
+        return _only_value_errors(transform, use.name) if use.name in self._extensions.transforms else transform
 
     def align(self, use: AlignUse, report: Report) -> Align | None:
         """Return the alignment that a configuration names."""
         if use.mode in self._extensions.aligners:
             spec = self._extensions.aligners[use.mode]
             named = MetricUse(name=use.mode, params=use.params, where=use.where)
-            params = _checked(named, spec.params, f"aligner {use.mode!r}", report)
+            params = _checked_params(named, spec.params, f"aligner {use.mode!r}", report)
             if params is None:
                 return None
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
@@ -199,70 +270,67 @@ class Binder:
             report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
         modes: dict[str, Literal["position", "key", "best_fit", "multiset", "judge"]] = {
             "position": "position", "key": "key", "hungarian": "best_fit", "best_fit": "best_fit",
-            "multiset": "multiset", "judge": "judge" if self._judge_mode == "llm" else "best_fit",
+            "multiset": "multiset", "judge": "judge" if self.uses_judge else "best_fit",
         }  # fmt: skip
         return Align(mode=modes[use.mode], key=use.key, key_cutoff=use.key_cutoff)
 
-    def post(self, use: MetricUse, report: Report) -> Callable[..., object] | None:
-        """Return a post-processor with its parameters bound."""
-        from pytest_extract.core.engine.post_process import POST_PROCESSORS, processed
-
+    def post_processor(self, use: MetricUse, report: Report) -> BoundPostProcessor | None:
+        """Return a post-processor with its parameters."""
         table = {**POST_PROCESSORS, **self._extensions.post_processors}
         spec = table.get(use.name)
         if spec is None:
             report(f"no post-processor {use.name!r}{nearest(use.name, table)}", use.where)
             return None
-        params = _checked(use, spec.params, f"post-processor {use.name!r}", report)
-        if params is None:
-            return None
-        return lambda results, transformed: processed(spec, params, results, transformed)
+        params = _checked_params(use, spec.params, f"post-processor {use.name!r}", report)
+        return None if params is None else BoundPostProcessor(spec, params)
 
 
-def _checked(use: MetricUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
+def _checked_params(use: MetricUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
+    """Return the parameters with their defaults; None where one is wrong, which is reported."""
     problems = check_params(use.params, known, owner)
     for problem in problems:
         report(problem, use.where)
     return None if problems else with_defaults(use.params, known)
 
 
-def _chain(functions: Sequence[Transform]) -> Transform:
-    if len(functions) == 1:
-        return functions[0]
+def _chain(transforms: Sequence[Transform]) -> Transform:
+    if len(transforms) == 1:
+        return transforms[0]
 
-    def transform(value: Json) -> Json:
-        for function in functions:
-            value = function(value)
+    def apply(value: Json) -> Json:
+        for transform in transforms:
+            value = transform(value)
         return value
 
-    return transform
+    return apply
 
 
-def _total(function: Transform, name: str) -> Transform:
-    """Let a project's own transform raise what it likes: it then does not apply, and the result says why."""
+def _only_value_errors(transform: Transform, name: str) -> Transform:
+    """Let a project's own transform raise anything: it then does not apply, and the result says why."""
 
-    def transform(value: Json) -> Json:
+    def apply(value: Json) -> Json:
         try:
-            return function(value)
+            return transform(value)
         except Exception as error:  # a user's function may raise anything
             raise ValueError(f"{name} raised {type(error).__name__}: {error}") from error
 
-    return transform
+    return apply
 
 
-def _alike(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
+def _broken_as_zero(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
     """Make what is no score a 0 where rows are paired: the pair's own result then says that it is broken."""
 
-    def alike(gold: Json, extracted: Json) -> float:
+    def likeness(gold: Json, extracted: Json) -> float:
         score = compare(gold, extracted)
         return score if 0.0 <= score <= 1.0 else 0.0
 
-    return alike
+    return likeness
 
 
-def _guarded(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
+def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
     """Make a project's own metric total: what raises gives a NaN that says why, which scoring reports as broken."""
 
-    def guarded(gold: Json, extracted: Json) -> float:
+    def total(gold: Json, extracted: Json) -> float:
         try:
             score: object = compare(gold, extracted)  # of the user's making: its type is not to be relied on
             if isinstance(score, Real):
@@ -271,4 +339,4 @@ def _guarded(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], f
             return Broken(f"{type(error).__name__}: {error}")
         return Broken(f"it gave {score!r:.80}, not a score from 0 to 1")
 
-    return guarded
+    return total

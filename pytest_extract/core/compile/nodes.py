@@ -1,6 +1,7 @@
-"""The compiled plan: one small frozen node per place of a schema, with names resolved and defaults filled in.
+"""A compiled schema: one small frozen node per place, with names resolved and defaults filled in.
 
-Scoring dispatches on the node's type and reads nothing else; whatever the semantics decide is decided here.
+Scoring dispatches on the node's type and reads nothing else; whatever the semantics decide for a place is decided here.
+Nodes are named tuples because a schema has many, and a frozen dataclass takes three times as long to make.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.extensions import BatchMetric, PostSpec
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.regex.linear import LinearRegex
 from pytest_extract.core.results import Judge
@@ -21,6 +22,7 @@ Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
 SCALARS: Final = frozenset({str, int, float, bool})
 NOTHING: Final[frozenset[type]] = frozenset()
+NO_OPTIONS: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,14 +42,13 @@ class FieldMetric:
     likeness: BoundMetric | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Leaf:
+class Leaf(NamedTuple):
     """A value that is compared as one.
 
     field: its results are field results too (it stands outside arrays).
     types: JSON types that the schema declares, where another type is a mismatch whatever the metric says.
     by_type: checks by the gold value's JSON type, where the schema does not say one; then `checks` is for the rest.
-    structure: what stands below, for a container that is missing on one side (struct-extract-eval).
+    structure: the node of what is below, for a container that one side lacks (where the semantics count its leaves).
     empty_absent: it is an array, of which `[]` counts as absent.
     """
 
@@ -61,9 +62,8 @@ class Leaf:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Skip:
-    """A place that is not scored. `always`: says so even where nothing stands; `never`: leaves no trace."""
+class Skip(NamedTuple):
+    """A place that is not scored. `always`: has a skipped result even where both sides lack it; `never`: has none."""
 
     pattern: str
     field: bool = True
@@ -73,10 +73,10 @@ class Skip:
 
 
 class TableColumn(NamedTuple):
-    """A declared property. The slots after `plan` are set where it is a leaf with one plain check, the usual case."""
+    """A declared property. The slots after `node` are set where it is a leaf with one plain metric, the usual case."""
 
     name: str
-    plan: Node
+    node: Node
     pattern: str
     metric: str
     params: Mapping[str, Json]
@@ -87,8 +87,8 @@ class TableColumn(NamedTuple):
 class FlatTable(NamedTuple):
     """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
 
-    `values`: takes them out of an object in order. `odd`: places whose values are sure of fewer types than scalars.
-    `leaves`: their plans. `weight`: of all of them, 0.0 where one has none.
+    `values`: takes them out of an object in order. `weight`: of all of them, 0.0 where one has none.
+    `unsure`: the columns where equal values surely match only if they are of these types, which are not all scalars.
     `likeness`: what compares them where rows are paired; None where values are transformed before.
     """
 
@@ -97,14 +97,14 @@ class FlatTable(NamedTuple):
     metrics: tuple[str, ...]
     params: tuple[Mapping[str, Json], ...]
     weights: tuple[float, ...]
-    odd: tuple[tuple[int, frozenset[type]], ...]
+    unsure: tuple[tuple[int, frozenset[type]], ...]
     leaves: tuple[Leaf, ...]
     weight: float
     likeness: tuple[BoundMetric | None, ...]
 
 
 MOST_PLACES: Final = 16_384
-"""Paths that one plan node keeps, some two megabytes."""
+"""Paths that one node keeps, some two megabytes."""
 
 
 class FlatPaths:
@@ -146,13 +146,12 @@ class FlatPaths:
             table[path] = found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Object:
+class Object(NamedTuple):
     """An object scored property by property.
 
     checks: metrics on the object itself; `descend`: its properties are scored as well.
     extra: what keys that nothing declares are: compared with gold's, hallucinations, or ignored.
-    other: the plan for such keys where the schema or the semantics have one.
+    other: the node of such keys where the schema or the semantics have one.
     places, bulk: what makes the walk fast.
     """
 
@@ -174,8 +173,7 @@ class Object:
 AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Align:
+class Align(NamedTuple):
     """How the rows of an array are paired; `custom` is the function of a custom aligner, parameters bound."""
 
     mode: AlignMode
@@ -184,12 +182,16 @@ class Align:
     custom: Callable[[list[Json], list[Json]], Any] | None = None
     instructions: str = ""
     judge: str = ""
-    options: Mapping[str, Json] = field(default_factory=dict)
-    metrics: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Json] = NO_OPTIONS
+    metrics: Mapping[str, str] = NO_OPTIONS
+
+    @property
+    def shown_params(self) -> Mapping[str, Json]:
+        """The alignment as results show it."""
+        return {"align": self.mode, **({"key": list(self.key)} if self.key else {})}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ArrayMetric:
+class ArrayMetric(NamedTuple):
     """The one result that an array gives: which number, and from where on it passes."""
 
     metric: str
@@ -199,11 +201,10 @@ class ArrayMetric:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Array:
+class Array(NamedTuple):
     """An array whose rows are paired and then scored.
 
-    prefix: the plans of a tuple's places; `items`: of all rows after them.
+    prefix: the nodes of a tuple's places; `items`: of all rows after them.
     result: the array's own result, None where its rows speak for themselves.
     checks: further metrics that compare the two lists as one value.
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
@@ -223,8 +224,7 @@ class Array:
     skipped: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Union:
+class Union(NamedTuple):
     """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""
 
     pattern: str
@@ -236,23 +236,30 @@ class Union:
 class RecursiveRef:
     """A place inside a recursive schema: compiled when a document reaches it, then kept."""
 
-    __slots__ = ("_make", "_plan", "field", "pattern", "skipped")
+    __slots__ = ("_compile", "_node", "field", "pattern", "skipped")
 
-    def __init__(self, make: Callable[[], Node], pattern: str, *, field: bool) -> None:
-        self._make = make
-        self._plan: Node | None = None
+    def __init__(self, compile_node: Callable[[], Node], pattern: str, *, field: bool) -> None:
+        self._compile = compile_node
+        self._node: Node | None = None
         self.pattern = pattern
         self.field = field
         self.skipped = False
 
-    def plan(self) -> Node:
+    def node(self) -> Node:
         """Return the compiled node."""
-        if self._plan is None:
-            self._plan = self._make()
-        return self._plan
+        if self._node is None:
+            self._node = self._compile()
+        return self._node
 
 
 Node: TypeAlias = Leaf | Skip | Object | Array | Union | RecursiveRef
+
+
+class BoundPostProcessor(NamedTuple):
+    """A post-processor with its parameters, defaults included."""
+
+    spec: PostSpec
+    params: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -261,7 +268,7 @@ class Program:
 
     patterns: the places that were compiled ahead of any document, in the schema's order.
     judged: whether a judge may be needed. `judges`: the project's own that fields name, by name.
-    posts: post-processors with their parameters bound.
+    fits: whether a value fits a schema node, to choose between the branches of a union.
     """
 
     root: Node
@@ -269,5 +276,5 @@ class Program:
     patterns: Mapping[str, Node]
     judged: bool
     judges: Mapping[str, Judge] = field(default_factory=dict)
-    posts: tuple[Callable[..., Any], ...] = ()
+    post_processors: tuple[BoundPostProcessor, ...] = ()
     fits: Callable[[SchemaNode, Json], bool]

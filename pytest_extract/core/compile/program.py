@@ -1,31 +1,31 @@
-"""Schema nodes -> compiled plan. Every configuration mistake ends here, before any document is looked at."""
+"""A JSON Schema -> a compiled schema. Every configuration mistake ends here, before any document is looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
 from pytest_extract.core.compile.bind import Binder, JudgeMode
-from pytest_extract.core.compile.build import Builder
+from pytest_extract.core.compile.compiler import Compiler
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
 from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
 from pytest_extract.core.schema.conformance import Conformance
-from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import Json
 from pytest_extract.errors import SchemaError, SchemaErrors, nearest
 
 IN_OVERRIDES: Final = "overrides:"
-"""Starts the `where` of what stands in a case's overrides; a JSON pointer never does."""
+"""Starts the `where` of a part of a case's overrides; a JSON pointer never does."""
 IN_POST: Final = "post_process:"
-"""Starts the `where` of what stands in a case's `post_process`."""
+"""Starts the `where` of a part of a case's `post_process`."""
 
 
 class _Problems:
-    """Configuration mistakes, each told once."""
+    """Configuration mistakes, each listed once."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str | None, int | None, str], SchemaError] = {}
@@ -41,7 +41,7 @@ class _Problems:
         else:
             self.add(SchemaError(message, pointer=where))
 
-    def stop_if_any(self) -> None:
+    def raise_if_any(self) -> None:
         errors = sorted(self.found.values(), key=lambda error: error.override is not None)
         if len(errors) == 1:
             raise errors[0]
@@ -49,7 +49,7 @@ class _Problems:
             raise SchemaErrors(errors)
 
 
-def compile_nodes(
+def compile_program(
     document: Json,
     *,
     semantics: str | None = None,
@@ -58,63 +58,66 @@ def compile_nodes(
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
     post: Json = None,
+    annotated: bool = True,
 ) -> Program:
-    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once."""
+    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once.
+
+    `annotated`: False where it is known that no place of the schema has a configuration.
+    """
     problems = _Problems()
-    schema = Schema(document)
-    nodes = [node for _, node in schema.walk()]
-    root = schema.node(schema.root).annotation
-    for error in (*schema.problems, *_misplaced(schema, nodes)):
-        problems.add(error)
+    schema = Schema(document, annotated=annotated)
+    configured = schema.annotated()
+    root = schema.node(schema.root)
+    for node in configured:
+        for message in _root_only(node.annotation) if node.pointer != root.pointer else ():
+            problems.add(SchemaError(message, pointer=node.pointer))
     chosen = _semantics(schema, semantics, problems)
-    said = _overrides(overrides or {}, problems)
-    over_root = said[ROOT].over(root) if ROOT in said else root
-    nulls = nulls or (over_root.nulls if over_root is not None else None)
+    by_pattern = _overrides(overrides or {}, problems)
+    of_root = by_pattern[ROOT].over(root.annotation) if ROOT in by_pattern else root.annotation
+    nulls = nulls or (of_root.nulls if of_root is not None else None)
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
-    for annotation in filter(None, (*(node.annotation for node in nodes), *said.values())):
-        _check_names(annotation, binder, problems)
-    builder = Builder(schema, chosen, binder, said, problems.report)
-    plan = builder.build(schema.root, ROOT)
-    _check_patterns(said, builder, problems)
-    uses = _post(post, problems) + (over_root.post or () if over_root is not None else ())
-    posts = tuple(found for use in uses if (found := binder.post(use, problems.report)) is not None)
-    problems.stop_if_any()
+    for annotation in (*(node.annotation for node in configured), *by_pattern.values()):
+        if annotation is not None:
+            _check_names(annotation, binder, problems)
+    compiler = Compiler(schema, chosen, binder, by_pattern, problems.report)
+    compiled = compiler.compile(schema.root)
+    for error in schema.problems:
+        problems.add(error)
+    for pattern in by_pattern:
+        if not compiler.has_place(pattern):
+            hint = nearest(pattern, compiler.patterns)
+            problems.add(SchemaError(f"the schema has no field {pattern!r}{hint}", override=pattern))
+    uses = _post_processors(post, problems) + (of_root.post or () if of_root is not None else ())
+    bound = [binder.post_processor(use, problems.report) for use in uses]
+    problems.raise_if_any()
     return Program(
-        root=plan,
+        root=compiled,
         semantics=chosen,
-        patterns=dict(builder.patterns),
-        judged=builder.judged,
+        patterns=dict(compiler.patterns),
+        judged=compiler.judged,
         judges=binder.judges,
-        posts=posts,
+        post_processors=tuple(post_processor for post_processor in bound if post_processor is not None),
         fits=Conformance(schema),
     )
 
 
-def _misplaced(schema: Schema, nodes: Sequence[SchemaNode]) -> Iterator[SchemaError]:
-    """Yield what only the root may say, and another place says."""
-    root = schema.node(schema.root).pointer
-    for node in nodes:
-        if node.pointer != root:
-            yield from (SchemaError(message, pointer=node.pointer) for message in _for_the_root(node.annotation))
-
-
-def _for_the_root(said: Annotation | None) -> Iterator[str]:
+def _root_only(annotation: Annotation | None) -> Iterator[str]:
     """Yield what is wrong with a configuration at any other place than the root."""
     for name in ("nulls", "post"):
-        if said is not None and getattr(said, name) is not None:
+        if annotation is not None and getattr(annotation, name) is not None:
             yield f"`{name}` holds for the whole document: it stands at the root only"
 
 
 def _check_names(annotation: Annotation, binder: Binder, problems: _Problems) -> None:
-    """Bind a configuration for its mistakes only, wherever in the schema it stands."""
-    binder.with_transforms(binder.checks(annotation, problems.report), annotation, problems.report)
+    """Bind a configuration for its mistakes only, wherever in the schema it is."""
+    binder.metrics(annotation, problems.report)
     if annotation.align is not None:
         binder.align(annotation.align, problems.report)
 
 
 def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semantics:
-    """Return the semantics asked for, or the one that the schema's dialect stands for."""
+    """Return the semantics asked for, or those of the schema's dialect."""
     if name is not None:
         if name in tuple(SEMANTICS):  # a list as name has no hash
             return SEMANTICS[name]
@@ -130,6 +133,7 @@ def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semanti
 
 
 def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, Annotation]:
+    """Return a case's overrides by pattern, in the spelling of results."""
     found: dict[str, Annotation] = {}
     for text, value in overrides.items():
 
@@ -137,26 +141,19 @@ def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, 
             del path
             problems.add(SchemaError(message, override=text))
 
-        said = parse_override(value, report)
+        annotation = parse_override(value, report)
         pattern = usual(str(text))
         if pattern in found:
             report(f"says the same place twice: {pattern}", "")
-        for message in () if pattern == ROOT else _for_the_root(said):
+        for message in () if pattern == ROOT else _root_only(annotation):
             report(message, "")
-        if said is not None:
-            found[pattern] = said.at(f"{IN_OVERRIDES}{text}\n")
+        if annotation is not None:
+            found[pattern] = annotation.at(f"{IN_OVERRIDES}{text}\n")
     return found
 
 
-def _check_patterns(said: Mapping[str, Annotation], builder: Builder, problems: _Problems) -> None:
-    """Every override must mean a place; a recursive schema is opened as far as the pattern goes."""
-    for pattern in said:
-        if not builder.reach(pattern):
-            hint = nearest(pattern, builder.patterns)
-            problems.add(SchemaError(f"the schema has no field {pattern!r}{hint}", override=pattern))
-
-
-def _post(value: Json, problems: _Problems) -> tuple[MetricUse, ...]:
+def _post_processors(value: Json, problems: _Problems) -> tuple[MetricUse, ...]:
+    """Return the post-processors that a case names."""
     if value is None:
         return ()
     uses = parse_post(value, lambda message, path: problems.report(message, IN_POST + path))

@@ -19,7 +19,7 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
     on neither). Where null counts as absent, a member that neither side has is None for the comparison.
     """
     for group in obj.groups:
-        names = [entry.name for entry in obj.entries if _names_group(entry.plan, group)]
+        names = [entry.name for entry in obj.entries if _names_group(entry.node, group)]
         waiting = [one for one in run.pending if one.check.batch is group]
         run.pending = [one for one in run.pending if one.check.batch is not group]
         if not waiting:

@@ -8,21 +8,18 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pytest_extract.core.compile.nodes import FieldMetric, Node, Program
 from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
 
 Path: TypeAlias = tuple[Step, ...]
 Walker: TypeAlias = Callable[["ScoringContext", Any, Json | Missing, Json | Missing, Path, Path | None], None]
 """(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
-STRUCTURE: Final = "structure"
-"""Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
 NO_ANSWER: Final = "the judge gave no usable answer"
 NO_PARAMS: Final[Mapping[str, Json]] = {}
 DEEPEST: Final = 96
 """Steps of the longest path that is walked; what is nested deeper is compared as one value."""
 MOST_KEPT: Final = 100_000
-SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 _new: Final = tuple.__new__
 """Makes a named tuple in a quarter of the time that its own constructor takes."""
 

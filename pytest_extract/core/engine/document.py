@@ -1,4 +1,4 @@
-"""Plan, gold, extracted and answers -> results, and the questions that are still open. Pure and total."""
+"""Compiled schema, gold, extracted and answers -> results, and the questions that are still open. Pure and total."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def score_values(
     finish_recalls(run)
     leaves = tuple(run.leaves)
     fields = tuple(run.fields)
-    if program.posts:
+    if program.post_processors:
         from pytest_extract.core.engine.post_process import post_process
 
         fields, leaves = post_process(program, fields, leaves)

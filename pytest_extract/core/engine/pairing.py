@@ -75,7 +75,7 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
     keys = [_key(row, names) for row in gold], [_key(row, names) for row in extracted]
-    if cutoff is None and run.program.semantics.name == "struct-extract-eval":
+    if cutoff is None and run.program.semantics.repeated_keys == "first":
         return by_first_key(*keys)
 
     def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.context import STRUCTURE, ScoringContext, equal, is_present
+from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.walk import lacking
 from pytest_extract.core.matching.columns import Column, Items, PairScore, f1_of
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import STRUCTURE, FieldResult, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -81,7 +81,7 @@ def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
 
 
 def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
-    plan, name = entry.plan, entry.name
+    plan, name = entry.node, entry.name
     if isinstance(plan, Skip):
         return Rows([])
     ours, theirs = _values(gold, name), _values(extracted, name)

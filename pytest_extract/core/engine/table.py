@@ -113,7 +113,7 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
     glance = diff_cells(run, ours, theirs)
     if glance is None:
         return None
-    if bulk.odd:
+    if bulk.unsure:
         glance = with_unsure(glance, bulk, ours)
     return _new(Table, (items, bulk, ours, theirs, glance))
 
@@ -143,7 +143,7 @@ def diff_cells(run: ScoringContext, ours: Cells, theirs: Cells) -> CellDiff | No
 def with_unsure(glance: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
     """Add the cells of types that their metrics are not sure of."""
     width, odd = len(bulk.patterns), {*glance.odd}
-    for place, sure in bulk.odd:
+    for place, sure in bulk.unsure:
         if not sure.issuperset(map(type, ours[place::width])):
             odd.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
     return CellDiff(sorted(odd), glance.void) if len(odd) > len(glance.odd) else glance

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import repeat
 from typing import Final
 
@@ -143,7 +142,7 @@ def _own_checks(
     """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
     walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
     if obj.descend:
-        walk_object(run, replace(obj, checks=()), gold, extracted, path, at)
+        walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
 
 
 def _odd_object(
@@ -179,8 +178,8 @@ def _null_side(
 def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
     """Score the properties of an object that neither side has; a recursive place ends it."""
     for entry in obj.entries:
-        if not isinstance(entry.plan, RecursiveRef):
-            run.walk(entry.plan, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
+        if not isinstance(entry.node, RecursiveRef):
+            run.walk(entry.node, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
     if obj.other is not None and not isinstance(obj.other, RecursiveRef):
         run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
 
@@ -201,7 +200,7 @@ def lacking(
         run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
     if isinstance(plan, RecursiveRef):
-        plan = plan.plan()
+        plan = plan.node()
     if isinstance(plan, Union):
         plan = branch_of(run.fits, plan, value)
     if run.free:
@@ -235,7 +234,7 @@ def _lacking_published(
             for entry in plan.entries:
                 if entry.name in value:
                     below = None if at is None else (*at, entry.name)
-                    lacking(run, entry.plan, value[entry.name], status, (*path, entry.name), below)
+                    lacking(run, entry.node, value[entry.name], status, (*path, entry.name), below)
     elif isinstance(plan, Array):
         _lacking_rows(run, plan, value, status, path, at)
 
@@ -286,7 +285,7 @@ def walk_lazy(
 ) -> None:
     """Score a recursive place, where there is anything to score."""
     if is_present(gold) or is_present(extracted):
-        run.walk(lazy.plan(), gold, extracted, path, at)
+        run.walk(lazy.node(), gold, extracted, path, at)
 
 
 def accepted(

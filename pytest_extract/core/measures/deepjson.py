@@ -10,7 +10,7 @@ from typing import Final
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, canonical_json
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"
@@ -29,14 +29,7 @@ class DeepJsonScore:
     note: str
 
 
-def deepjson_measures(
-    gold: Json, extracted: Json | Missing, validator: Validator, *, sides: DocumentPair | None = None
-) -> dict[str, float]:
-    """Measures of contract section 6 that come from DeepJSONEval; all 0 when the schema does not admit the value."""
-    return measures_of(sides or DocumentPair(gold, extracted, validator))
-
-
-def measures_of(sides: DocumentPair) -> dict[str, float]:
+def deepjson_measures(sides: DocumentPair) -> dict[str, float]:
     """Compute `syntax`, `key_match` and `strict` of one comparison."""
     return {measure.name: measure.function(sides) for measure in MEASURES}
 
@@ -50,7 +43,7 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
         value = json.loads(block)
     except (ValueError, RecursionError):
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_JSON)
-    measures = measures_of(DocumentPair(gold, value, Validator(schema)))
+    measures = deepjson_measures(DocumentPair(gold, value, Validator(schema)))
     if not measures["syntax"]:
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)

@@ -65,4 +65,4 @@ class DocumentScore:
     def measures(self) -> dict[str, float]:
         """SOB's nine measures and DeepJSONEval's three, by their names in contract section 6."""
         gate = self._config.coverage(self._modality)
-        return {**sob.measures_of(self.sides, gate), **deepjson.measures_of(self.sides)}
+        return {**sob.sob_measures(self.sides, gate), **deepjson.deepjson_measures(self.sides)}

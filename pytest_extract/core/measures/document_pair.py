@@ -63,7 +63,7 @@ class DocumentPair:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
         if not self.structured or not self.validator.valid_schema_draft7:
             return [path for path, _ in self.declared.required]
-        return missing_required(self.extracted, self.declared, odd=self.counts.odd)
+        return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous)
 
     @cached_property
     def equal(self) -> bool:
@@ -80,7 +80,7 @@ class DocumentPair:
             return False
         if not self.structured:
             return self.gold is None
-        if self.counts.odd or not isinstance(self.gold, dict | list):
+        if self.counts.ambiguous or not isinstance(self.gold, dict | list):
             return self.equal and written_alike(self.gold, self.extracted)
         return self.counts.same == self.counts.expected and self.equal
 

@@ -42,7 +42,7 @@ def _share(score: float, size: int) -> float:
     return score / size if size else 1.0
 
 
-def count(leaves: Iterable[FieldResult]) -> Counts:
+def count_leaf_results(leaves: Iterable[FieldResult]) -> Counts:
     """Sum over leaf results; what is skipped or undecided does not count."""
     score, compared, omitted, hallucinated = 0.0, 0, 0, 0
     for leaf in leaves:
@@ -59,7 +59,7 @@ def count(leaves: Iterable[FieldResult]) -> Counts:
 
 def f1(leaves: Iterable[FieldResult]) -> float:
     """Return F1 over leaf results."""
-    return count(leaves).f1
+    return count_leaf_results(leaves).f1
 
 
 def pass_rate(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
@@ -86,7 +86,7 @@ class ScoredResults:
     @cached_property
     def counts(self) -> Counts:
         """Sums over the leaf results."""
-        return count(self.leaves)
+        return count_leaf_results(self.leaves)
 
 
 MEASURES: Final[tuple[Measure[[ScoredResults]], ...]] = (

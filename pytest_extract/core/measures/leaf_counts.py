@@ -1,14 +1,14 @@
 """One walk over gold and extracted value together that counts all that SOB's measures are made of.
 
-It never writes a path, which is what makes it fast; where odd names could give two places one path, the counts come
-from the path maps of `leaves` instead, as published.
+It is fast because it writes no path. Where ambiguous names could give two places one path, the counts come from the
+path maps of `leaf_paths` instead, as published.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, leaf_map, odd_name, typed_leaves
+from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -23,32 +23,32 @@ class LeafCounts:
 
     expected, found: leaves of gold and of extracted value; shared: paths of both; equal: shared paths with values equal
     in Python; same: those also written the same in JSON; tokens: summed token F1 over the gold's leaves (a missing one
-    reads "null"); typed: extracted leaves of the declared type; odd: whether paths may collide.
+    reads "null"); typed: extracted leaves of the declared type; ambiguous: whether paths may collide.
     """
 
-    __slots__ = ("equal", "expected", "found", "odd", "same", "shared", "tokens", "typed")
+    __slots__ = ("ambiguous", "equal", "expected", "found", "same", "shared", "tokens", "typed")
 
     def __init__(self) -> None:
         self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
         self.tokens = 0.0
-        self.odd = False
+        self.ambiguous = False
 
 
 def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
-    walk = _Walk()
+    walk = _LeafCountWalk()
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
         walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
     elif structured:
         walk.only_found(extracted, declared.types, 0)
-    return _by_path(gold, extracted, declared) if walk.odd else walk
+    return _by_path(gold, extracted, declared) if walk.ambiguous else walk
 
 
 def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
     """Count over path maps, where a later leaf takes the place of an earlier one with the same path."""
     counts = LeafCounts()
-    counts.odd = True
+    counts.ambiguous = True
     expected, found = leaf_map(gold), typed_leaves(extracted, declared)
     counts.expected, counts.found, counts.typed = len(expected), len(found.values), found.typed
     for path, value in expected.items():
@@ -66,10 +66,10 @@ _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 
 
-class _Walk(LeafCounts):
+class _LeafCountWalk(LeafCounts):
     """The walk; each method takes the depth it is called at.
 
-    plain: names met so far that are not odd; spoken: the words of texts, many of which a document says again and again.
+    plain: names met so far that are not ambiguous; spoken: the words of texts, since a document repeats many of them.
     """
 
     __slots__ = ("plain", "spoken")
@@ -80,7 +80,7 @@ class _Walk(LeafCounts):
         self.spoken: dict[str, list[str]] = {}
 
     def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> None:
-        """Count a container of the gold and whatever stands in its place."""
+        """Count a container of the gold and the value in its place."""
         if depth >= MAX_DEPTH:
             raise TooDeep
         kind = type(gold)
@@ -137,7 +137,7 @@ class _Walk(LeafCounts):
         self.typed += typed
 
     def _leaf(self, value: Json, other: Json | Missing, types: TypeNode, depth: int) -> None:
-        """Count a gold leaf and what stands in its place."""
+        """Count a gold leaf and the value in its place."""
         self.expected += 1
         if other is MISSING or isinstance(other, dict | list):
             self.tokens += words_f1(self._words(value), _NULL)
@@ -185,7 +185,7 @@ class _Walk(LeafCounts):
             self._instead(value, item, depth)
 
     def _learn(self, name: str) -> None:
-        if odd_name(name):
-            self.odd = True
+        if is_ambiguous_name(name):
+            self.ambiguous = True
         else:
             self.plain.add(name)

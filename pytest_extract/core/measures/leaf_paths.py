@@ -52,13 +52,14 @@ class Found(NamedTuple):
 class Declared:
     """A schema, ready for SOB's lookups.
 
-    required: path text and steps (None: any element) of each required key, in schema order; odd: some have odd names.
+    required: path text and steps (None: any element) of each required key, in schema order. ambiguous: some have
+        ambiguous names.
     """
 
     schema: Json
     types: TypeNode
     required: tuple[tuple[str, tuple[str | None, ...]], ...]
-    odd: bool
+    ambiguous: bool
 
 
 def declare(schema: Json) -> Declared:
@@ -66,11 +67,11 @@ def declare(schema: Json) -> Declared:
     if too_deep(schema):
         return declare({})
     required = tuple(_required(schema, "", ()))
-    odd = any(odd_name(step) for _, steps in required for step in steps if step is not None)
-    return Declared(schema=schema, types=_type_node(schema), required=required, odd=odd)
+    ambiguous = any(is_ambiguous_name(step) for _, steps in required for step in steps if step is not None)
+    return Declared(schema=schema, types=_type_node(schema), required=required, ambiguous=ambiguous)
 
 
-def odd_name(name: str) -> bool:
+def is_ambiguous_name(name: str) -> bool:
     """Whether a name can make the paths of two places equal."""
     return not name or "." in name or "[" in name
 
@@ -107,7 +108,7 @@ def typed_leaves(value: Json, declared: Declared) -> Found:
     walk = _TypedWalk()
     if isinstance(value, dict | list):
         walk.visit(value, "", declared.types)
-    if not walk.odd:
+    if not walk.ambiguous:
         return Found(walk.values, walk.typed)
     places = leaf_steps(value)
     typed = sum(type(walk.values[path]) in _type_at(declared, path, steps) for path, steps in places.items())
@@ -115,14 +116,14 @@ def typed_leaves(value: Json, declared: Declared) -> Found:
 
 
 class _TypedWalk:
-    """Counts well-typed leaves on the way; `odd` tells that paths collide, so that the count cannot be trusted."""
+    """Counts well-typed leaves on the way; `ambiguous`: paths collide, so that the count cannot be trusted."""
 
-    __slots__ = ("odd", "typed", "values")
+    __slots__ = ("ambiguous", "typed", "values")
 
     def __init__(self) -> None:
         self.values: dict[str, Json] = {}
         self.typed = 0
-        self.odd = False
+        self.ambiguous = False
 
     def visit(self, node: Any, path: str, types: TypeNode) -> None:
         if type(node) is list:
@@ -134,7 +135,7 @@ class _TypedWalk:
             child = members.get(name)
             if child is None:
                 child = BLANK
-                self.odd = self.odd or odd_name(name)
+                self.ambiguous = self.ambiguous or is_ambiguous_name(name)
             place = f"{path}.{name}" if path else name
             kind = type(value)
             if kind is dict or kind is list:
@@ -174,12 +175,12 @@ def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
     return found
 
 
-def missing_required(value: Json, declared: Declared, *, odd: bool) -> list[str]:
+def missing_required(value: Json, declared: Declared, *, ambiguous: bool) -> list[str]:
     """List the required paths (`items[].name`) that the extracted value has nowhere, sorted.
 
-    `odd`: the value has names that can make paths of two places equal; then paths are compared as text, as published.
+    `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text.
     """
-    if not odd and not declared.odd:
+    if not ambiguous and not declared.ambiguous:
         return sorted({path for path, steps in declared.required if not _exists(value, steps, 0)})
     there = _patterns(value)
     return sorted({path for path, _ in declared.required if path not in there})
@@ -224,7 +225,7 @@ def _type_node(schema: Json) -> TypeNode:
         if not isinstance(members, dict):
             return BLANK
         return TypeNode(
-            {name: _type_node(node) for name, node in members.items() if not odd_name(name)}, None, _NOTHING
+            {name: _type_node(node) for name, node in members.items() if not is_ambiguous_name(name)}, None, _NOTHING
         )
     if declared == "array":
         return TypeNode({}, _type_node(schema.get("items")), _NOTHING)

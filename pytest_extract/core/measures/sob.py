@@ -13,28 +13,9 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import Json, Missing
 
 
-def sob_measures(
-    gold: Json,
-    extracted: Json | Missing,
-    validator: Validator,
-    modality: str = "text",
-    *,
-    coverage: CoverageGate | None = None,
-    sides: DocumentPair | None = None,
-) -> dict[str, float]:
-    """Measures of contract section 6 that come from SOB, each in [0, 1].
-
-    `coverage` takes the place of the modality's own coverage gate; `sides` shares work with the other measures.
-    """
-    both = sides or DocumentPair(gold, extracted, validator)
-    return measures_of(both, coverage or coverage_gate(modality))
-
-
-def measures_of(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     """Compute the SOB measures of one comparison under one coverage gate."""
     return {measure.name: measure.function(sides, gate) for measure in MEASURES}
 
@@ -136,7 +117,7 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
 
 def published_row(sides: DocumentPair, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:
     """Return the row that the published program writes for a record with this metadata."""
-    measures = measures_of(sides, coverage_gate(modality))
+    measures = sob_measures(sides, coverage_gate(modality))
     row: dict[str, Any] = {"record_id": metadata.get("record_id", ""), "model_id": metadata.get("model_id", "unknown")}
     row.update(difficulty_columns(metadata))
     row["json_root_structured"] = measures["json_parse"]

@@ -28,13 +28,13 @@ def words_f1(expected: list[str], found: list[str]) -> float:
 
 def words(value: Json) -> list[str]:
     """Words of a leaf; null reads "null", true "true", numbers as Python writes them (2.5 is two words)."""
-    text = _text(value)
+    text = _lowered_text(value)
     if text.isalnum():
         return [] if text in _ARTICLES else [text]
     return [word for word in _WORD.findall(text) if word not in _ARTICLES]
 
 
-def _text(value: Json) -> str:
+def _lowered_text(value: Json) -> str:
     if type(value) is str:
         return value.lower()
     if value is None:

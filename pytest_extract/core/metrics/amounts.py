@@ -98,9 +98,9 @@ def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
             return None
         factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)
         if found.before and currency is not None:
-            said = currency
-            currency = currency_of(found.before, said or default)
-            if said and currency != said:
+            own = currency
+            currency = currency_of(found.before, own or default)
+            if own and currency != own:
                 return None  # "EUR 5 USD"
         return None if factor is None or currency is None else Money(exact(found.value * factor), currency)
 

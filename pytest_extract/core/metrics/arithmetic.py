@@ -22,12 +22,12 @@ def same_text(gold: Json, extracted: Json) -> float:
 # --- reading numbers
 
 
-def read_json(value: Json) -> Number | None:
+def json_number(value: Json) -> Number | None:
     """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
     return value if equality.is_number(value) else None
 
 
-def read_text(value: Json) -> Number | None:
+def python_float(value: Json) -> Number | None:
     """Return a number, or a text that Python's `float` reads ("1e3", " 7 ", "inf"), as a float; booleans are none.
 
     An integer too large for a float stays an integer, so that two of them are still told apart.
@@ -42,19 +42,19 @@ def read_text(value: Json) -> Number | None:
         return None
 
 
-def read_published(value: Json) -> Number | None:
-    """Return what `read_text` does, and a boolean as 1 or 0 (struct-extract-eval)."""
-    return float(value) if isinstance(value, bool) else read_text(value)
+def python_float_or_boolean(value: Json) -> Number | None:
+    """Return what `python_float` does, and a boolean as 1 or 0 (struct-extract-eval)."""
+    return float(value) if isinstance(value, bool) else python_float(value)
 
 
-def read_integer(value: Json) -> Number | None:
+def python_integer(value: Json) -> Number | None:
     """Return a number, or a text that Python's `int` reads ("7", " 7 "); booleans and "42.0" are none."""
     if isinstance(value, str):
         try:
             return int(value)
         except ValueError:
             return None
-    return read_json(value)
+    return json_number(value)
 
 
 def float_of(convert: Convert) -> Callable[[Json], float | None]:

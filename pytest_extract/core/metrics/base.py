@@ -75,12 +75,12 @@ class BoundMetric:
 
 
 class Broken(float):
-    """NaN that says why: what a project's own metric gives where it raises."""
+    """A NaN with its reason: the result of a project's own metric that raises."""
 
     __slots__ = ("why",)
 
     def __new__(cls, why: str) -> Self:
-        """Keep the words."""
+        """Keep the reason."""
         made = super().__new__(cls, "nan")
         made.why = why
         return made
@@ -136,8 +136,9 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
             problem = param.check(given[param.name])
             if problem is not None:
                 wrong, mark, advice = problem.partition("; ")
-                told = f"{wrong}, not {given[param.name]!r:.200}{mark}{advice}"
-                problems.append(f"{owner}: parameter {param.name!r} {told}")
+                problems.append(
+                    f"{owner}: parameter {param.name!r} {wrong}, not {given[param.name]!r:.200}{mark}{advice}"
+                )
         elif param.required:
             problems.append(f"{owner} needs the parameter {param.name!r}: {param.doc}")
     return problems

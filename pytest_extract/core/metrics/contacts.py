@@ -38,12 +38,12 @@ def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]
         one, other = form(gold), form(extracted)
         if one is None or other is None:
             return f"not {kind}: {equality.short(gold if one is None else extracted)}"
-        return f"{_shown(one)} expected, got {_shown(other)}"
+        return f"{_form_text(one)} expected, got {_form_text(other)}"
 
     return equality_metric(name, key, explain, params)
 
 
-def _shown(form: Hashable) -> str:
+def _form_text(form: Hashable) -> str:
     return "".join(map(str, form)) if isinstance(form, tuple) else str(form)
 
 

@@ -96,7 +96,7 @@ def _explain(read: Read) -> Callable[[Json, Json], str]:
             return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"
         if one.known == other.known:
             return "times differ"
-        return f"{_text(one)} expected, got {_text(other)}" + (_days(one, other) if len(one.known) == 3 else "")
+        return f"{_iso_text(one)} expected, got {_iso_text(other)}" + (_days(one, other) if len(one.known) == 3 else "")
 
     return explain
 
@@ -106,7 +106,7 @@ def _days(gold: _Day, extracted: _Day) -> str:
     return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
-def _text(value: _Day) -> str:
+def _iso_text(value: _Day) -> str:
     return "-".join(f"{part:02d}" for part in value.known)
 
 

@@ -203,7 +203,7 @@ _COMPACT = _Style(",", ":", ordered=True, key=_quoted)
 _PYTHON = _Style(", ", ": ", ordered=False, key=repr)
 
 
-class _Token(NamedTuple):
+class _Piece(NamedTuple):
     text: str
 
 
@@ -213,7 +213,7 @@ def _write(value: Json, scalar: Callable[[Json], str], style: _Style) -> str:
     stack: list[Json] = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, _Token):
+        if isinstance(item, _Piece):
             parts.append(item.text)
         elif isinstance(item, dict):
             stack.extend(reversed(_object_items(item, style)))
@@ -225,21 +225,21 @@ def _write(value: Json, scalar: Callable[[Json], str], style: _Style) -> str:
 
 
 def _array_items(value: list[Json], style: _Style) -> list[Json]:
-    items: list[Json] = [_Token("[")]
+    items: list[Json] = [_Piece("[")]
     for index, item in enumerate(value):
         if index:
-            items.append(_Token(style.comma))
+            items.append(_Piece(style.comma))
         items.append(item)
-    items.append(_Token("]"))
+    items.append(_Piece("]"))
     return items
 
 
 def _object_items(value: dict[str, Json], style: _Style) -> list[Json]:
-    items: list[Json] = [_Token("{")]
+    items: list[Json] = [_Piece("{")]
     for index, key in enumerate(sorted(value) if style.ordered else value):
         if index:
-            items.append(_Token(style.comma))
-        items.append(_Token(style.key(key) + style.colon))
+            items.append(_Piece(style.comma))
+        items.append(_Piece(style.key(key) + style.colon))
         items.append(value[key])
-    items.append(_Token("}"))
+    items.append(_Piece("}"))
     return items

@@ -14,7 +14,7 @@ _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{s
 
 def plain_key(value: Json) -> Hashable:
     """Return what needs no judge where it is the same: the text after NFC, casefold and white space folding."""
-    return equality.fold_case(_text(value))
+    return equality.fold_case(_text_for_judge(value))
 
 
 def form_key(value: Json) -> Hashable:
@@ -23,10 +23,10 @@ def form_key(value: Json) -> Hashable:
     Under the semantics extract-bench: there the judge is asked for every pair, and the published numbers hold
     judges that tell "e" + accent from "é". Case and white space no judge tells apart.
     """
-    return " ".join(_text(value).casefold().split())
+    return " ".join(_text_for_judge(value).casefold().split())
 
 
-def typed_key(value: Json) -> Hashable:
+def semantic_key(value: Json) -> Hashable:
     """Return `plain_key` of a text, and type and content of another value.
 
     For `semantic`: struct-extract-eval's judge is asked about 1 and "1".
@@ -34,7 +34,7 @@ def typed_key(value: Json) -> Hashable:
     return ("text", plain_key(value)) if isinstance(value, str) else equality.typed_key(value)
 
 
-def _text(value: Json) -> str:
+def _text_for_judge(value: Json) -> str:
     return value if isinstance(value, str) else equality.json_text(value)
 
 
@@ -50,7 +50,7 @@ def _make(
     name: str, *, aligns: bool = False, typed: bool = False
 ) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
     def make(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-        key = typed_key if typed else form_key if semantics == "extract-bench" else plain_key
+        key = semantic_key if typed else form_key if semantics == "extract-bench" else plain_key
         return BoundMetric(
             name=name,
             compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,

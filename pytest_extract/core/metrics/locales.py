@@ -119,7 +119,7 @@ _INDIAN_WORDS = {"lakh": 5, "lakhs": 5, "lac": 5, "crore": 7, "crores": 7, "cr":
 
 
 def scale_of(word: str, styles: Sequence[NumberStyle]) -> int | None:
-    """Return the factor that a word like "million" or "Mrd." stands for; "billion" and "T" depend on the locale."""
+    """Return the factor that a word like "million" or "Mrd." means; "billion" and "T" depend on the locale."""
     name = word.casefold().rstrip(".")
     if not name:
         return 1
@@ -131,7 +131,7 @@ def scale_of(word: str, styles: Sequence[NumberStyle]) -> int | None:
     return None
 
 
-# --- a signed number with what stands around it
+# --- a signed number and the text around it
 
 
 class Written(NamedTuple):
@@ -149,7 +149,7 @@ _POWER = re.compile(
     re.IGNORECASE,
 )
 _ROUND = re.compile(r"[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*")
-"""What stands for no cents: "5.-" in Switzerland, "5,--" in Germany, "5:-" in Sweden."""
+"""How "no cents" is written: "5.-" in Switzerland, "5,--" in Germany, "5:-" in Sweden."""
 
 
 def read_written(text: str, styles: Sequence[NumberStyle]) -> Written | None:
@@ -193,7 +193,7 @@ def _without_brackets(before: str, after: str) -> tuple[str, str, bool]:
 
 
 def _without_trailing_sign(after: str) -> tuple[str, str]:
-    """Take a minus that stands right after the digits, or at the very end."""
+    """Take a minus that follows the digits, or at the very end."""
     if after[0] in MINUS and (len(after) == 1 or after[1].isspace()):
         return after[1:].strip(), after[0]
     if after[-1] in MINUS:

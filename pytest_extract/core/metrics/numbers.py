@@ -15,11 +15,11 @@ from pytest_extract.core.metrics.arithmetic import (
     explain_with,
     float_of,
     gap,
+    json_number,
     odd_key,
-    read_integer,
-    read_json,
-    read_published,
-    read_text,
+    python_float,
+    python_float_or_boolean,
+    python_integer,
     rough,
     same_text,
 )
@@ -55,9 +55,9 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
         name="number",
         compare=compare,
         params=params,
-        explain=explain_with(read_json),
+        explain=explain_with(json_number),
         matrix=number_matrix(exact_float, kernel, compare),
-        near=number_near(rough(read_json), reach, compare, equality.text_key) if rel or tolerance else None,
+        near=number_near(rough(json_number), reach, compare, equality.text_key) if rel or tolerance else None,
         reach=reach,
         key=None if rel or tolerance else equality.text_key,
     )
@@ -69,7 +69,7 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         name="integer",
         compare=same_text,
         params=params,
-        explain=explain_with(read_json),
+        explain=explain_with(json_number),
         matrix=key_matrix(equality.text_key),
         key=equality.text_key,
         triangle=True,
@@ -86,7 +86,7 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
     published = semantics == "extract-bench"
 
     def key(value: Json) -> Hashable:
-        number = read_text(value)
+        number = python_float(value)
         if number is None:
             return ("text", equality.text_key(value))
         if equality.is_nan(number):
@@ -100,7 +100,7 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
         params=params,
         reflexive=not published,
         sure=_NUMBERS,
-        explain=explain_with(read_text),
+        explain=explain_with(python_float),
         matrix=key_matrix(key),
         key=key,
         triangle=True,
@@ -112,7 +112,7 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
     tolerance = float(params["tolerance"])
 
     def compare(gold: Json, extracted: Json) -> float:
-        one, other = read_text(gold), read_text(extracted)
+        one, other = python_float(gold), python_float(extracted)
         if published and isinstance(gold, bool) and isinstance(extracted, bool):
             one, other = float(gold), float(extracted)  # only true against 1 is mended
         if one is None or other is None:
@@ -140,9 +140,9 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         params=params,
         reflexive=not published,
         sure=_NUMBERS,
-        explain=explain_with(read_text),
-        matrix=number_matrix(float_of(read_text), kernel, compare),
-        near=number_near(rough(read_text), reach, compare, odd_key(read_text)),
+        explain=explain_with(python_float),
+        matrix=number_matrix(float_of(python_float), kernel, compare),
+        near=number_near(rough(python_float), reach, compare, odd_key(python_float)),
         reach=reach,
     )
 
@@ -158,10 +158,10 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
     del semantics
 
     def key(value: Json) -> Hashable:
-        number = read_integer(value)
+        number = python_integer(value)
         if number is not None:
             return number
-        other = read_text(value)
+        other = python_float(value)
         # two texts that are numbers but no integers ("42.5") agree as numbers
         return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
 
@@ -169,7 +169,7 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
         name="integer_exact",
         compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
         params=params,
-        explain=explain_with(read_integer),
+        explain=explain_with(python_integer),
         matrix=key_matrix(key),
         key=key,
         triangle=True,
@@ -219,7 +219,7 @@ def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
     published = semantics == "struct-extract-eval"
     bounds = params["tolerance"] or {}
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
-    read = read_published if published else read_text
+    read = python_float_or_boolean if published else python_float
 
     def compare(gold: Json, extracted: Json) -> float:
         one, other = read(gold), read(extracted)

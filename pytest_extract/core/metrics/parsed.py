@@ -25,7 +25,7 @@ def reading_metric(
     threshold: float = 1.0,
     canonical: Callable[[Read], Hashable] | None = None,
 ) -> BoundMetric:
-    """Make a metric that scores `agree` of what `read` makes of both values; unreadable ones are compared as text.
+    """Make a metric that scores `agree` of both values as `read` parses them; unreadable ones are compared as text.
 
     `canonical`: given where `agree` is an equality, 1.0 exactly where this is the same of both. In a long list each
     value is read once, whatever it is compared with.
@@ -41,7 +41,7 @@ def reading_metric(
         return agree(one[0], other[0])
 
     if canonical is not None:
-        return equality_metric(name, _key(form, canonical), explain, params)
+        return equality_metric(name, _parsed_key(form, canonical), explain, params)
     return BoundMetric(
         name=name,
         compare=lambda gold, extracted: score(form(gold), form(extracted)),
@@ -53,7 +53,7 @@ def reading_metric(
     )
 
 
-def _key(form: Callable[[Json], Form], canonical: Callable[[Any], Hashable]) -> Callable[[Json], Hashable]:
+def _parsed_key(form: Callable[[Json], Form], canonical: Callable[[Any], Hashable]) -> Callable[[Json], Hashable]:
     def key(value: Json) -> Hashable:
         found, text = form(value)
         return ("text", text) if found is None else ("read", canonical(found))

@@ -59,7 +59,7 @@ class Quantity(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _QuantityReader:
     """Reads quantities in some styles of numbers; `default` is the unit of those that name none."""
 
     styles: tuple[NumberStyle, ...]
@@ -128,7 +128,7 @@ def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | Non
 
 def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read = _Reader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
+    read = _QuantityReader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
     admits = within(float(params["rel"]), 0.0)
 
     def agree(gold: Quantity, extracted: Quantity) -> float:

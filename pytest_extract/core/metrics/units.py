@@ -224,7 +224,7 @@ def _product(words: str, *, known: bool) -> Unit | None:
     place, over = step.end() if step else 0, bool(step and step["over"])
     while place < len(words):
         match = _FACTOR.match(words, place)
-        unit = _named(match["name"], known=known) if match else None
+        unit = _unit_named(match["name"], known=known) if match else None
         if match is None or unit is None:
             return None
         product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
@@ -249,7 +249,7 @@ def _own(name: str, factor: Fraction = Fraction(1)) -> Unit:
     return Unit(factor, _NONE, own=((name, 1),))
 
 
-def _named(name: str, *, known: bool) -> Unit | None:
+def _unit_named(name: str, *, known: bool) -> Unit | None:
     unit = _table().get(name) or _caseless().get(name.casefold())
     if unit is not None or known or not name[0].isalpha():
         return unit

@@ -65,7 +65,7 @@ def _fits(number: str) -> bool:
 
 
 def _repeated_key(text: str, start: int, stop: int) -> SyntaxProblem | None:
-    """Find the first key that stands twice in its object; `text[start:stop]` is JSON otherwise."""
+    """Find the first key that its object has twice; `text[start:stop]` is JSON otherwise."""
     keys: list[set[str] | None] = []
     for token in _KEYS.finditer(text, start, stop):
         bracket = token[3]

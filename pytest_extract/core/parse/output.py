@@ -14,7 +14,7 @@ from pytest_extract.core.parse.text import (
     Region,
     Regions,
     answer_start,
-    decode,
+    decode_json,
     fenced_scalar,
     find_regions,
     only_punctuation,
@@ -165,7 +165,7 @@ def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -
     if isinstance(value, dict | list):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
-    inner = decode(value, answer_start(value)) if isinstance(value, str) else None
+    inner = decode_json(value, answer_start(value)) if isinstance(value, str) else None
     if inner is not None and isinstance(inner[0], dict | list):
         if repair:
             wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}

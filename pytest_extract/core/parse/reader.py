@@ -94,12 +94,12 @@ class Reader:
         self._read(_OPENED if opened.first else None)
 
     def notes(self) -> tuple[str, ...]:
-        """Say what was mended, one sentence a kind of mending with the place of the first."""
-        told = []
+        """Return what was repaired, a sentence for each kind of repair with the place of the first."""
+        notes = []
         for what, places in self.repairs.items():
             line, column = line_column(self.text, places[0])
-            told.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
-        return tuple(told)
+            notes.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
+        return tuple(notes)
 
     def _read(self, value: Json) -> Json:
         """Read on from a value, or from a bracket that was just opened, until the outermost is complete."""
@@ -341,7 +341,7 @@ class Reader:
 
 
 def _requoted(inside: str) -> str:
-    """Return what stands between single quotes as it is written between double ones."""
+    """Return the content of single quotes as it is written between double ones."""
     parts = inside.split(r"\\")  # a pair of backslashes escapes nothing behind it
     return r"\\".join(part.replace(r"\'", "'").replace(r"\"", '"').replace('"', r"\"") for part in parts)
 

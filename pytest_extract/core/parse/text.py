@@ -169,13 +169,13 @@ def _no_collection(size: int) -> Iterator[None]:
         gc.enable()
 
 
-def decode(text: str, start: int) -> tuple[Json, int] | None:
+def decode_json(text: str, start: int) -> tuple[Json, int] | None:
     """Strict JSON value that begins at `start`, and the offset behind it; None when there is none."""
     return read_whole(text, start)[0]
 
 
 def read_whole(text: str, start: int) -> tuple[tuple[Json, int] | None, int | None]:
-    """Return what `decode` returns, and the offset at which `json` broke off, where it did."""
+    """Return what `decode_json` returns, and the offset at which `json` broke off, where it did."""
     decoder = StrictDecoder()
     found = decoder.read(text, start)
     if isinstance(found, json.JSONDecodeError):
@@ -222,7 +222,7 @@ def _skip_blank(text: str, start: int) -> int:
 def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
     """Return the bare value in a fenced block that is all of `text[start:]`, and its offset; None where none is."""
     fence = _OPENING_FENCE.match(text, start)
-    found = None if fence is None else decode(text, fence.end())
+    found = None if fence is None else decode_json(text, fence.end())
     if fence is None or found is None or isinstance(found[0], dict | list):
         return None
     return (found[0], fence.end()) if text[found[1] :].strip() in ("", "```") else None
@@ -234,7 +234,7 @@ def find_regions(text: str, start: int, *, broken_at: int | None = None) -> Regi
     `broken_at`: the mistake in the value at `start`, where that has been read in vain.
     """
     found = Regions()
-    search = _Search(text)
+    search = _JsonSearch(text)
     position = start
     if text[start : start + 1] in ("{", "["):
         read = search.read(start) if broken_at is None else broken_at
@@ -258,7 +258,7 @@ def find_regions(text: str, start: int, *, broken_at: int | None = None) -> Regi
     return found
 
 
-class _Search:
+class _JsonSearch:
     """One search through a text. `_doomed`: brackets that are open where an outer one broke off, so they break, too."""
 
     def __init__(self, text: str) -> None:

@@ -60,12 +60,12 @@ def plain_json(value: object) -> Json:
     NoJsonType for any other type, and for a Decimal with more digits than a float has.
     """
     try:
-        return _Walk().checked(value, ())
+        return _ValueCheck().checked(value, ())
     except RecursionError:  # the caller's own stack was deep already
         raise NotJson("nested too deeply to be walked") from None
 
 
-class _Walk:
+class _ValueCheck:
     """One check: remembers the containers on the way down, to tell a cycle, and those found plain."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ def _name(key: object, path: tuple[Step, ...]) -> str:
     text = key.value if isinstance(key, Enum) else key
     if isinstance(text, str):
         return str.__str__(text)
-    raise NoJsonType(f"the key {_told(key)} is of type {type(key).__name__}; JSON keys are texts", path)
+    raise NoJsonType(f"the key {_value_text(key)} is of type {type(key).__name__}; JSON keys are texts", path)
 
 
 def _undressed(value: object, path: tuple[Step, ...]) -> object:
@@ -215,16 +215,16 @@ def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
         return number
     if value == value.to_integral_value():
         return int(value)
-    told = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
-    raise NoJsonType(told, path)
+    message = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
+    raise NoJsonType(message, path)
 
 
 def _no_json(value: object, path: tuple[Step, ...]) -> NoJsonType:
     advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
-    return NoJsonType(f"{_told(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
+    return NoJsonType(f"{_value_text(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
 
 
-def _told(value: object) -> str:
+def _value_text(value: object) -> str:
     try:
         return repr(str(value)[:60])
     except Exception:  # noqa: BLE001 - the object is the user's, its `__str__` too

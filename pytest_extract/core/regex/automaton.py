@@ -84,7 +84,7 @@ class Automaton(NamedTuple):
 
 def build(node: PatternNode, tests: tuple[Test, ...]) -> Automaton:
     """Make the automaton of an expression; raises TooLargeError."""
-    builder = _Builder(tests)
+    builder = _AutomatonBuilder(tests)
     start = builder.add(node, _MATCHED)
     entries: list[list[int]] = [[] for _ in builder.states]
     readers: list[list[tuple[int, int]]] = [[] for _ in builder.states]
@@ -104,7 +104,7 @@ def build(node: PatternNode, tests: tuple[Test, ...]) -> Automaton:
     )
 
 
-class _Builder:
+class _AutomatonBuilder:
     def __init__(self, tests: tuple[Test, ...]) -> None:
         self.tests = {test: index for index, test in enumerate(tests)}
         self.states = [State(after=())]
@@ -242,7 +242,7 @@ class Machine:
             yield place.matched
 
     def _symbols(self, text: str) -> Iterator[int]:
-        """Yield what stands before each place and which lookarounds' expressions match there, from the last place."""
+        """Yield what precedes each place and which lookarounds' expressions match there, from the last place."""
         first = _FIRST_TEST + len(self.automaton.tests)
         found = [bytes(machine.matches(text))[::-1] for machine, _ in self._looks]
         for place in range(len(text), -1, -1):

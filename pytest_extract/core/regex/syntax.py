@@ -75,7 +75,7 @@ _EMPTY_INSIDE: Final = re.search(r"\B", "") is not None  # Python 3.14 changed i
 
 
 def at_place(kind: str, before: int, after: int) -> bool:
-    """Whether a place is of a kind, by what stands before and after it (the bits above)."""
+    """Whether a place is of a kind, by the characters before and after it (the bits above)."""
     match kind:
         case "start":
             return bool(before & EDGE)
@@ -117,7 +117,7 @@ def parse(pattern: str, flags: re.RegexFlag) -> tuple[PatternNode, tuple[Test, .
             warnings.simplefilter("ignore", FutureWarning)  # a set in a set, which `re` reads as it always did
             re.compile(pattern, flags)
             parsed = _parser.parse(pattern, flags)
-        reader = _Reader()
+        reader = _PatternParser()
         return reader.sequence(parsed, flags | parsed.state.flags), tuple(reader.tests.values())
     except (re.error, OverflowError) as error:
         raise ValueError(f"is no regular expression: {error}") from error
@@ -154,7 +154,7 @@ def opened(node: PatternNode) -> tuple[PatternNode, float]:
     return node, inf
 
 
-class _Reader:
+class _PatternParser:
     def __init__(self) -> None:
         self.tests: dict[tuple[str, int], Test] = {}
 
@@ -183,7 +183,7 @@ class _Reader:
             behind = inner.getwidth()[0] if direction < 0 else 0  # `re` takes only fixed widths
             return Lookaround(shortest(self.sequence(inner, flags)), behind, code is codes.ASSERT_NOT)
         if code is codes.AT:
-            return SyntaxPosition(_place(argument, flags))
+            return SyntaxPosition(_assertion_name(argument, flags))
         if code is codes.FAILURE:
             return Branch(())
         what, instead = _REFUSED.get(code, (f"syntax that is not known here ({code})", "write it otherwise"))
@@ -221,7 +221,7 @@ def _spelled(number: int) -> str:
     return f"\\U{number:08x}"
 
 
-def _place(code: Any, flags: int) -> str:
+def _assertion_name(code: Any, flags: int) -> str:
     lines = "line " if flags & re.MULTILINE else ""
     words = "ascii " if flags & re.ASCII else ""
     kinds = {

@@ -18,6 +18,8 @@ Report: TypeAlias = Callable[[str, str], None]
 """(message, path below the node) -> None: notes one configuration mistake."""
 
 _HUGE: Final = 1e300
+MARKS: Final = ("evaluation_config", "x-eval-")
+"""What the key of a configuration is, or starts with, in either dialect."""
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
 _X_KEYS: Final = ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
 _METRIC_KEYS: Final = ("metric_id", "weight", "params")
@@ -50,7 +52,7 @@ class AlignUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
-    """What the configuration at one node says; None where it says nothing."""
+    """The configuration of one node; None where it leaves a setting open."""
 
     dialect: Dialect
     metrics: tuple[MetricUse, ...] | None = None
@@ -105,12 +107,12 @@ def parse_evaluation_config(config: Json, report: Report) -> Annotation | None:
             return Annotation(dialect="evaluation_config", metrics=(), skip=True)
         return Annotation(dialect="evaluation_config", metrics=(MetricUse(name=config, preset=True, where=where),))
     if not isinstance(config, dict):
-        report(f"`evaluation_config` must be a preset's name or a mapping, not {_kind(config)}", where)
+        report(f"`evaluation_config` must be a preset's name or a mapping, not {_value_text(config)}", where)
         return None
-    _unknown_keys(config, _CONFIG_KEYS, where, report)
-    shared = _shared(config, where, report)
+    _report_unknown_keys(config, _CONFIG_KEYS, where, report)
+    shared = _parse_shared_keys(config, where, report)
     metrics = _config_metrics(config, where, report)
-    weight = _number(config.get("aggregation_weight"), "aggregation_weight", where, report)
+    weight = _parse_number(config.get("aggregation_weight"), "aggregation_weight", where, report)
     if metrics is None and not shared:
         metrics = ()
     return Annotation(dialect="evaluation_config", **{"metrics": metrics, "weight": weight, **shared})
@@ -123,11 +125,11 @@ def parse_override(value: Json, report: Report) -> Annotation | None:
             return Annotation(dialect="override", skip=True)
         return Annotation(dialect="override", metrics=(MetricUse(name=value, preset=True),))
     if not isinstance(value, dict):
-        report(f"must be `skip`, a metric's name or a mapping, not {_kind(value)}", "")
+        report(f"must be `skip`, a metric's name or a mapping, not {_value_text(value)}", "")
         return None
-    _unknown_keys(value, _OVERRIDE_KEYS, "", report)
-    shared = _shared(value, "", report)
-    weight = _number(value.get("weight"), "weight", "", report)
+    _report_unknown_keys(value, _OVERRIDE_KEYS, "", report)
+    shared = _parse_shared_keys(value, "", report)
+    weight = _parse_number(value.get("weight"), "weight", "", report)
     return Annotation(dialect="override", **{"metrics": _override_metrics(value, report), "weight": weight, **shared})
 
 
@@ -136,52 +138,52 @@ def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> t
         if "metrics" in config:
             report("has both `metric_id` and `metrics`; write one of them", where)
         own = {key: config[key] for key in _METRIC_KEYS if key in config}
-        one = _metric(own, where, report)
+        one = _parse_metric(own, where, report)
         return None if one is None else (one,)
     for key in ("params", "weight"):
         if key in config:
             report(f"`{key}` needs a `metric_id` beside it", f"{where}/{key}")
     if config.get("metrics") is None:
         return None
-    return _metric_list(config["metrics"], f"{where}/metrics", report)
+    return _parse_metric_list(config["metrics"], f"{where}/metrics", report)
 
 
 def _override_metrics(value: Mapping[str, Json], report: Report) -> tuple[MetricUse, ...] | None:
     if "metrics" in value:
         if "metric" in value or "params" in value:
             report("has `metrics` beside `metric` or `params`; write one of them", "")
-        return _metric_list(value["metrics"], "/metrics", report)
+        return _parse_metric_list(value["metrics"], "/metrics", report)
     if "metric" not in value:
         if "params" in value:
             report("`params` needs a `metric` beside it", "/params")
         return None
     if not isinstance(value["metric"], str):
-        report(f"`metric` must be a metric's name, not {_kind(value['metric'])}", "/metric")
+        report(f"`metric` must be a metric's name, not {_value_text(value['metric'])}", "/metric")
         return None
-    params = _mapping(value.get("params"), "params", "/params", report)
+    params = _parse_mapping(value.get("params"), "params", "/params", report)
     return (MetricUse(name=value["metric"], params=params, preset="params" not in value, where="/metric"),)
 
 
-def _metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
+def _parse_metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
     if not isinstance(entries, list):
-        report(f"`metrics` must be a list of mappings with `metric_id`, not {_kind(entries)}", where)
+        report(f"`metrics` must be a list of mappings with `metric_id`, not {_value_text(entries)}", where)
         return ()
-    uses = [_metric(entry, f"{where}/{index}", report) for index, entry in enumerate(entries)]
+    uses = [_parse_metric(entry, f"{where}/{index}", report) for index, entry in enumerate(entries)]
     # the published program keys results by metric: of one named twice, the last counts
     return tuple({use.name: use for use in uses if use is not None}.values())
 
 
-def _metric(entry: Json, where: str, report: Report) -> MetricUse | None:
+def _parse_metric(entry: Json, where: str, report: Report) -> MetricUse | None:
     if not isinstance(entry, dict):
-        report(f"a metric must be a mapping with `metric_id`, not {_kind(entry)}", where)
+        report(f"a metric must be a mapping with `metric_id`, not {_value_text(entry)}", where)
         return None
-    _unknown_keys(entry, _METRIC_KEYS, where, report)
+    _report_unknown_keys(entry, _METRIC_KEYS, where, report)
     name = entry.get("metric_id")
     if not isinstance(name, str):
-        report(f"`metric_id` must be a metric's name, not {_kind(name)}", where)
+        report(f"`metric_id` must be a metric's name, not {_value_text(name)}", where)
         return None
-    weight = _number(entry.get("weight"), "weight", where, report)
-    params = _mapping(entry.get("params"), "params", where, report)
+    weight = _parse_number(entry.get("weight"), "weight", where, report)
+    params = _parse_mapping(entry.get("params"), "params", where, report)
     return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
 
 
@@ -194,65 +196,65 @@ def _parse_x_eval(schema: Mapping[str, Json], keys: list[str], report: Report) -
             report(f"no key {key!r}; did you mean 'x-eval-{close[0]}'?", f"/{key}")
     skip = schema.get("x-eval-skip")
     if skip is not None and not isinstance(skip, bool):
-        report(f"`x-eval-skip` must be true or false, not {_kind(skip)}", "/x-eval-skip")
+        report(f"`x-eval-skip` must be true or false, not {_value_text(skip)}", "/x-eval-skip")
         skip = None
     compare = schema.get("x-eval-compare")
     metrics = None
     if "x-eval-compare" in schema:
-        use = _named(compare, "x-eval-compare", "/x-eval-compare", report)
+        use = _parse_named_use(compare, "x-eval-compare", "/x-eval-compare", report)
         metrics = None if use is None else (use,)
     shared = {name: schema[f"x-eval-{name}"] for name in ("threshold", "nulls", "post") if f"x-eval-{name}" in schema}
     return Annotation(
         dialect="x-eval",
         metrics=metrics,
         skip=skip,
-        transforms=_transforms(schema.get("x-eval-transform"), "/x-eval-transform", report),
-        align=_x_align(schema["x-eval-align"], report) if "x-eval-align" in schema else None,
-        weight=_number(schema.get("x-eval-weight"), "x-eval-weight", "", report),
-        **_shared(shared, "", report, prefix="x-eval-"),
+        transforms=_parse_transforms(schema.get("x-eval-transform"), "/x-eval-transform", report),
+        align=_parse_x_align(schema["x-eval-align"], report) if "x-eval-align" in schema else None,
+        weight=_parse_number(schema.get("x-eval-weight"), "x-eval-weight", "", report),
+        **_parse_shared_keys(shared, "", report, prefix="x-eval-"),
     )
 
 
-def _x_align(value: Json, report: Report) -> AlignUse | None:
+def _parse_x_align(value: Json, report: Report) -> AlignUse | None:
     where = "/x-eval-align"
     if not isinstance(value, dict):
-        report(f"`x-eval-align` must be a mapping with `ordered` or `match_by`, not {_kind(value)}", where)
+        report(f"`x-eval-align` must be a mapping with `ordered` or `match_by`, not {_value_text(value)}", where)
         return None
-    _unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
+    _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
     ordered, by = value.get("ordered"), value.get("match_by")
     if "ordered" not in value and "match_by" not in value:
         report("`x-eval-align` needs `ordered` or `match_by`", where)
     elif "ordered" in value and not isinstance(ordered, bool):
-        report(f"`ordered` must be true or false, not {_kind(ordered)}", f"{where}/ordered")
+        report(f"`ordered` must be true or false, not {_value_text(ordered)}", f"{where}/ordered")
     elif ordered is False and "match_by" not in value:
         report("`ordered: false` needs `match_by`: key_field or hungarian", where)
     elif by is not None and not isinstance(by, str):
-        report(f"`match_by` must be a name, not {_kind(by)}", f"{where}/match_by")
+        report(f"`match_by` must be a name, not {_value_text(by)}", f"{where}/match_by")
         return None
     if ordered is True or by is None:
         return AlignUse(mode="position", where=where)
     mode = {"key_field": "key"}.get(by, by)
-    return _align({**value, "mode": mode}, where, report)
+    return _parse_align({**value, "mode": mode}, where, report)
 
 
-def _shared(config: Mapping[str, Json], where: str, report: Report, *, prefix: str = "") -> dict[str, Json]:
+def _parse_shared_keys(config: Mapping[str, Json], where: str, report: Report, *, prefix: str = "") -> dict[str, Json]:
     """Read the keys that `evaluation_config`, `x-eval-*` and overrides have in common; only those that are there.
 
-    `prefix`: what stands before their names in the schema, for messages.
+    `prefix`: of their names in the schema, for messages.
     """
     found: dict[str, Json] = {}
     if config.get("align") is not None or "key" in config:
-        found["align"] = _align_of(config, where, report)
+        found["align"] = _parse_align_key(config, where, report)
     elif "key_cutoff" in config:
         report("`key_cutoff` needs a `key` beside it", f"{where}/key_cutoff")
     if "transform" in config:
-        found["transforms"] = _transforms(config["transform"], f"{where}/transform", report)
+        found["transforms"] = _parse_transforms(config["transform"], f"{where}/transform", report)
     if "threshold" in config:
-        found["threshold"] = _number(config["threshold"], f"{prefix}threshold", where, report, most=1.0)
+        found["threshold"] = _parse_number(config["threshold"], f"{prefix}threshold", where, report, most=1.0)
     if "skip" in config:
         found["skip"] = config["skip"]
         if not isinstance(config["skip"], bool):
-            report(f"`skip` must be true or false, not {_kind(config['skip'])}", f"{where}/skip")
+            report(f"`skip` must be true or false, not {_value_text(config['skip'])}", f"{where}/skip")
             found["skip"] = None
     if "nulls" in config:
         found["nulls"] = config["nulls"]
@@ -276,23 +278,23 @@ def parse_post(value: Json, report: Report) -> tuple[MetricUse, ...]:
             params = {key: item for key, item in entry.items() if key != "name"}
             found.append(MetricUse(name=entry["name"], params=params, where=f"/{index}"))
         else:
-            report(f"a post-processor must be a name or a mapping with `name`, not {_kind(entry)}", f"/{index}")
+            report(f"a post-processor must be a name or a mapping with `name`, not {_value_text(entry)}", f"/{index}")
     return tuple(found)
 
 
-def _align_of(config: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
+def _parse_align_key(config: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
     value = config.get("align", "key")
     if isinstance(value, str):
         own = {key: config[key] for key in ("key", "key_cutoff") if key in config}
-        return _align({"mode": value, **own}, f"{where}/align" if "align" in config else where, report)
+        return _parse_align({"mode": value, **own}, f"{where}/align" if "align" in config else where, report)
     if isinstance(value, dict) and isinstance(value.get("by"), str):
-        _unknown_keys(value, ("by", "key", "key_cutoff", "params"), f"{where}/align", report)
-        return _align({**value, "mode": value["by"]}, f"{where}/align", report)
-    report(f"`align` must be a name or a mapping with `by`, not {_kind(value)}", f"{where}/align")
+        _report_unknown_keys(value, ("by", "key", "key_cutoff", "params"), f"{where}/align", report)
+        return _parse_align({**value, "mode": value["by"]}, f"{where}/align", report)
+    report(f"`align` must be a name or a mapping with `by`, not {_value_text(value)}", f"{where}/align")
     return None
 
 
-def _align(value: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
+def _parse_align(value: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
     mode, key = value["mode"], value.get("key")
     keys = [key] if isinstance(key, str) else key
     if key is not None and not (isinstance(keys, list) and keys and all(isinstance(k, str) and k for k in keys)):
@@ -303,22 +305,22 @@ def _align(value: Mapping[str, Json], where: str, report: Report) -> AlignUse | 
         return None
     if mode in ALIGNERS and mode != "key" and key is not None:
         report(f"`key` has no meaning when rows are aligned by {mode}", f"{where}/key")
-    cutoff = _number(value.get("key_cutoff"), "key_cutoff", where, report, most=1.0)
-    params = _mapping(value.get("params"), "params", where, report)
+    cutoff = _parse_number(value.get("key_cutoff"), "key_cutoff", where, report, most=1.0)
+    params = _parse_mapping(value.get("params"), "params", where, report)
     return AlignUse(mode=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
 
 
-def _transforms(value: Json, where: str, report: Report) -> tuple[MetricUse, ...] | None:
+def _parse_transforms(value: Json, where: str, report: Report) -> tuple[MetricUse, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list):
-        report(f"transforms must be a list, not {_kind(value)}", where)
+        report(f"transforms must be a list, not {_value_text(value)}", where)
         return None
-    uses = [_named(entry, "a transform", f"{where}/{index}", report) for index, entry in enumerate(value)]
+    uses = [_parse_named_use(entry, "a transform", f"{where}/{index}", report) for index, entry in enumerate(value)]
     return tuple(use for use in uses if use is not None)
 
 
-def _named(value: Json, what: str, where: str, report: Report) -> MetricUse | None:
+def _parse_named_use(value: Json, what: str, where: str, report: Report) -> MetricUse | None:
     """Read `"name"` or `{"name": {params}}`."""
     if isinstance(value, str):
         return MetricUse(name=value, where=where)
@@ -326,29 +328,29 @@ def _named(value: Json, what: str, where: str, report: Report) -> MetricUse | No
         name, params = next(iter(value.items()))
         if isinstance(params, dict):
             return MetricUse(name=name, params=params, where=where)
-        report(f"the parameters of {name!r} must be a mapping, not {_kind(params)}", f"{where}/{name}")
+        report(f"the parameters of {name!r} must be a mapping, not {_value_text(params)}", f"{where}/{name}")
         return None
-    given = f"of {len(value)} names" if isinstance(value, dict) else _kind(value)
+    given = f"of {len(value)} names" if isinstance(value, dict) else _value_text(value)
     report(f"{what} must be a name or a mapping of one name to its parameters, not {given}", where)
     return None
 
 
-def _unknown_keys(config: Mapping[str, Json], known: tuple[str, ...], where: str, report: Report) -> None:
+def _report_unknown_keys(config: Mapping[str, Json], known: tuple[str, ...], where: str, report: Report) -> None:
     for key in config:
         if key not in known:
             report(f"no key {key!r} here{nearest(key, known)}", where)
 
 
-def _mapping(value: Json, name: str, where: str, report: Report) -> Mapping[str, Json]:
+def _parse_mapping(value: Json, name: str, where: str, report: Report) -> Mapping[str, Json]:
     if value is None:
         return {}
     if isinstance(value, dict):
         return value
-    report(f"`{name}` must be a mapping, not {_kind(value)}", where)
+    report(f"`{name}` must be a mapping, not {_value_text(value)}", where)
     return {}
 
 
-def _number(value: Json, name: str, where: str, report: Report, *, most: float = _HUGE) -> float | None:
+def _parse_number(value: Json, name: str, where: str, report: Report, *, most: float = _HUGE) -> float | None:
     if value is None:
         return None
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
@@ -358,7 +360,7 @@ def _number(value: Json, name: str, where: str, report: Report, *, most: float =
     return None
 
 
-def _kind(value: Json) -> str:
+def _value_text(value: Json) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     text = repr(value)

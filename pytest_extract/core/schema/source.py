@@ -1,14 +1,13 @@
 """A JSON Schema document as layers: `$ref` and `allOf` seen through without copying, every layer with its pointer.
 
-A schema object, what it refers to and what it is composed of say one thing together; the layer that stands nearest
-comes first and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown.
+A schema object, what it refers to and what it is composed of describe one node together; the nearest layer comes first
+and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
@@ -23,6 +22,9 @@ class Ref(NamedTuple):
 
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
+_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+COMPOSING: Final = (*_REFERENCES, "allOf")
+"""Keywords that give a node further layers."""
 
 
 class RefLayer(NamedTuple):
@@ -33,8 +35,7 @@ class RefLayer(NamedTuple):
     bare: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Layers:
+class Layers(NamedTuple):
     """The layers of a node; `dangling` names the references among them that lead nowhere."""
 
     layers: tuple[RefLayer, ...]
@@ -43,7 +44,7 @@ class Layers:
 
 def escape(name: str) -> str:
     """Escape a name as one token of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+    return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name
 
 
 class SchemaSource:
@@ -51,19 +52,34 @@ class SchemaSource:
 
     def __init__(self, root: Json) -> None:
         self.root = root
+        self._values: dict[str, Json] = {"": root}  # by pointer, of those that were looked up and of what is around
         self._anchors: dict[str, str] | None = None
+
+    def child(self, parent: str, name: str, value: Json) -> Ref:
+        """Return the reference to a member of the object at `parent`, whose value is known."""
+        pointer = f"{parent}/{escape(name)}"
+        self._values[pointer] = value
+        return Ref(pointer)
 
     def at(self, pointer: str) -> Json:
         """Return the value at a JSON pointer; raises KeyError where there is none."""
-        value = self.root
-        for token in pointer.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        values = self._values
+        if pointer in values:
+            return values[pointer]
+        known = pointer.rpartition("/")[0]
+        while known not in values:
+            known = known.rpartition("/")[0]
+        value = values[known]
+        for token in pointer[len(known) + 1 :].split("/"):
+            known = f"{known}/{token}"
+            name = token.replace("~1", "/").replace("~0", "~") if "~" in token else token
             if isinstance(value, dict):
                 value = value[name]
             elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
                 value = value[int(name)]
             else:
                 raise KeyError(pointer)
+            values[known] = value
         return value
 
     def expand(self, key: Key) -> Layers:
@@ -86,7 +102,7 @@ class SchemaSource:
         return Layers(tuple(layers), tuple(dangling))
 
     def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
-        for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+        for keyword in _REFERENCES:
             if isinstance(ref := schema.get(keyword), str):
                 target = self.target(ref)
                 if target is None:

@@ -7,26 +7,34 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
 from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
+from pytest_extract.core.schema.source import COMPOSING, Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
-_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
-_OBJECT_KEYWORDS: Final = ("properties", "patternProperties", "additionalProperties", "required")
-_ARRAY_KEYWORDS: Final = ("items", "prefixItems", "additionalItems")
+_VALUE_TYPES: Final = ("boolean", "integer", "number", "string", "array", "object")
+_TYPES: Final = ("null", *_VALUE_TYPES)
+_OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
+_ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
+_BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
+_UNIONS: Final = ("anyOf", "oneOf")
+_CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
+_RARE: Final = frozenset(
+    {"nullable", "patternProperties", "prefixItems", "additionalItems", *_UNIONS, *_CLOSING, *COMPOSING}
+)
+"""Keywords that a place of one type seldom has, and that take more than a look at the schema object itself."""
+_NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
 MOST_NODES: Final = 20_000
 """Nodes that are looked at for mistakes ahead of scoring; compositions can make exponentially many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchemaNode:
+class SchemaNode(NamedTuple):
     """One place of a schema, seen through `$ref` and `allOf`.
 
     types: JSON types that may stand here, null left out; empty: any.
@@ -35,7 +43,7 @@ class SchemaNode:
     branches: the alternatives of an `anyOf` or `oneOf` that really differ (null is `nullable` instead).
     values: what `const` or `enum` allow.
     dangling: a `$ref` here that leads nowhere; nothing is known below.
-    said: False where the schema is just true or false.
+    described: False where the schema is just true or false.
     bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
     """
 
@@ -43,7 +51,7 @@ class SchemaNode:
     types: tuple[str, ...] = ()
     nullable: bool = False
     via_union: bool = False
-    properties: Mapping[str, Key] = field(default_factory=dict)
+    properties: Mapping[str, Key] = _NO_PROPERTIES
     patterns: tuple[tuple[LinearRegex, Key], ...] = ()
     additional: Key | bool | None = None
     required: frozenset[str] = frozenset()
@@ -53,31 +61,33 @@ class SchemaNode:
     values: tuple[Json, ...] | None = None
     annotation: Annotation | None = None
     dangling: str | None = None
-    said: bool = True
+    described: bool = True
     bare_union: bool = False
 
-    def children(self) -> Iterator[Key]:
-        """Yield the keys of all children."""
-        yield from self.properties.values()
-        yield from (key for _, key in self.patterns)
+    def children(self) -> list[Key]:
+        """Return the keys of all children."""
+        keys = [*self.properties.values(), *(key for _, key in self.patterns)]
         if isinstance(self.additional, tuple):
-            yield self.additional
+            keys.append(self.additional)
         if self.items is not None:
-            yield self.items
-        yield from self.prefix
-        yield from self.branches
+            keys.append(self.items)
+        keys += self.prefix
+        keys += self.branches
+        return keys
 
 
 class Schema:
     """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
 
-    What is no schema at all says nothing of any place; that its schema gate then fails is the validator's to say.
+    `annotated`: False where it is known that no place has a configuration. A value that is no schema describes no
+    place; the validator then reports that its schema gate fails.
     """
 
     root: Final[Key] = (Ref(""),)
 
-    def __init__(self, document: Json) -> None:
+    def __init__(self, document: Json, *, annotated: bool = True) -> None:
         self._source = SchemaSource(document)
+        self._is_annotated = annotated
         self._nodes: dict[Key, SchemaNode] = {}
         self._annotations: dict[str, Annotation | None] = {}
         self.problems: list[SchemaError] = []
@@ -86,76 +96,110 @@ class Schema:
         """Return the node of a key, the same one every time."""
         found = self._nodes.get(key)
         if found is None:
-            found = self._nodes[key] = self._make(key) if self._bearable(key) else SchemaNode(pointer=key[0].pointer)
+            for pointer, _ in key:
+                if pointer.count("/") > MOST_STEPS:
+                    start = "/".join(key[0].pointer.split("/")[:6])
+                    deep = f"the schema is nested more than {MOST_STEPS} steps deep below here"
+                    self.problems.append(SchemaError(f"{deep}; use `$ref` for recursion", pointer=start))
+                    found = SchemaNode(key[0].pointer)
+                    break
+            found = self._nodes[key] = found or self._make(key)
         return found
 
-    def _bearable(self, key: Key) -> bool:
-        if all(ref.pointer.count("/") <= MOST_STEPS for ref in key):
-            return True
-        start = "/".join(key[0].pointer.split("/")[:6])
-        message = f"the schema is nested more than {MOST_STEPS} steps deep below here; use `$ref` for recursion"
-        self.problems.append(SchemaError(message, pointer=start))
-        return False
-
-    def walk(self) -> Iterator[tuple[Key, SchemaNode]]:
+    def walk(self) -> Iterator[SchemaNode]:
         """Yield every reachable node once, parents first, up to `MOST_NODES`."""
         seen = {self.root}
         queue = [self.root]
         for key in queue:
             node = self.node(key)
-            yield key, node
+            yield node
             for child in node.children():
                 if child not in seen and len(seen) < MOST_NODES:
                     seen.add(child)
                     queue.append(child)
 
+    def annotated(self) -> list[SchemaNode]:
+        """Return the nodes of `walk` that have a configuration."""
+        return [node for node in self.walk() if node.annotation is not None] if self._is_annotated else []
+
     def dialects(self) -> frozenset[Dialect]:
-        """Return which annotation dialects the nodes made so far use; what only says `nulls` names none."""
+        """Return which annotation dialects the nodes made so far use; a configuration of `nulls` only names none."""
         known = [found for found in self._annotations.values() if found is not None]
-        nulls_only = (Annotation(dialect=found.dialect, nulls=found.nulls) for found in known)
-        return frozenset(found.dialect for found, only in zip(known, nulls_only, strict=True) if found != only)
+        return frozenset(
+            found.dialect for found in known if found != Annotation(dialect=found.dialect, nulls=found.nulls)
+        )
 
     def _make(self, key: Key) -> SchemaNode:
-        expanded = self._source.expand(key)
-        layers = expanded.layers
-        node = self._without_branches(key, layers, expanded.dangling)
+        schema = self._source.at(key[0].pointer) if len(key) == 1 else None
+        if isinstance(schema, dict) and schema.get("type") in _VALUE_TYPES and _RARE.isdisjoint(schema):
+            layers: tuple[RefLayer, ...] = (RefLayer(key[0].pointer, schema, key[0].bare),)
+            prefix, items = _items(layers) if "items" in schema else ((), None)
+            return SchemaNode(
+                pointer=key[0].pointer,
+                types=(schema["type"],),
+                properties=self._properties(layers) if "properties" in schema else _NO_PROPERTIES,
+                required=_required(layers) if "required" in schema else frozenset(),
+                items=items,
+                prefix=prefix,
+                values=_values(layers) if "enum" in schema or "const" in schema else None,
+                annotation=self._annotation(layers),
+            )
+        layers, dangling = self._source.expand(key)
+        node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
         bare = node.annotation is None or not node.annotation.metrics
         if not branches:
             union = null_branch or node.via_union
-            return replace(node, nullable=node.nullable or null_branch, via_union=union, bare_union=union and bare)
+            if not union:
+                return node
+            return node._replace(nullable=node.nullable or null_branch, via_union=union, bare_union=bare)
         if len(branches) > 1:
-            several = _with_branches(node, key, branches, layers)
-            return replace(several, nullable=null_branch or node.nullable, bare_union=bare)
-        # one branch besides null: what it says is said here
-        only = self.node((*_bare(layers), *branches[0]))
+            if any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
+                # what is beside the union belongs to each branch
+                branches = [(*branch, *_without_unions(layers)) for branch in branches]
+            nullable = null_branch or node.nullable
+            return node._replace(branches=tuple(branches), via_union=True, nullable=nullable, bare_union=bare)
+        # the one branch besides null describes this place
+        only = self.node((*_without_unions(layers), *branches[0]))
         nullable = only.nullable or node.nullable or null_branch
-        return replace(only, nullable=nullable, via_union=True, bare_union=bare)
+        return only._replace(nullable=nullable, via_union=True, bare_union=bare)
 
     def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
         values = _values(layers)
-        types, null = _types(layers, values)
+        types, null = _json_types(layers, values)
         prefix, items = _items(layers)
         return SchemaNode(
             pointer=key[0].pointer,
             types=types,
             nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
             via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
-            properties=_properties(layers),
-            patterns=_patterns(layers),
-            additional=_additional(layers),
+            properties=self._properties(layers),
+            patterns=_pattern_properties(layers),
+            additional=_additional_properties(layers),
             required=_required(layers),
             items=items,
             prefix=prefix,
             values=values,
             annotation=self._annotation(layers),
             dangling=dangling[0] if dangling and not types else None,
-            said=bool(layers),
+            described=bool(layers),
         )
+
+    def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
+        found: dict[str, Key] = {}
+        for layer in layers:
+            if isinstance(listed := layer.schema.get("properties"), dict):
+                parent = f"{layer.pointer}/properties"
+                for name, schema in listed.items():
+                    if isinstance(name, str):
+                        found[name] = (*found.get(name, ()), self._source.child(parent, name, schema))
+        return found
 
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
         merged: Annotation | None = None
+        if not self._is_annotated:
+            return None
         for layer in reversed(layers):
             if layer.pointer not in self._annotations:
                 self._annotations[layer.pointer] = self._parse(layer)
@@ -173,7 +217,7 @@ class Schema:
     def _branches(self, layers: tuple[RefLayer, ...]) -> tuple[list[Key], bool]:
         """Return the keys of the alternatives that are not null, and whether null is one."""
         for layer in layers:
-            for keyword in () if layer.bare else ("anyOf", "oneOf"):
+            for keyword in () if layer.bare else _UNIONS:
                 listed = layer.schema.get(keyword)
                 if isinstance(listed, list) and listed:
                     keys = [(Ref(f"{layer.pointer}/{keyword}/{index}"),) for index in range(len(listed))]
@@ -184,7 +228,7 @@ class Schema:
     def _is_null(self, key: Key) -> bool:
         layers = self._source.expand(key).layers
         values = _values(layers)
-        types, null = _types(layers, values)
+        types, null = _json_types(layers, values)
         return null and not types
 
     def _says_something(self, key: Key) -> bool:
@@ -194,15 +238,8 @@ class Schema:
         return not layers or any(set(layer.schema) - silent for layer in layers)
 
 
-def _bare(layers: tuple[RefLayer, ...]) -> Key:
+def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
-
-
-def _with_branches(node: SchemaNode, key: Key, branches: list[Key], layers: tuple[RefLayer, ...]) -> SchemaNode:
-    """Return the node as a choice; what stands beside the choice belongs to each branch."""
-    beside = any(set(layer.schema) & {"type", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS} for layer in layers)
-    merged = [(*branch, *_bare(layers)) if beside else branch for branch in branches]
-    return replace(node, pointer=key[0].pointer, branches=tuple(merged), via_union=True)
 
 
 def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
@@ -214,7 +251,7 @@ def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
     return None
 
 
-def _types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
+def _json_types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tuple[tuple[str, ...], bool]:
     """Return the JSON types besides null, and whether null is one of them."""
     found: tuple[str, ...] | None = None
     for layer in layers:
@@ -231,37 +268,30 @@ def _types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -> tup
 
 
 def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
-    if any(keyword in layer.schema for layer in layers for keyword in _OBJECT_KEYWORDS[:3]):
+    if any(not _OBJECT_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
         return ("object",)
-    if any(keyword in layer.schema for layer in layers for keyword in _ARRAY_KEYWORDS):
+    if any(not _ARRAY_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
         return ("array",)
     return ()
 
 
-def _properties(layers: tuple[RefLayer, ...]) -> dict[str, Key]:
-    found: dict[str, list[Ref]] = {}
-    for layer in layers:
-        if isinstance(listed := layer.schema.get("properties"), dict):
-            for name in filter(_is_text, listed):
-                found.setdefault(name, []).append(Ref(f"{layer.pointer}/properties/{escape(name)}"))
-    return {name: tuple(refs) for name, refs in found.items()}
-
-
-def _patterns(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
+def _pattern_properties(layers: tuple[RefLayer, ...]) -> tuple[tuple[LinearRegex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("patternProperties"), dict):
             for text in filter(_is_text, listed):
                 found.setdefault(text, []).append(Ref(f"{layer.pointer}/patternProperties/{escape(text)}"))
-    return tuple((compiled, tuple(refs)) for text, refs in found.items() if (compiled := _regex(text)) is not None)
+    return tuple(
+        (compiled, tuple(refs)) for text, refs in found.items() if (compiled := _compile_pattern(text)) is not None
+    )
 
 
 def _is_text(name: object) -> bool:
     return isinstance(name, str)
 
 
-def _regex(text: str) -> LinearRegex | None:
-    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate says why."""
+def _compile_pattern(text: str) -> LinearRegex | None:
+    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
     try:
         return compile_linear(text)
     except ValueError:
@@ -276,20 +306,20 @@ def covers(regex: LinearRegex, name: str) -> bool:
         return False
 
 
-def _additional(layers: tuple[RefLayer, ...]) -> Key | bool | None:
+def _additional_properties(layers: tuple[RefLayer, ...]) -> Key | bool | None:
     for layer in layers:
-        for keyword in ("additionalProperties", "unevaluatedProperties"):
-            said = layer.schema.get(keyword)
-            if isinstance(said, bool):
-                return said
-            if isinstance(said, dict):
+        for keyword in _CLOSING:
+            value = layer.schema.get(keyword)
+            if isinstance(value, bool):
+                return value
+            if isinstance(value, dict):
                 return (Ref(f"{layer.pointer}/{keyword}"),)
     return None
 
 
 def _required(layers: tuple[RefLayer, ...]) -> frozenset[str]:
-    listed = (layer.schema.get("required") for layer in layers)
-    return frozenset(name for names in listed if isinstance(names, list) for name in names if isinstance(name, str))
+    listed = [layer.schema.get("required") for layer in layers]
+    return frozenset([name for names in listed if isinstance(names, list) for name in names if isinstance(name, str)])
 
 
 def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:

@@ -63,7 +63,7 @@ def needs(
 ) -> Needs | None:
     """Plan what would decide; None without a case to learn from.
 
-    alpha: level at which the overall test says "worse"; confidence: of the bound of the drop (`drop_bounds`).
+    alpha: significance level of the overall test; confidence: of the bound of the drop (`drop_bounds`).
     Normal approximations: this is advice, not the verdict.
     """
     if not sample.changes:

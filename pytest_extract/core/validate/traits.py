@@ -84,18 +84,18 @@ def draft_of(schema: Json) -> str:
 
 
 def traits_of(schema: Json) -> Traits:
-    """Look once over a whole schema, whatever stands where; keys that only look like keywords cost speed, not truth."""
+    """Look once over a whole schema; names that only look like keywords cost speed, not correctness."""
     keys: set[str] = set()
     patterns = list(patterns_of(schema))
-    odd = False
+    only_python = False
     moved = False
     for node in _objects(schema):
         keys.update(node)
-        odd = odd or isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema)
+        only_python = only_python or isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema)
         moved = moved or isinstance(node.get("items"), list) or ("$ref" in node and len(node) > 1)
     plain = all(_PLAIN_PATTERN.fullmatch(pattern) for pattern in patterns) and not (patterns and keys & _INVERTING)
     modern = draft_of(schema) not in ("Draft3Validator", "Draft4Validator")
-    rust = modern and plain and not odd and not keys & _ONLY_PYTHON and not _loops_in_place(schema)
+    rust = modern and plain and not only_python and not keys & _ONLY_PYTHON and not _loops_in_place(schema)
     same = modern and not moved and not keys & (_CHANGED_SINCE_7 if draft_of(schema) != DRAFT6 else _NEW_IN_7)
     return Traits(rust=rust, confirm=bool(patterns), same_as_draft7=same)
 

@@ -122,7 +122,7 @@ class _Draft:
             return getattr(jsonschema_rs, self.name)(
                 self.schema,
                 validate_formats=False,
-                retriever=_refuse,
+                retriever=_refuse_remote,
                 pattern_options=jsonschema_rs.RegexOptions(),  # its engine whose time is linear
             )
         except (ValueError, TypeError):  # a schema that it does not take is jsonschema's to judge
@@ -159,7 +159,9 @@ class _Draft:
             meta = self._python.META_SCHEMA
             judge = validator_for(meta, default=type(self._python))
             errors = judge(meta, format_checker=_format_checker(judge)).iter_errors(self.schema)
-            found = {str(told): told for told in map(schema_violation, errors)}  # one mistake may break several rules
+            found = {
+                str(problem): problem for problem in map(schema_violation, errors)
+            }  # one mistake may break several rules
             return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
         except BaseException as error:  # noqa: BLE001 - whatever stops the check is the schema's problem
             _reraise_foreign(error)
@@ -242,7 +244,7 @@ def _at_root(message: str) -> tuple[Violation, ...]:
     return (Violation(path=FieldPath(), message=message),)
 
 
-def _refuse(uri: str) -> Json:
+def _refuse_remote(uri: str) -> Json:
     raise ValueError(f"remote references are not fetched: {uri}")
 
 

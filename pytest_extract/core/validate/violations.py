@@ -31,23 +31,23 @@ class Violation:
 
 
 def violation(path: FieldPath, keyword: object, expected: Json, instance: Json, message: str) -> Violation:
-    """Tell what a validator found; `message` is its own text, for keywords that we have no better words for."""
-    told = shortened(message)
+    """Return a validator's finding in our words; `message` is its own text, for other keywords."""
+    text = shortened(message)
     if keyword == "type" and isinstance(expected, str | list):
         names = [expected] if isinstance(expected, str) else list(map(str, expected))
-        found = "null where" if instance is None else f"{_shown(instance)} is {_a(json_type(instance))},"
-        told = f"{found} {' or '.join(map(_a, names))} was expected"
+        found = "null where" if instance is None else f"{_instance_text(instance)} is {_a(json_type(instance))},"
+        text = f"{found} {' or '.join(map(_a, names))} was expected"
     elif keyword == "enum" and isinstance(expected, list):
-        told = f"{_shown(instance)} is none of {shortened(', '.join(map(_shown, expected)))}"
+        text = f"{_instance_text(instance)} is none of {shortened(', '.join(map(_instance_text, expected)))}"
     elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
-        told = f"{_shown(instance)} fits none of the {len(expected)} alternatives"
-        told = shortened(message) if "more than one" in message or "each of" in message else told
+        text = f"{_instance_text(instance)} fits none of the {len(expected)} alternatives"
+        text = shortened(message) if "more than one" in message or "each of" in message else text
     elif keyword == "required" and isinstance(expected, list) and isinstance(instance, dict):
         lost = [name for name in expected if name not in instance]
         names_lost = shortened(", ".join(map(repr, lost)))
-        told = f"the required key {names_lost} is missing"
-        told = told if len(lost) == 1 else f"the required keys {names_lost} are missing"
-    return Violation(path=path, message=told)
+        text = f"the required key {names_lost} is missing"
+        text = text if len(lost) == 1 else f"the required keys {names_lost} are missing"
+    return Violation(path=path, message=text)
 
 
 def schema_violation(error: Any) -> Violation:
@@ -56,7 +56,7 @@ def schema_violation(error: Any) -> Violation:
     if _is_type_name(path, error.instance):
         return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
     if error.validator == "format" and error.validator_value == "regex":
-        return Violation(path=path, message=f"{_shown(error.instance)} {error.cause}")
+        return Violation(path=path, message=f"{_instance_text(error.instance)} {error.cause}")
     return violation(path, error.validator, error.validator_value, error.instance, error.message)
 
 
@@ -70,7 +70,7 @@ def _a(name: str) -> str:
     return name if name == "null" else f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
-def _shown(value: Json) -> str:
+def _instance_text(value: Json) -> str:
     try:
         text = canonical_json(value)
     except (ValueError, RecursionError, TypeError):

@@ -11,7 +11,7 @@ from pytest_extract.core.aggregate.extractbench import (
     absent_side,
     extract_bench_rates,
     extract_bench_report,
-    shown_path,
+    report_path,
 )
 from pytest_extract.core.measures.coverage import Coverage, coverage
 from tests.records import field_result, score_record
@@ -66,7 +66,7 @@ def test_published_reports():
         assert report.pass_rate == pytest.approx(vector["pass_rate"], abs=1e-9)
         assert report.score == pytest.approx(vector["score"], abs=1e-9)
         for path, shown in vector.get("normalized", {}).items():
-            assert shown_path(path) == shown
+            assert report_path(path) == shown
     assert seen > 200
 
 

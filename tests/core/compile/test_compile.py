@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.compile.nodes import Array, Leaf
-from pytest_extract.core.compile.program import compile_nodes
+from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
@@ -25,7 +25,7 @@ def annotated(kind="string", **keys):
 
 def mistakes(schema, **how):
     with pytest.raises(SchemaError) as caught:
-        compile_nodes(schema, **how)
+        compile_program(schema, **how)
     return caught.value.errors
 
 
@@ -84,7 +84,7 @@ def test_a_mistake_is_told_with_its_pointer(schema, pointer, message):
 def test_all_mistakes_are_told_at_once():
     schema = obj(a={"type": "string", "evaluation_config": "x1"}, b={"type": "string", "evaluation_config": "x2"})
     with pytest.raises(SchemaErrors) as caught:
-        compile_nodes(schema, overrides={"c": "exact"})
+        compile_program(schema, overrides={"c": "exact"})
     assert [(error.pointer, error.override) for error in caught.value.errors] == [
         ("/properties/a/evaluation_config", None),
         ("/properties/b/evaluation_config", None),
@@ -150,7 +150,7 @@ def test_what_stands_at_an_unknown_place_is_checked_all_the_same():
 
 
 def leaf(schema, pattern, **how):
-    found = compile_nodes(schema, **how).patterns[pattern]
+    found = compile_program(schema, **how).patterns[pattern]
     assert isinstance(found, Leaf)
     return found
 
@@ -166,7 +166,7 @@ def test_overrides_win_over_the_schema():
     assert (total.metric.name, total.metric.params, total.weight) == ("number_tolerance", {"tolerance": 5}, 3.0)
     name = leaf(INVOICE, "vendor.name", overrides=overrides).checks[0]
     assert (name.metric.name, name.threshold, name.transform(" x ")) == ("fuzzy", 0.9, "x")
-    items = compile_nodes(INVOICE, overrides=overrides).patterns["items"]
+    items = compile_program(INVOICE, overrides=overrides).patterns["items"]
     assert isinstance(items, Array)
     assert (items.align.mode, items.align.key) == ("key", ("sku",))
     score = compile_schema(INVOICE, overrides=overrides).score(
@@ -244,11 +244,11 @@ def test_aligners_are_expressible_in_either_dialect():
         ("best_fit", "best_fit"),
         ("judge", "judge"),
     ):
-        plan = compile_nodes({**rows, "evaluation_config": {"align": align}}).root
+        plan = compile_program({**rows, "evaluation_config": {"align": align}}).root
         assert isinstance(plan, Array)
         assert plan.align.mode == mode
     named = Extensions(aligners={"mine": AlignerSpec(name="mine", align=lambda gold, extracted, params: [(0, 0)])})
-    plan = compile_nodes({**rows, "evaluation_config": {"align": {"by": "mine"}}}, extensions=named).root
+    plan = compile_program({**rows, "evaluation_config": {"align": {"by": "mine"}}}, extensions=named).root
     assert isinstance(plan, Array)
     assert plan.align.mode == "custom"
 
@@ -264,3 +264,60 @@ def test_a_schema_nested_too_deep_is_an_error_not_a_crash():
     for _ in range(10_000):
         schema = {"type": "array", "items": schema}
     assert "nested" in str(mistakes(schema)[0])
+
+
+def test_equal_schemas_share_a_scorer():
+    assert compile_schema(configured("string_exact")) is compile_schema(configured("string_exact"))
+    assert compile_schema(configured("string_exact")) is not compile_schema(configured("string_fuzzy"))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"semantics": "ours"}, {"nulls": "value"}, {"overrides": {"a": "skip"}}, {"judge_mode": "exact"},
+     {"post_process": "reclassify_nulls"}, {"extensions": Extensions()}],
+    ids=str,
+)  # fmt: skip
+def test_a_scorer_is_shared_only_for_one_way_of_scoring(how):
+    schema = configured("string_exact")
+    assert compile_schema(schema, **how) is not compile_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (obj(a={"type": "string"}, b={"type": "string"}), obj(b={"type": "string"}, a={"type": "string"})),
+        (obj(a={"enum": [1]}), obj(a={"enum": [True]})),
+        (obj(a={"enum": [1]}), obj(a={"enum": [1.0]})),
+    ],
+    ids=["order", "true", "float"],
+)
+def test_schemas_that_differ_in_order_or_type_share_nothing(one, other):
+    assert compile_schema(one) is not compile_schema(other)
+
+
+def test_changing_a_schema_after_compiling_changes_no_scorer():
+    schema = obj(a={"type": "string"})
+    scorer = compile_schema(schema)
+    schema["properties"]["a"]["type"] = "integer"
+    assert scorer.score({"a": "x"}, {"a": "x"}).gates.schema.passed
+    assert compile_schema(obj(a={"type": "string"})).score({"a": "x"}, {"a": "x"}).gates.schema.passed
+    assert not compile_schema(schema).score({"a": "x"}, {"a": "x"}).gates.schema.passed
+
+
+def test_a_schema_that_holds_more_than_json_compiles():
+    class Text(str):
+        __slots__ = ()
+
+    assert compile_schema(obj(a={"type": Text("string")})).score({"a": "x"}, {"a": "x"}).measures["pass_rate"] == 1.0
+
+
+def test_leaves_of_one_metric_share_it():
+    semantic = {
+        "type": "string",
+        "evaluation_config": {"metrics": [{"metric_id": "string_fuzzy", "params": {"threshold": 0.9}}]},
+    }
+    patterns = compile_program(obj(a=semantic, b=semantic)).patterns
+    first, second = patterns["a"], patterns["b"]
+    assert isinstance(first, Leaf)
+    assert isinstance(second, Leaf)
+    assert first.checks[0].metric is second.checks[0].metric

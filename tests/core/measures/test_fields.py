@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.measures.fields import count, field_measures, mean_score, pass_rate
+from pytest_extract.core.measures.fields import count_leaf_results, field_measures, mean_score, pass_rate
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
@@ -29,12 +29,12 @@ CASES = {
 
 @pytest.mark.parametrize(("statuses", "precision", "recall", "f1"), CASES.values(), ids=CASES)
 def test_precision_recall_and_f1(statuses, precision, recall, f1):
-    counts = count([result(status) for status in statuses])
+    counts = count_leaf_results([result(status) for status in statuses])
     assert (counts.precision, counts.recall, counts.f1) == pytest.approx((precision, recall, f1))
 
 
 def test_partial_scores_count_in_part():
-    assert count([result(MISMATCH, 0.5), result(MATCH)]).precision == 0.75
+    assert count_leaf_results([result(MISMATCH, 0.5), result(MATCH)]).precision == 0.75
 
 
 def test_pass_rate_leaves_skipped_fields_out():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score
-from pytest_extract.core.gates import CoverageGate
+from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_counts import LeafCounts, _by_path, count_leaves
 from pytest_extract.core.measures.leaf_paths import declare, leaf_map
@@ -32,8 +32,8 @@ GOLD = {"name": "The Red Fox", "count": 3, "price": 2.5, "tags": ["x", "y"]}
 ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
 
 
-def measure(extracted, gold=GOLD, schema=FLAT, modality="text", **more):
-    return sob_measures(gold, extracted, Validator(schema), modality, **more)
+def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
+    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or coverage_gate(modality))
 
 
 def agrees(row, expected):

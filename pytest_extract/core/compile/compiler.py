@@ -1,0 +1,481 @@
+"""Compiles a schema's nodes, one per place, under the policies of the semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from threading import RLock
+from typing import Final
+
+from pytest_extract.core.compile.bind import Binder
+from pytest_extract.core.compile.nodes import (
+    NOTHING,
+    SCALARS,
+    Align,
+    AlignMode,
+    Array,
+    ArrayMetric,
+    FieldMetric,
+    FlatPaths,
+    FlatTable,
+    Leaf,
+    Node,
+    Object,
+    RecursiveRef,
+    Skip,
+    TableColumn,
+    Union,
+)
+from pytest_extract.core.extensions import BatchMetric
+from pytest_extract.core.pattern import (
+    ROOT,
+    any_property_pattern,
+    items_pattern,
+    place_pattern,
+    property_pattern,
+)
+from pytest_extract.core.schema.annotations import AlignUse, Annotation, Report
+from pytest_extract.core.schema.source import Key
+from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.semantics import Semantics
+
+MOST_EAGER: Final = 20_000
+DEEPEST_EAGER: Final = 60
+DEEPEST_ROW: Final = 4
+"""Levels of a row whose metrics a judge that pairs rows gets to read."""
+_SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
+
+
+class Compiler:
+    """Compiles one schema. `patterns`: every place compiled so far; `judged`: whether any of them needs a judge.
+
+    `field` of a method: whether the place's results are field results too.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        semantics: Semantics,
+        binder: Binder,
+        overrides: Mapping[str, Annotation],
+        report: Report,
+    ) -> None:
+        self.patterns: dict[str, Node] = {}
+        self.judged = False
+        self._schema = schema
+        self._semantics = semantics
+        self._binder = binder
+        self._overrides = overrides
+        self._report = report
+        self._unopened: list[RecursiveRef] = []
+        self._open: dict[Key, str] = {}  # the nodes being compiled, outermost first, and their patterns
+        self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
+
+    def compile(self, key: Key, pattern: str = ROOT, *, field: bool = True) -> Node:
+        """Compile the node of `key` at a place; a place inside itself is compiled when a document reaches it."""
+        if key in self._open or len(self._open) > DEEPEST_EAGER or len(self.patterns) > MOST_EAGER:
+            ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
+            self._unopened.append(ref)
+            return self.patterns.setdefault(pattern, ref)
+        return self._compile_now(key, pattern, field=field)
+
+    def _compile_now(self, key: Key, pattern: str, *, field: bool) -> Node:
+        self._open[key] = pattern
+        try:
+            node = self._place(self._schema.node(key), pattern, field=field)
+        finally:
+            del self._open[key]
+        self.patterns[pattern] = node
+        return node
+
+    def _compile_late(self, key: Key, pattern: str, *, field: bool) -> Node:
+        with self._lock:
+            kept, self._open = self._open, {}
+            try:
+                return self._compile_now(key, pattern, field=field)
+            finally:
+                self._open = kept
+
+    def has_place(self, pattern: str) -> bool:
+        """Whether the pattern is a place of the schema; opens recursive places on the way to it."""
+        if pattern == ROOT:
+            return True
+        while pattern not in self.patterns or isinstance(self.patterns[pattern], RecursiveRef):
+            found = next((ref for ref in self._unopened if pattern.startswith(ref.pattern)), None)
+            if found is None:
+                return pattern in self.patterns
+            self._unopened.remove(found)
+            found.node()
+        return True
+
+    def _annotation_for(self, schema: SchemaNode, pattern: str) -> Annotation | None:
+        """Return the configuration that holds at a place: the case's override, completed by the schema's own."""
+        override = self._overrides.get(pattern)
+        return schema.annotation if override is None else override.over(schema.annotation)
+
+    def _place(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
+        annotation = self._annotation_for(schema, pattern) if self._overrides else schema.annotation
+        if not self._semantics.union_fields:
+            override = self._overrides.get(pattern)
+            if "anyOf[" in pattern or (schema.bare_union and (override is None or override.metrics is None)):
+                field = False
+        if annotation is None:
+            if len(schema.types) == 1 and schema.types[0] in _SCALAR_TYPES and not schema.branches:
+                return self._default_leaf(schema, None, pattern, field=field)
+        elif annotation.skip:
+            return self._skipped(schema, annotation, pattern, field=field)
+        elif annotation.align is not None:
+            self._check_align(schema, annotation.align)
+        return self._scored(schema, annotation, pattern, field=field)
+
+    def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
+        """Only an array is aligned, and by key only one of objects."""
+        types = self._types(schema)
+        if types and "array" not in types:
+            self._report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
+        elif align.mode == "key" and schema.items is not None:
+            rows = self._types(self._schema.node(schema.items))
+            if rows and "object" not in rows:
+                wanted = "rows are aligned by key where they are objects"
+                self._report(f"{wanted}; these are {' or '.join(rows)}", align.where)
+        elif align.mode == "key" and types and not self._semantics.default_metrics and not schema.branches:
+            self._report("rows are aligned by key where `items` says what they are", align.where)
+
+    def _types(self, schema: SchemaNode) -> tuple[str, ...]:
+        if not schema.branches:
+            return schema.types
+        return tuple(name for branch in schema.branches for name in self._types(self._schema.node(branch)))
+
+    # --- skipped places
+
+    def _skipped(self, schema: SchemaNode, annotation: Annotation, pattern: str, *, field: bool) -> Node:
+        override = self._overrides.get(pattern)
+        policy = "all" if override is not None and override.skip else self._semantics.skipped_container
+        if policy == "as_property":
+            if self._has_children(schema) and annotation.metrics is None:
+                node = self._scored(schema, annotation, pattern, field=field)
+                return node if isinstance(node, RecursiveRef) else node._replace(skipped=True)
+            return Skip(pattern=pattern, field=field, always=True)
+        if policy == "own_metrics" and annotation.dialect == "evaluation_config":
+            if schema.types == ("object",) and not schema.via_union and self._has_children(schema):
+                return self._scored(schema, replace(annotation, skip=None, metrics=None), pattern, field=field)
+            return Skip(pattern=pattern, field=field, never=True)
+        self._register_below(schema, pattern)
+        return Skip(pattern=pattern, field=field)
+
+    def _register_below(self, schema: SchemaNode, pattern: str) -> None:
+        """Register the places below a skipped one, so that an override of them is no unknown field."""
+        kept = self.judged, self._report
+        self._report = lambda _message, _where: None
+        self._scored(schema, None, pattern, field=False)
+        self.judged, self._report = kept
+
+    # --- scored places
+
+    def _scored(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
+        """Compile a place that is not skipped."""
+        metrics = self._metrics_of(annotation)
+        named = annotation is not None and annotation.metrics is not None
+        if annotation is not None and named and not metrics:
+            asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
+            if annotation.metrics or asks_for_none:  # or all of its metrics were reported
+                return Skip(pattern=pattern, field=field, never=True)
+        if schema.types == ("array",) or (metrics and any(metric.metric.aligns for metric in metrics)):
+            array = self._array(schema, annotation, metrics, pattern, field=field)
+            if array is not None:
+                return array
+        if schema.types == ("object",) and (self._semantics.bare_object == "object" or self._has_children(schema)):
+            if not metrics or (self._semantics.object_metrics == "add" and self._is_container(schema)):
+                return self._object(schema, metrics, pattern, field=field)
+            below = self._object(schema, (), pattern, field=field)
+            return self._leaf(schema, metrics, pattern, field=field, structure=below)
+        if named:
+            return self._leaf(schema, metrics, pattern, field=field)
+        if schema.branches or len(schema.types) > 1:
+            return self._union(schema, annotation, pattern, field=field)
+        return self._default_leaf(schema, annotation, pattern, field=field)
+
+    def _has_children(self, schema: SchemaNode) -> bool:
+        """Whether a container is scored by what is in it."""
+        if schema.types == ("object",):
+            further = schema.patterns or isinstance(schema.additional, tuple)
+            return bool(schema.properties or (further and self._semantics.undeclared_keys != "hallucinate"))
+        return schema.types == ("array",) and schema.items is not None and self._schema.node(schema.items).described
+
+    def _is_container(self, schema: SchemaNode) -> bool:
+        """Whether the rules of objects and arrays hold for a container at this place."""
+        return self._semantics.nullable_containers or not schema.via_union
+
+    def _metrics_of(self, annotation: Annotation | None) -> tuple[FieldMetric, ...]:
+        """Return the metrics that a configuration names, transforms included."""
+        if annotation is None or not annotation.metrics:
+            return ()
+        return self._note_judge(self._binder.metrics(annotation, self._report))
+
+    def _note_judge(self, metrics: tuple[FieldMetric, ...]) -> tuple[FieldMetric, ...]:
+        self.judged = self.judged or any(metric.metric.judged for metric in metrics)
+        return metrics
+
+    def _adjusted(self, metrics: tuple[FieldMetric, ...], annotation: Annotation | None) -> tuple[FieldMetric, ...]:
+        """Return default metrics with a configuration's transforms, weight and threshold."""
+        return self._note_judge(self._binder.adjusted(metrics, annotation, self._report))
+
+    def _leaf(
+        self,
+        schema: SchemaNode,
+        metrics: tuple[FieldMetric, ...],
+        pattern: str,
+        *,
+        field: bool,
+        structure: Node | None = None,
+    ) -> Leaf | Skip:
+        """Compile a value that is compared as one."""
+        if not metrics:
+            return Skip(pattern=pattern, field=field, never=True)
+        semantics = self._semantics
+        is_container = self._is_container(schema)
+        return Leaf(
+            pattern=pattern,
+            checks=metrics,
+            field=field,
+            types=frozenset(schema.types) if semantics.enforce_types and is_container and schema.types else None,
+            structure=structure if semantics.missing_container == "leaves" else None,
+            empty_absent=semantics.nulls == "absent" and is_container and schema.types == ("array",),
+        )
+
+    def _default_leaf(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
+        """Compile a leaf without a metric of its own."""
+        if not self._semantics.default_metrics and schema.dangling is None:
+            wanted = "`x-eval-compare`, or `x-eval-skip: true`"
+            self._report(f"a leaf needs {wanted} under the semantics {self._semantics.name}", schema.pointer)
+            return Skip(pattern=pattern, field=field, never=True)
+        json_type = schema.types[0] if schema.types else "null" if schema.nullable else None
+        if json_type in _SCALAR_TYPES and json_type is not None:
+            metrics = self._adjusted(self._binder.default_metrics(json_type), annotation)
+            return self._leaf(schema, metrics, pattern, field=field)
+        return self._any_value(annotation, pattern, field=field)
+
+    def _any_value(self, annotation: Annotation | None, pattern: str, *, field: bool) -> Leaf:
+        """Compile a value that the schema does not describe: compared by the type that gold has."""
+        found = {name: self._binder.default_metrics(name) for name in _SCALAR_TYPES}
+        by_type = {name: self._adjusted(metrics, annotation) for name, metrics in found.items() if metrics}
+        exact = self._adjusted((self._binder.exact_metric(),), annotation)
+        return Leaf(pattern=pattern, checks=exact, by_type=by_type, field=field)
+
+    def _union(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
+        if not schema.branches:
+            if not self._semantics.default_metrics:
+                return self._default_leaf(schema, annotation, pattern, field=field)
+            if not {"object", "array"} & {*schema.types}:
+                return self._any_value(annotation, pattern, field=field)
+            options = [schema._replace(types=(name,)) for name in schema.types]
+            branches = [(option, self._scored(option, annotation, pattern, field=field)) for option in options]
+            return Union(pattern=pattern, branches=tuple(branches), field=field)
+        # a branch that leads back to its own union adds nothing
+        keys = [key for key in schema.branches if self._open.get(key) != pattern]
+        branches = [(self._schema.node(key), self.compile(key, pattern, field=field)) for key in keys]
+        if not branches:
+            return self._any_value(annotation, pattern, field=field)
+        return Union(pattern=pattern, branches=tuple(branches), field=field)
+
+    # --- objects
+
+    def _object(self, schema: SchemaNode, metrics: tuple[FieldMetric, ...], pattern: str, *, field: bool) -> Object:
+        columns = [
+            _column(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
+            for name, key in schema.properties.items()
+        ]
+        patterns, other, extra = [], None, self._semantics.undeclared_keys
+        if schema.patterns or isinstance(schema.additional, tuple):
+            further = any_property_pattern(pattern)
+            patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
+            if isinstance(schema.additional, tuple) and extra != "hallucinate":
+                other, extra = self.compile(schema.additional, further, field=field), "compare"
+        return Object(
+            pattern=pattern,
+            entries=tuple(columns),
+            names=frozenset(schema.properties),
+            places=FlatPaths(tuple(schema.properties)),
+            bulk=None if metrics else flat_table(columns),
+            patterns=tuple(patterns),
+            other=other,
+            extra=extra,
+            checks=metrics,
+            descend=not (metrics and any(metric.metric.judged for metric in metrics)),
+            groups=self._sibling_groups(columns, schema) if self._binder.has_batches else (),
+            field=field,
+        )
+
+    def _sibling_groups(self, columns: list[TableColumn], schema: SchemaNode) -> tuple[BatchMetric, ...]:
+        """Return the batch metrics over siblings; one must be named at each of them, with the same parameters."""
+        members: dict[int, tuple[BatchMetric, list[str]]] = {}
+        for column in columns:
+            for metric in column.node.checks if isinstance(column.node, Leaf) else ():
+                if metric.batch is not None and metric.batch.fields:
+                    members.setdefault(id(metric.batch), (metric.batch, []))[1].append(column.name)
+        for group, names in members.values():
+            if set(names) != set(group.fields):
+                wanted, found = (", ".join(map(repr, some)) for some in (group.fields, names))
+                together = f"metric {group.name!r} compares {wanted} as one: name it at each, with the same parameters"
+                self._report(f"{together}; here it stands at {found}", schema.pointer)
+        return tuple(group for group, _ in members.values())
+
+    # --- arrays
+
+    def _array(
+        self,
+        schema: SchemaNode,
+        annotation: Annotation | None,
+        metrics: tuple[FieldMetric, ...],
+        pattern: str,
+        *,
+        field: bool,
+    ) -> Node | None:
+        """Compile an array, or what `array_llm` compares as a list; None where it is compared as one value."""
+        semantics = self._semantics
+        judging = next((metric for metric in metrics if metric.metric.aligns), None)
+        whole = tuple(metric for metric in metrics if not metric.metric.aligns)
+        if judging is None:
+            aligned = annotation is not None and annotation.align is not None
+            rows = semantics.bare_array == "rows" or self._has_children(schema)
+            if whole and not (aligned and semantics.array_metrics == "add"):
+                # only where a missing array is a result for each leaf, its rows matter
+                leaves = rows and semantics.missing_container == "leaves"
+                below = self._array(schema, None, (), pattern, field=field) if leaves else None
+                return self._leaf(schema, whole, pattern, field=field, structure=below)
+            if not rows:
+                return None
+            judging = self._default_judging(annotation)
+        prefix, items = self._rows(schema, pattern, field=field and semantics.array_result is None)
+        align = self._align(annotation, items, judging, is_tuple=bool(prefix))
+        proper = schema.types == ("array",) and self._is_container(schema)
+        lenient = semantics.nullable_containers
+        first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
+        return Array(
+            pattern=pattern,
+            items=items,
+            prefix=prefix,
+            align=align,
+            result=self._array_result(annotation, judging, align),
+            checks=whole,
+            field=field,
+            empty_absent=semantics.nulls == "absent" and (proper or lenient),
+            wrap=any(metric.metric.aligns for metric in metrics) and not proper and not lenient,
+            # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
+            # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
+            equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
+        )
+
+    def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:
+        """Return the judging metric that an array has which names no metrics."""
+        name = self._semantics.default_array_metric
+        if name is None or (annotation is not None and annotation.metrics is not None):
+            return None
+        return self._adjusted((self._binder.default_array_metric(name),), annotation)[0]
+
+    def _rows(self, schema: SchemaNode, pattern: str, *, field: bool) -> tuple[tuple[Node, ...], Node]:
+        """Compile the places of a tuple and the rows after them; of a union, those of the branch that is an array."""
+        if schema.types != ("array",):
+            branches = (self._schema.node(key) for key in schema.branches)
+            schema = next((branch for branch in branches if branch.types == ("array",)), schema)
+        prefix = [
+            self.compile(key, place_pattern(pattern, index), field=field) for index, key in enumerate(schema.prefix)
+        ]
+        below = items_pattern(pattern)
+        if schema.items is None:
+            return tuple(prefix), self._any_value(None, below, field=field)
+        return tuple(prefix), self.compile(schema.items, below, field=field)
+
+    def _align(
+        self, annotation: Annotation | None, items: Node, judging: FieldMetric | None, *, is_tuple: bool
+    ) -> Align:
+        named = None if annotation is None else annotation.align
+        if named is not None:
+            found = self._binder.align(named, self._report)
+            if found is not None and found.mode != "judge":
+                return found
+        if is_tuple:
+            return Align(mode="position")
+        mode: AlignMode
+        if judging is not None or (named is not None and named.mode == "judge"):
+            mode = "judge"
+        elif isinstance(items, Leaf | Skip) and not items.skipped:
+            mode = self._semantics.scalars_array
+        else:
+            mode = self._semantics.objects_array
+        if mode != "judge":
+            return Align(mode=mode)
+        if not self._binder.uses_judge:
+            return Align(mode="best_fit")
+        self.judged = True
+        if judging is None:
+            return Align(mode="judge", metrics=dict(_metric_names(items)))
+        metric = judging.metric
+        return Align(
+            mode="judge",
+            instructions=metric.instructions,
+            judge=metric.judge,
+            options=metric.options,
+            metrics=dict(_metric_names(items)),
+        )
+
+    def _array_result(
+        self, annotation: Annotation | None, judging: FieldMetric | None, align: Align
+    ) -> ArrayMetric | None:
+        number = self._semantics.array_result
+        if number is None:
+            return None
+        threshold = self._semantics.array_threshold
+        weight = 1.0 if annotation is None or annotation.weight is None else annotation.weight
+        name, params = "array", align.shown_params
+        if judging is not None:
+            name, params, weight = judging.metric.name, judging.metric.params, judging.weight
+            if self._semantics.default_array_metric is not None or "pass_threshold" in params:
+                threshold = judging.threshold
+        if annotation is not None and annotation.threshold is not None:
+            threshold = annotation.threshold
+        return ArrayMetric(metric=name, params=params, number=number, threshold=threshold, weight=weight)
+
+
+def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
+    """Return (pattern below the row, metric) of an item's fields, for the judge to read."""
+    match node:
+        case Leaf():
+            names = " + ".join(metric.metric.name for metric in node.checks)
+            return [(prefix or "$", names)] if names else []
+        case Object() if depth < DEEPEST_ROW:
+            found = []
+            for column in node.entries:
+                found += _metric_names(column.node, f"{prefix}.{column.name}" if prefix else column.name, depth + 1)
+            return found
+        case Array() if depth < DEEPEST_ROW:
+            return _metric_names(node.items, f"{prefix}[]", depth + 1)
+        case Union() if node.branches:
+            return _metric_names(node.branches[0][1], prefix, depth + 1)
+        case Object() | Array() | Union() | Skip() | RecursiveRef():
+            return []
+
+
+def _column(name: str, node: Node, *, field: bool) -> TableColumn:
+    """Return a property as the walk reads it; a leaf with one plain metric can be compared without a call."""
+    if isinstance(node, Leaf):
+        if len(node.checks) == 1 and node.by_type is None and node.field is field:
+            (check,) = node.checks
+            metric = check.metric
+            return TableColumn(name, node, node.pattern, metric.name, metric.params, check.weight, check.fast)
+    elif node.skipped and not isinstance(node, Skip):  # only as a row or as the root is a skipped container scored
+        node = Skip(pattern=node.pattern, field=node.field, always=True)
+    return TableColumn(name, node, node.pattern, "", {}, 1.0, NOTHING)
+
+
+def flat_table(columns: Sequence[TableColumn]) -> FlatTable | None:
+    """Return the columns as a table whose cells are compared all at once; None unless all are plain leaves."""
+    if len(columns) < 2 or not all(column.fast for column in columns):
+        return None
+    names, leaves, patterns, metrics, params, weights, fast = zip(*columns, strict=True)
+    unsure = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
+    weight = sum(weights) if all(weights) else 0.0
+    checks = [leaf.checks[0] for leaf in leaves]
+    likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
+    return FlatTable(itemgetter(*names), patterns, metrics, params, weights, unsure, leaves, weight, likeness)

@@ -21,7 +21,7 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
 from pytest_extract.core.semantics import SEMANTICS
-from pytest_extract.core.values import Json, json_type
+from pytest_extract.core.values import Json, json_type, short_repr
 from pytest_extract.errors import nearest
 
 
@@ -56,8 +56,9 @@ def _value_text(value: Json) -> str:
     """Return a value for a message: as JSON if it is a short scalar, else its type."""
     if isinstance(value, (dict, list)):
         return f"{'an' if json_type(value)[0] in 'ao' else 'a'} {json_type(value)}"
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return short_repr(value)
+    return json.dumps(value)
 
 
 def _check_text(value: Json, at: Steps, add_mistake: AddMistake) -> str | Literal[_Bad.BAD]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pytest_extract.core.values import short_repr
 from pytest_extract.errors import ConfigError, closest
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> None:
     """Refuse what is none of the known names."""
     if not isinstance(value, str) or value not in known:
-        raise ConfigError(f"{name} must be {' or '.join(known)}, not {_argument_text(value)}{closest(value, known)}")
+        raise ConfigError(f"{name} must be {' or '.join(known)}, not {short_repr(value)}{closest(value, known)}")
 
 
 def mapping(name: str, value: Any) -> Mapping[str, Any]:
@@ -19,43 +20,38 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{name} must be a mapping, not {_argument_text(value)}")
+        raise ConfigError(f"{name} must be a mapping, not {short_repr(value)}")
     for key in value:
         if not isinstance(key, str):
-            raise ConfigError(f"{name} must have texts as keys, not {_argument_text(key)}")
+            raise ConfigError(f"{name} must have texts as keys, not {short_repr(key)}")
     return value
 
 
 def values(name: str, value: object) -> None:
     """Refuse what is no list or other series of values."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise ConfigError(f"{name} must be a list of values, not {_argument_text(value)}")
+        raise ConfigError(f"{name} must be a list of values, not {short_repr(value)}")
 
 
 def instance(name: str, value: object, kind: type, what: str) -> None:
     """Refuse what is neither None nor of a type."""
     if value is not None and not isinstance(value, kind):
-        raise ConfigError(f"{name} must be {what}, not {_argument_text(value)}")
+        raise ConfigError(f"{name} must be {what}, not {short_repr(value)}")
 
 
 def count(name: str, value: object) -> None:
     """Refuse what is neither None nor a whole number from 1."""
     if value is not None and (type(value) is not int or value < 1):
-        raise ConfigError(f"{name} must be a whole number, 1 or more, not {_argument_text(value)}")
+        raise ConfigError(f"{name} must be a whole number, 1 or more, not {short_repr(value)}")
 
 
 def flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False, not {_argument_text(value)}")
+        raise ConfigError(f"{name} must be True or False, not {short_repr(value)}")
 
 
 def function(name: str, value: object) -> None:
     """Refuse what is neither None nor can be called."""
     if value is not None and not callable(value):
-        raise ConfigError(f"{name} must be a function, not {_argument_text(value)}")
-
-
-def _argument_text(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+        raise ConfigError(f"{name} must be a function, not {short_repr(value)}")

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, cast
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, json_type
+from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr
 from pytest_extract.errors import ConfigError, nearest
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
@@ -71,12 +71,12 @@ class GateConfig:
         if given is None:
             return cls()
         if not isinstance(given, Mapping):
-            raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {given!r}")
+            raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {short_repr(given)}")
         _known(given, GATE_KEYS, "gates")
         schema, bare = given.get("schema", True), given.get("bare", False)
         for name, value in (("schema", schema), ("bare", bare)):
             if not isinstance(value, bool):
-                raise ConfigError(f"gates.{name} must be true or false, not {value!r}")
+                raise ConfigError(f"gates.{name} must be true or false, not {short_repr(value)}")
         mode, floor = _coverage(given.get("coverage"))
         return cls(schema=schema, mode=mode, floor=floor, bare=bare)
 
@@ -94,7 +94,9 @@ def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
     if given is False:
         return "off", None
     if not isinstance(given, Mapping):
-        raise ConfigError(f"gates.coverage must be a mapping with the keys mode and floor, or false, not {given!r}")
+        raise ConfigError(
+            f"gates.coverage must be a mapping with the keys mode and floor, or false, not {short_repr(given)}"
+        )
     _known(given, ("mode", "floor"), "gates.coverage")
     mode = given.get("mode")
     if mode is not None and mode not in COVERAGE_MODES:

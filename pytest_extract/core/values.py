@@ -188,6 +188,15 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def short_repr(value: object, limit: int = 60) -> str:
+    """Return `repr(value)` for a message, cut after `limit` characters; never raises for JSON of any size."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of more digits than Python writes, or nested too deep
+        return f"a value that is too long to show ({type(value).__name__})"
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def canonical_json(value: Json) -> str:
     """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
 

@@ -94,3 +94,25 @@ def test_right_arguments_are_taken():
         score_text(SCHEMA, GOLD, '{"a": "x",}', repair=True, finish_reason="stop", max_output_bytes=1000).failure
         is None
     )
+
+
+TOO_LONG = 10**5000
+"""An integer of more digits than Python writes."""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: compile_schema({"x-eval-post": TOO_LONG}),
+        lambda: compile_schema({"type": "string", "x-eval-weight": -TOO_LONG}),
+        lambda: compile_schema({"type": "string", "x-eval-compare": {"fuzzy": {"threshold": TOO_LONG}}}),
+        lambda: compile_schema({"type": "string", "evaluation_config": {"metrics": TOO_LONG}}),
+        lambda: compile_schema({}, semantics=TOO_LONG),
+        lambda: compile_schema({}).score({}, {}, gates=TOO_LONG),
+        lambda: compile_schema({}).score({}, {}, gates={"schema": TOO_LONG}),
+        lambda: compile_schema({}).score({}, {}, gates={"coverage": TOO_LONG}),
+    ],
+)
+def test_a_value_that_is_too_long_to_show_is_refused_as_any_other(wrong):
+    with pytest.raises((ConfigError, SchemaError), match="too long to show"):
+        wrong()

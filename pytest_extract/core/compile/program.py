@@ -15,7 +15,7 @@ from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_
 from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import SchemaError, SchemaErrors, nearest
 
 IN_OVERRIDES: Final = "overrides:"
@@ -121,7 +121,7 @@ def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semanti
     if name is not None:
         if name in tuple(SEMANTICS):  # a list as name has no hash
             return SEMANTICS[name]
-        problems.add(SchemaError(f"no semantics {name!r}{nearest(name, SEMANTICS)}"))
+        problems.add(SchemaError(f"no semantics {short_repr(name)}{nearest(name, SEMANTICS)}"))
         return OURS
     dialects = schema.dialects()
     if len(dialects) > 1:

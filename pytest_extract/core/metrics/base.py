@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
 
 SemanticsName: TypeAlias = Literal["ours", "extract-bench", "struct-extract-eval"]
@@ -137,7 +137,7 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
             if problem is not None:
                 wrong, mark, advice = problem.partition("; ")
                 problems.append(
-                    f"{owner}: parameter {param.name!r} {wrong}, not {given[param.name]!r:.200}{mark}{advice}"
+                    f"{owner}: parameter {param.name!r} {wrong}, not {short_repr(given[param.name], 200)}{mark}{advice}"
                 )
         elif param.required:
             problems.append(f"{owner} needs the parameter {param.name!r}: {param.doc}")

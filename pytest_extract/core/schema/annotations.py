@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
 
 Dialect: TypeAlias = Literal["evaluation_config", "x-eval", "override"]
@@ -356,12 +356,11 @@ def _parse_number(value: Json, name: str, where: str, report: Report, *, most: f
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
         return float(value)
     bound = "a number >= 0" if most == _HUGE else f"a number from 0 to {most:g}"
-    report(f"`{name}` must be {bound}, not {value!r}", f"{where}/{name}")
+    report(f"`{name}` must be {bound}, not {short_repr(value)}", f"{where}/{name}")
     return None
 
 
 def _value_text(value: Json) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    text = repr(value)
-    return text if len(text) < 60 else f"{text[:57]}..."
+    return short_repr(value)

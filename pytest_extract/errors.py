@@ -102,6 +102,8 @@ def nearest(word: object, known: Iterable[str]) -> str:
 
 def closest(word: object, known: Iterable[str]) -> str:
     """Say which known name is close to `word`, case aside: `; did you mean 'exact'?`; "" where none is."""
+    if not isinstance(word, str):
+        return ""
     by_fold = {name.casefold(): name for name in sorted(known)}
-    close = difflib.get_close_matches(str(word).casefold(), by_fold, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
     return f"; did you mean {by_fold[close[0]]!r}?" if close else ""

@@ -105,7 +105,7 @@ def test_potentials_prove_the_assignment(numpy_first, monkeypatch):
     rng = random.Random(7)
     if numpy_first:
         pytest.importorskip("scipy.optimize")
-        monkeypatch.setattr(assignment, "_SCIPY_PAYS_LOADED", 1)
+        monkeypatch.setattr(assignment, "_POTENTIALS_PAY_LOADED", 1)
     for _ in range(300):
         matrix = random_matrix(rng, LEVELS["awkward"], 12)
         found = best_assignment(matrix, potentials=True)

@@ -8,6 +8,7 @@ Times are the best of several rounds in one process, everything imported and war
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import resource
 import subprocess
@@ -17,8 +18,11 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import documents
+from bench_score import cells_of, mistaken, shuffled
+
 from pytest_extract import compile_schema
-from pytest_extract.core.matching.columns import Column, Items
+from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import with_defaults
@@ -124,35 +128,38 @@ def target(size: int, changed: float, ratio: float) -> str:
     return f"< {limit}: {'met' if ratio < limit else 'MISSED'}"
 
 
-def with_lists(size: int, changed: float) -> list[Column | Items]:
-    """Six-field rows that each hold a list of up to ten names, shuffled too, with one name changed where rows are."""
-    rng = random.Random(size)
-    gold, extracted = lists(size, changed)
-    names: dict[str, list[str]] = {}
-    for row in gold:
-        names[row[0]] = [f"{rng.choice(WORDS)} {rng.choice(WORDS)}" for _ in range(rng.randint(1, 10))]
-    ours = [names[row[0]] for row in gold]
-    theirs = []
-    for row in extracted:
-        known = list(names.get(row[0], ["nobody"]))
-        if rng.random() < changed:
-            known[0] += "x"
-        theirs.append(rng.sample(known, len(known)))
-    metric = METRICS["fuzzy"].make(with_defaults({}, METRICS["fuzzy"].params), "ours")
-    elements = Column(
-        gold=[n for row in ours for n in row], extracted=[n for row in theirs for n in row], metric=metric
-    )
-    items = Items(gold=[len(row) for row in ours], extracted=[len(row) for row in theirs], columns=[elements])
-    return [*columns_of(gold, extracted, TABLES["our defaults"]), items]
+def fuzzy_texts() -> tuple[Any, Any]:
+    schema, gold = documents.texts()
+    names = {"type": "array", "items": {"type": "string", "evaluation_config": "string_fuzzy"}}
+    names["evaluation_config"] = {"align": "best_fit"}
+    return {**schema, "properties": {"names": names}}, gold
 
 
-def time_lists() -> None:
-    print("rows with a list of up to ten names each, paired inside too")
-    for size in (100, 300, 1000):
-        for changed in (0.1, 1.0):
-            columns = with_lists(size, changed)
-            ours = best_time(lambda: best_fit(columns, size, size, objective="mean"), 3)  # noqa: B023
-            print(f"{'':<14}{size:>6}{changed:>9.0%}{ours:>20.1f}")
+DOCUMENTS: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "10-Q": documents.filing,
+    "research paper": documents.paper,
+    "three nested lists": documents.nested_lists,
+    "three nested lists, 16": lambda: documents.nested_lists(16),
+    "1,081 fuzzy texts": fuzzy_texts,
+}
+WRONG = {"right": 0.0, "1 wrong": 1, "1 %": 0.01, "10 %": 0.1, "all": 1.0}
+
+
+def score_documents() -> None:
+    """Time the results of whole documents by best fit, in multiples of `json.loads` of gold and output together."""
+    print("documents by best fit: multiples of json.loads, rows in their places / all lists shuffled")
+    for name, make in DOCUMENTS.items():
+        schema, gold = make()
+        scorer = compile_schema(schema, semantics="ours")
+        leaves = len(cells_of(gold))
+        for label, share in WRONG.items():
+            output = mistaken(gold, share if isinstance(share, int) else round(share * leaves))
+            ratios = []
+            for changed in (output, shuffled(output, random.Random(1))):
+                texts = json.dumps(gold), json.dumps(changed)
+                unit = best_time(lambda: [json.loads(text) for text in texts], 20)  # noqa: B023 - called at once
+                ratios.append(best_time(lambda: scorer.score(gold, changed).leaves, 3) / unit)  # noqa: B023
+            print(f"{name:<24}{leaves:>7}{label:>10}{ratios[0]:>10.1f}x{ratios[1]:>10.1f}x", flush=True)
 
 
 def without_numpy() -> None:
@@ -221,16 +228,20 @@ def score_lists() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out the run without numpy and scipy")
+    parser.add_argument("--documents", action="store_true", help="only whole documents")
     parser.add_argument("--no-numpy", action="store_true", help="only that run, in this process")
     options = parser.parse_args()
     if options.no_numpy:
         sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
         without_numpy()
         return
+    if options.documents:
+        score_documents()
+        return
     compare_with_bare()
     print_memory()
-    time_lists()
     score_lists()
+    score_documents()
     sys.stdout.flush()
     if not options.quick:
         subprocess.run([sys.executable, __file__, "--no-numpy"], check=True)

@@ -127,6 +127,27 @@ def texts(seed: int = 7, count: int = 1_081) -> tuple[Any, Any]:
     return schema, {"names": [words(rng, rng.randint(1, 5)) for _ in range(count)]}
 
 
+def nested_lists(size: int = 8, seed: int = 7) -> tuple[Any, Any]:
+    """Return lists of so many rows, three deep: 1,616 leaves for 8, 12,576 for 16."""
+    rng = random.Random(seed)
+    text, number = {"type": "string"}, {"type": "integer"}
+
+    def rows_of(**properties: Any) -> dict[str, Any]:
+        return list_of({"type": "object", "properties": properties})
+
+    lines = rows_of(place=number, kind=text, name=text)
+    schema = {"orders": rows_of(id=text, who=text, parts=rows_of(number=number, lines=lines))}
+
+    def line() -> dict[str, Any]:
+        return {"place": rng.randint(0, 60), "kind": rng.choice("xyz"), "name": f"t{rng.randint(0, 400)}"}
+
+    def part() -> dict[str, Any]:
+        return {"number": rng.randint(0, 90), "lines": [line() for _ in range(size)]}
+
+    orders = [{"id": f"o{n}", "who": rng.choice("uvw"), "parts": [part() for _ in range(size)]} for n in range(size)]
+    return {"type": "object", "properties": schema}, {"orders": orders}
+
+
 def small(seed: int) -> tuple[Any, Any]:
     """Return a record of some twenty leaves in objects three deep, with a schema of its own."""
     rng = random.Random(seed)

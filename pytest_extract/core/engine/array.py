@@ -17,11 +17,10 @@ from pytest_extract.core.engine.context import (
     equal,
     is_present,
 )
-from pytest_extract.core.engine.fit import likely
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.pairing import Undecided, pair_rows
 from pytest_extract.core.engine.pairs import row_fit
-from pytest_extract.core.engine.proof import proved
+from pytest_extract.core.engine.quick_fit import likely, proved
 from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
 from pytest_extract.core.engine.table import Pairs, Table, to_table
 from pytest_extract.core.engine.walk import accepted, lacking, wrong_kind

@@ -82,9 +82,9 @@ class ScoringContext:
     """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
 
     __slots__ = (
-        "absent", "absent_rules", "accept", "answers", "arrays", "both_passed", "depth", "f1", "fields", "fits",
-        "flaws", "free", "leaves", "pairings", "pending", "program", "questions", "recalls", "rules", "unanswered",
-        "vacuous", "walkers", "wrapped",
+        "absent", "absent_rules", "accept", "answers", "arrays", "both_passed", "contents", "depth", "f1", "fields",
+        "fits", "flaws", "free", "leaves", "pairings", "pending", "program", "questions", "recalls", "rules",
+        "unanswered", "vacuous", "walkers", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +113,7 @@ class ScoringContext:
         self.free = semantics.empty_subtree == "free"
         self.f1 = semantics.pair_objective == "f1"
         self.fits = program.fits
+        self.contents: Any = None  # `engine.contents.Contents`, made when first asked for
         self.leaves: list[FieldResult] = []
         self.fields: list[FieldResult] = []
         self.arrays: list[ArrayResult] = []
@@ -123,11 +124,19 @@ class ScoringContext:
         self.flaws = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
-    def sub(self) -> ScoringContext:
-        """Return a run for the score of one pair."""
-        return ScoringContext(
-            self.program, self.walkers, self.answers, self.rules, depth=self.depth + 1, pairings=self.pairings
+    def sub(self, *, ruled: bool = True) -> ScoringContext:
+        """Return a run for the score of one pair; not `ruled`: as if the case had no rules."""
+        ruled = ruled or not (self.accept or self.absent_rules)
+        sub = ScoringContext(
+            self.program,
+            self.walkers,
+            self.answers,
+            self.rules if ruled else CaseRules(),
+            depth=self.depth + 1,
+            pairings=self.pairings if ruled else {},
         )
+        sub.contents = self.contents
+        return sub
 
     def walk(self, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
         """Score one place."""

@@ -41,14 +41,14 @@ def walk_leaf(
     """Score a leaf with every check that it has."""
     checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
     for index, check in enumerate(checks):
-        result = checked(run, leaf, check, gold, extracted, path, at)
+        result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
             run.emit(result, field=leaf.field)
         else:
             _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
 
 
-def checked(
+def check_leaf(
     run: ScoringContext,
     leaf: Leaf,
     check: FieldMetric,

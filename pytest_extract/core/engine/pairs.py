@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import chain
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
+from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.walk import lacking
-from pytest_extract.core.matching.columns import Column, Items, PairScore, f1_of
+from pytest_extract.core.matching.columns import Column, PairScore, f1_of
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import STRUCTURE, FieldResult, Status
@@ -27,7 +26,7 @@ DEEPEST_TRIAL = 16
 class Rows(NamedTuple):
     """What `best_fit` takes: the columns, and what undeclared keys add to each row's pairs."""
 
-    columns: list[Column | Items]
+    columns: list[Column]
     hallucinated: list[float] | None = None
 
 
@@ -37,7 +36,7 @@ def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: S
         return Rows([_whole(run, items, gold, extracted)])
     if not run.free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
         return Rows([_whole(run, items, gold, extracted)])
-    columns: list[Column | Items] = []
+    columns: list[Column] = []
     invented = _invented(items, extracted) if items.extra == "hallucinate" else None
     for entry in items.entries:
         found = _columns(run, entry, gold, extracted)
@@ -90,8 +89,8 @@ def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extr
     if run.absent is not run.free:
         if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
             return rows_of(run, plan, ours, theirs)
-        if isinstance(plan, Array) and _is_laid_out(plan) and _hold_plain_rows(run, plan, ours, theirs):
-            return _list_rows(run, plan, ours, theirs)
+        if isinstance(plan, Array):
+            return Rows([_lists(run, plan, ours, theirs)])
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 
 
@@ -110,46 +109,20 @@ def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
     return all((type(value) is kind and value) or not is_present(value) for value in values)
 
 
-def _are_lists(values: Sequence[Json | Missing]) -> bool:
-    """Whether every value is a list, or not there: an empty one is as good as none."""
-    return all(type(value) is list or not is_present(value) for value in values)
-
-
-def _hold_plain_rows(run: ScoringContext, array: Array, *sides: Sequence[Json | Missing]) -> bool:
-    """Whether each value is a list, or is not there, and what a row weighs alone is what its fields weigh.
-
-    `{}` or null for an object is a leaf when it stands alone, of which no column knows.
-    """
-    kind = _are_lists if array.empty_absent else partial(_are, list)
-    if not all(map(kind, sides)) or (run.free and None in (*sides[0], *sides[1])):
-        return False
-    if not isinstance(array.items, Object):
-        return True
-    rows = [row for side in sides for value in side if type(value) is list for row in value]
-    return all(type(row) is dict and row for row in rows) and _are_objects(run, array.items, rows)
-
-
-def _is_laid_out(array: Array) -> bool:
-    """Whether a list inside a row is paired as best fit would, by nothing but its elements."""
-    if array.prefix or array.checks or array.wrap:
-        return False
-    if array.align.mode == "multiset":
-        check = single_check(array.items) if isinstance(array.items, Leaf) else None
-        return check is not None and check.likeness is None and check.metric.key is not None
-    return array.align.mode in ("best_fit", "judge")
-
-
-def _list_rows(run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
-    """Return the lists of a property with their elements laid out one after another."""
-    ours, theirs = ([value if type(value) is list else [] for value in side] for side in (gold, extracted))
-    rows = rows_of(run, array.items, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)])
-    items = Items(
-        gold=[*map(len, ours)],
-        extracted=[*map(len, theirs)],
-        columns=rows.columns,
-        hallucinated=rows.hallucinated,
-    )
-    return Rows([items])
+def _lists(
+    run: ScoringContext, array: Array, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
+) -> Column:
+    """Return the lists of a property, with their contents where each is scored leaf by leaf."""
+    if run.contents is None:
+        run.contents = Contents(run)
+    depth = DEEPEST_TRIAL - run.depth
+    try:
+        ours = [run.contents.of(array, value, depth, gold=True) for value in gold]
+        theirs = [run.contents.of(array, value, depth, gold=False) for value in extracted]
+    except IrregularError:
+        return Column(gold=gold, extracted=extracted, pair=pair_score(run, array))
+    pair = pair_score(run, array, ruled=False)
+    return Column(gold=gold, extracted=extracted, pair=pair, contents=(ours, theirs))
 
 
 def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
@@ -217,7 +190,9 @@ def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
     return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
 
 
-def pair_score(run: ScoringContext, plan: Node) -> Callable[[Json | Missing, Json | Missing], PairScore]:
+def pair_score(
+    run: ScoringContext, plan: Node, *, ruled: bool = True
+) -> Callable[[Json | Missing, Json | Missing], PairScore]:
     """Return the function that scores a pair of values of this plan, one of which may be missing."""
 
     def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
@@ -226,7 +201,7 @@ def pair_score(run: ScoringContext, plan: Node) -> Callable[[Json | Missing, Jso
         if run.depth >= DEEPEST_TRIAL:
             same = equality.same(gold, extracted)
             return PairScore(1.0 if same else 0.0, 1.0, 0.0, 0.0)
-        sub = run.sub()
+        sub = run.sub(ruled=ruled)
         if run.free and extracted is MISSING:
             lacking(sub, plan, gold, Status.OMISSION, (), None)
         elif run.free and gold is MISSING:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
-from pytest_extract.core.engine.leaf import checked
+from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.pairs import RowFit, row_fit
 from pytest_extract.core.engine.table import Pairs, Table, matches, places_of
 from pytest_extract.core.results import FieldResult, Status
@@ -100,7 +100,7 @@ def _put_odd(
         leaf = leaves[cell % width]
         if wheres is not None:
             where = wheres[cell]
-        result = checked(run, leaf, leaf.checks[0], gold[cell], extracted[cell], places[cell], where)
+        result = check_leaf(run, leaf, leaf.checks[0], gold[cell], extracted[cell], places[cell], where)
         results[cell] = result
         if result is None:
             empty = True

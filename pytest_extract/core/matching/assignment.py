@@ -96,14 +96,14 @@ def assign(scores: Sequence[Sequence[float]]) -> Assignment:
     if not scores or not scores[0]:
         return Assignment([], [0.0] * len(scores), [0.0] * (len(scores[0]) if scores else 0))
     if len(scores) <= len(scores[0]):
-        search = _Search([[-score for score in row] for row in scores])
+        search = _PathSearch([[-score for score in row] for row in scores])
         return Assignment([*enumerate(search.column_of)], *search.highest_potentials())
-    search = _Search([[-score for score in column] for column in zip(*scores, strict=True)])
+    search = _PathSearch([[-score for score in column] for column in zip(*scores, strict=True)])
     columns, rows = search.highest_potentials()
     return Assignment(sorted((row, column) for column, row in enumerate(search.column_of)), rows, columns)
 
 
-class _Search:
+class _PathSearch:
     """The cheapest assignment of all rows of a cost matrix that has no more rows than columns."""
 
     def __init__(self, costs: list[list[float]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -29,12 +29,39 @@ class PairScore(NamedTuple):
 Pair: TypeAlias = Callable[[Json | Missing, Json | Missing], PairScore]
 
 
+class Content(NamedTuple):
+    """What a nested value holds: an upper bound of its score with another, without a look at their structure.
+
+    `key`: two values with the same key match in every leaf. `weight`: of all leaves; `floor`: of those that count in
+    any comparison. `exact`: weight of the leaves that match only their like, by what they hold; `inexact`: weight of
+    the leaves that may match any other of the same field, by field.
+    """
+
+    key: int
+    weight: float
+    floor: float
+    exact: Mapping[int, float]
+    inexact: Mapping[int, float]
+
+
+def shared_weight(one: Content, other: Content) -> float:
+    """Return the weight of the leaves that two nested values could match at most: a multiset intersection.
+
+    Each leaf is compared with one leaf at most, however lists inside are paired, and scores at most its weight.
+    """
+    weight = 0.0
+    for ours, theirs in ((one.exact, other.exact), (one.inexact, other.inexact)):
+        weight += sum([min(ours[name], theirs[name]) for name in ours.keys() & theirs.keys()])
+    return weight
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One field of all rows, transformed already; MISSING where a row does not have it.
 
     A leaf has a `metric`, and counts `weight` where it is present on either side. Anything nested has a `pair`
     instead: the score of two values, of which one may be MISSING; it must depend on nothing but the two values.
+    `contents`: of the nested values of gold and of the extracted ones, where the two bound the scores of `pair`.
     """
 
     gold: Sequence[Json | Missing]
@@ -42,24 +69,11 @@ class Column:
     weight: float = 1.0
     metric: BoundMetric | None = None
     pair: Pair | None = None
+    contents: tuple[Sequence[Content | None], Sequence[Content | None]] | None = None
 
     def __post_init__(self) -> None:
         if (self.metric is None) is (self.pair is None):
             raise ValueError("a column has either a metric or a pair function")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Items:
-    """A list inside each row, whose elements are paired by best fit: the elements of all rows, one after another.
-
-    `gold[i]`, `extracted[j]`: how many elements a row has (0 where it has no list). `columns` and `hallucinated`
-    describe all elements, as for `best_fit`.
-    """
-
-    gold: Sequence[int]
-    extracted: Sequence[int]
-    columns: Sequence[Column | Items]
-    hallucinated: Sequence[float] | None = None
 
 
 def strict_key(value: Json) -> Hashable:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pytest_extract.core.matching.columns import Column, Items, Objective, Pair, PairScore, strict_key, strict_keys
+from pytest_extract.core.matching.columns import (
+    Column,
+    Content,
+    Objective,
+    Pair,
+    PairScore,
+    shared_weight,
+    strict_key,
+    strict_keys,
+)
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -20,7 +29,8 @@ class EncodedColumn:
     """A column whose values are numbered: equal codes mean equal values, ABSENT means MISSING.
 
     `equality`: two present values score 1 where their codes are equal, and 0 elsewhere; nothing else is left to
-    compare. `values[code]` is one value of that code.
+    compare. `values[code]` is one value of that code. `contents[code]`: what a nested value holds, where that bounds
+    its scores.
     """
 
     gold: list[int]
@@ -31,6 +41,18 @@ class EncodedColumn:
     pair: Pair | None
     equality: bool
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
+    contents: Mapping[int, Content] | None = None
+    shared: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    @property
+    def inexact(self) -> bool:
+        """Whether values that differ may score anything."""
+        return self.metric is not None and not self.equality
+
+    def anything_matches(self) -> EncodedColumn:
+        """Return the column with a score of 1 for any two present values."""
+        sides = ([min(code, 0) for code in side] for side in (self.gold, self.extracted))
+        return replace(self, gold=next(sides), extracted=next(sides), equality=True)
 
     @property
     def triangle(self) -> bool:
@@ -49,27 +71,63 @@ class EncodedColumn:
     def pair_of(self, gold: int, extracted: int) -> PairScore:
         """Return the score of a nested pair, scored once."""
         known = self.memo.get((gold, extracted))
-        if known is None:
+        if known is None and self.contents is not None:
+            known = self.memo[gold, extracted] = self._pair_of_contents(gold, extracted, self.contents)
+        elif known is None:
             assert self.pair is not None  # noqa: S101 - asked of nested columns only
             known = self.memo[gold, extracted] = self.pair(self._value(gold), self._value(extracted))
         return known
 
+    def _pair_of_contents(self, gold: int, extracted: int, contents: Mapping[int, Content]) -> PairScore:
+        if gold == ABSENT:
+            return PairScore(0.0, 0.0, 0.0, contents[extracted].weight)
+        if extracted == ABSENT:
+            return PairScore(0.0, 0.0, contents[gold].weight, 0.0)
+        if gold == extracted:
+            return PairScore(contents[gold].weight, contents[gold].weight, 0.0, 0.0)
+        assert self.pair is not None  # noqa: S101 - nested columns only
+        return self.pair(self._value(gold), self._value(extracted))
+
+    def score_bound(self, gold: int, extracted: int) -> float:
+        """Return the score of two nested values where it is known, else what it is at most."""
+        if ABSENT in (gold, extracted):
+            return 0.0
+        known = self.memo.get((gold, extracted))
+        if known is not None:
+            return known.score
+        bound = self.shared.get((gold, extracted))
+        if bound is None:
+            assert self.contents is not None  # noqa: S101 - columns with contents only
+            bound = self.shared[gold, extracted] = shared_weight(self.contents[gold], self.contents[extracted])
+        return bound
+
+    def floor(self, code: int) -> float:
+        """Return the weight that a nested value has in any pair."""
+        return 0.0 if code == ABSENT or self.contents is None else self.contents[code].floor
+
     def _value(self, code: int) -> Json | Missing:
         return MISSING if code == ABSENT else self.values[code]
 
+    @property
+    def reflexive(self) -> bool:
+        """Whether every value scores 1 against itself."""
+        return self.equality or self.contents is not None or (self.metric is not None and self.metric.reflexive)
+
     def perfect(self, code: int) -> bool:
         """Whether the value of this code scores 1 against itself."""
-        if self.equality or code == ABSENT:
+        if code == ABSENT or self.reflexive:
             return True
         if self.metric is not None:
             value = self.values[code]
-            return self.metric.reflexive or self.metric.compare(value, value) == 1.0
+            return self.metric.compare(value, value) == 1.0
         score, compared, omitted, hallucinated = self.pair_of(code, code)
         return score == compared and not omitted and not hallucinated
 
 
 def encode(column: Column) -> EncodedColumn:
     """Replace the values of a column by codes."""
+    if column.contents is not None:
+        return _encode_contents(column, *column.contents)
     metric = column.metric
     gold, extracted = strict_keys(column.gold), strict_keys(column.extracted)
     distinct = dict(zip(extracted, column.extracted, strict=True))
@@ -90,6 +148,33 @@ def encode(column: Column) -> EncodedColumn:
         equality=equal_by is not None,
     )
     return _merge_near(coded)
+
+
+def _encode_contents(
+    column: Column, gold: Sequence[Content | None], extracted: Sequence[Content | None]
+) -> EncodedColumn:
+    """Replace nested values by codes: equal for equal contents."""
+    contents: dict[int, Content] = {}
+    values: dict[int, Json] = {}
+    codes: dict[int, int] = {}
+    sides: list[list[int]] = []
+    for side, own in ((column.gold, gold), (column.extracted, extracted)):
+        sides.append([])
+        for value, content in zip(side, own, strict=True):
+            code = ABSENT if content is None else codes.setdefault(content.key, len(codes))
+            if content is not None and code not in contents:
+                contents[code], values[code] = content, value
+            sides[-1].append(code)
+    return EncodedColumn(
+        gold=sides[0],
+        extracted=sides[1],
+        values=[*values.values()],
+        weight=column.weight,
+        metric=None,
+        pair=column.pair,
+        equality=False,
+        contents=contents,
+    )
 
 
 def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[Hashable] | None:
@@ -140,27 +225,6 @@ def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EncodedLists:
-    """Lists inside rows. `gold[i]`, `extracted[j]`: the places of a row's elements in `problem`.
-
-    Rows with equal codes have the same elements in any order, each of which scores 1 against itself. `gold_alone`,
-    `extracted_alone`: what each element weighs without a partner. `gold_floor[i]`, `extracted_floor[j]`: weight of the
-    plain leaves in a list, which a pair of lists never falls below.
-    """
-
-    problem: EncodedTable
-    gold: list[range]
-    extracted: list[range]
-    gold_codes: list[int]
-    extracted_codes: list[int]
-    gold_alone: list[float]
-    extracted_alone: list[float]
-    gold_floor: list[float]
-    extracted_floor: list[float]
-    memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedTable:
     """Which gold row belongs to which extracted row, so that the summed pair score is highest.
 
@@ -168,7 +232,6 @@ class EncodedTable:
     """
 
     columns: Sequence[EncodedColumn]
-    items: Sequence[EncodedLists]
     height: int
     width: int
     objective: Objective
@@ -177,17 +240,16 @@ class EncodedTable:
 
 
 def encode_problem(
-    columns: Sequence[Column | Items],
+    columns: Sequence[Column],
     height: int,
     width: int,
     objective: Objective,
     omitted: Sequence[float] | None = None,
     hallucinated: Sequence[float] | None = None,
 ) -> EncodedTable:
-    """Replace the values of all columns by codes, also inside lists."""
+    """Replace the values of all columns by codes."""
     return EncodedTable(
-        columns=[encode(column) for column in columns if isinstance(column, Column)],
-        items=[_encode_items(column, objective) for column in columns if isinstance(column, Items)],
+        columns=[encode(column) for column in columns],
         height=height,
         width=width,
         objective=objective,
@@ -197,9 +259,8 @@ def encode_problem(
 
 
 def row_keys(problem: EncodedTable, rows: Sequence[int], *, gold: bool) -> list[tuple[int, ...]]:
-    """Return, for each of these rows, its codes in all columns and lists."""
+    """Return, for each of these rows, its codes in all columns."""
     codes = [column.gold if gold else column.extracted for column in problem.columns]
-    codes += [column.gold_codes if gold else column.extracted_codes for column in problem.items]
     if not codes:
         return [()] * len(rows)
     return list(zip(*(map(column.__getitem__, rows) for column in codes), strict=True))
@@ -207,76 +268,4 @@ def row_keys(problem: EncodedTable, rows: Sequence[int], *, gold: bool) -> list[
 
 def perfect(problem: EncodedTable, key: tuple[int, ...]) -> bool:
     """Whether a row with these codes scores 1 against another with the same."""
-    return all(column.perfect(code) for column, code in zip(problem.columns, key, strict=False))
-
-
-def _row_weights(problem: EncodedTable, *, gold: bool, plain: bool) -> list[float]:
-    """Return the weight of all leaves of each row without a partner; `plain`: without what a pair function scores."""
-    weights = list(problem.omitted if gold else problem.hallucinated)
-    for column in problem.columns:
-        if plain and column.pair is not None:
-            continue
-        for row, code in enumerate(column.gold if gold else column.extracted):
-            if code != ABSENT:
-                weights[row] += column.weight * (1.0 if column.pair is None else _alone(column, code, gold=gold))
-    for items in problem.items:
-        if plain:
-            inside = items.gold_floor if gold else items.extracted_floor
-        else:
-            inside = _range_sums(
-                items.gold_alone if gold else items.extracted_alone, items.gold if gold else items.extracted
-            )
-        weights = [weight + more for weight, more in zip(weights, inside, strict=True)]
-    return weights
-
-
-def _alone(column: EncodedColumn, code: int, *, gold: bool) -> float:
-    return column.pair_of(code, ABSENT).omitted if gold else column.pair_of(ABSENT, code).hallucinated
-
-
-def _encode_items(items: Items, objective: Objective) -> EncodedLists:
-    gold, extracted = _ranges(items.gold), _ranges(items.extracted)
-    problem = encode_problem(
-        items.columns, sum(items.gold), sum(items.extracted), objective, hallucinated=items.hallucinated
-    )
-    names: dict[Hashable, int] = {}
-    return EncodedLists(
-        problem=problem,
-        gold=gold,
-        extracted=extracted,
-        gold_codes=_bag_codes(problem, gold, names, gold=True),
-        extracted_codes=_bag_codes(problem, extracted, names, gold=False),
-        gold_alone=_row_weights(problem, gold=True, plain=False),
-        extracted_alone=_row_weights(problem, gold=False, plain=False),
-        gold_floor=_range_sums(_row_weights(problem, gold=True, plain=True), gold),
-        extracted_floor=_range_sums(_row_weights(problem, gold=False, plain=True), extracted),
-    )
-
-
-def _ranges(counts: Sequence[int]) -> list[range]:
-    ranges, start = [], 0
-    for count in counts:
-        ranges.append(range(start, start + count))
-        start += count
-    return ranges
-
-
-def _range_sums(weights: Sequence[float], ranges: Sequence[range]) -> list[float]:
-    return [sum(weights[part.start : part.stop], 0.0) for part in ranges]
-
-
-def _bag_codes(problem: EncodedTable, ranges: Sequence[range], names: dict[Hashable, int], *, gold: bool) -> list[int]:
-    """Return a code for each bag of elements; one with an element that is no match for itself gets its own."""
-    size = problem.height if gold else problem.width
-    extra = problem.omitted if gold else problem.hallucinated
-    keys = row_keys(problem, range(size), gold=gold)
-    known: dict[tuple[int, ...], bool] = {}
-    for key in keys:
-        if key not in known:
-            known[key] = perfect(problem, key)
-    codes = []
-    for row, part in enumerate(ranges):
-        bag = tuple(sorted(keys[part.start : part.stop]))
-        sound = all(known[keys[element]] and not extra[element] for element in part)
-        codes.append(names.setdefault(bag if sound else (gold, row), len(names)))
-    return codes
+    return all(column.perfect(code) for column, code in zip(problem.columns, key, strict=True))

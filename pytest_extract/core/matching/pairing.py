@@ -8,10 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import Column, Items, Objective, strict_key
+from pytest_extract.core.matching.columns import Column, Objective, strict_key
 from pytest_extract.core.matching.encoding import encode_problem
-from pytest_extract.core.matching.equal import pair_all_equal
-from pytest_extract.core.matching.fit import fit, ordered
+from pytest_extract.core.matching.fit import fit, ordered, pair_all_equal
 from pytest_extract.core.values import Json
 
 
@@ -154,7 +153,7 @@ def _typed(key: Hashable) -> Hashable:
 
 
 def best_fit(
-    columns: Sequence[Column | Items],
+    columns: Sequence[Column],
     height: int,
     width: int,
     *,
@@ -169,7 +168,7 @@ def best_fit(
     for leaves that no column holds. Equal rows are paired in order where the sum stays highest. Among equal
     assignments the choice is scipy's under "f1", as in struct-extract-eval, and rows keep their order under "mean".
     There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
-    Lists inside rows (`Items`) are paired the same way, but only in pairs of rows that may be worth it.
+    Nested values with `contents` are scored in full only where a pair of rows may be worth it.
     """
     if not height or not width:
         return paired([], height, width)
@@ -178,7 +177,7 @@ def best_fit(
         if same is not None:
             return paired(same, height, width)
     problem = encode_problem(columns, height, width, objective, omitted, hallucinated)
-    pairs = fit(problem, range(height), range(width))
+    pairs = fit(problem)
     if objective == "mean":
         pairs = ordered(problem, pairs)
     return paired(pairs, height, width)

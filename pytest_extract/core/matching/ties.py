@@ -37,10 +37,15 @@ def _sorted_within(pairs: Iterable[tuple[int, int]], rows: Sequence[Hashable]) -
     return found
 
 
-def in_order(pairs: Sequence[tuple[int, int]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
+def in_order(
+    pairs: Sequence[tuple[int, int]],
+    score: Callable[[int, int], float],
+    bound: Callable[[int, int], float] | None = None,
+) -> list[tuple[int, int]]:
     """Exchange the partners of two pairs that cross wherever the sum of scores stays the same, until none is left.
 
-    Those that score 1.0 stay, and none comes to score 0.0.
+    Those that score 1.0 stay, and none comes to score 0.0. `bound`: what a pair scores at most, where that is cheaper
+    to find.
     """
     if len(pairs) < 2:
         return [*pairs]
@@ -54,8 +59,11 @@ def in_order(pairs: Sequence[tuple[int, int]], score: Callable[[int, int], float
             j, k = found[one], found[other]
             if j < k:
                 continue
+            least = own[one] + own[other] - _ROUNDING
+            if bound is not None and bound(one, k) + bound(other, j) < least:
+                continue
             first, second = score(one, k), score(other, j)
-            if min(first, second) > 0.0 and first + second >= own[one] + own[other] - _ROUNDING:
+            if min(first, second) > 0.0 and first + second >= least:
                 found[one], found[other] = k, j
                 own[one], own[other] = first, second
                 exchanged = True

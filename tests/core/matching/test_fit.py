@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.matching import fit, solve, solve_numpy, solve_pure
-from pytest_extract.core.matching.columns import Column, Items, PairScore
+from pytest_extract.core.matching import fit, similarity_numpy, similarity_pure
+from pytest_extract.core.matching.columns import Column, Content, PairScore
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics import METRICS
@@ -115,9 +115,9 @@ def best_total(scores):
 def backend(request, monkeypatch):
     if request.param == "numpy":
         pytest.importorskip("numpy")
-        monkeypatch.setattr(solve, "_NUMPY_PAYS_LOADED", 0)
+        monkeypatch.setattr(fit, "_NUMPY_PAYS_LOADED", 0)
     else:
-        monkeypatch.setattr(solve, "installed", lambda package: False)
+        monkeypatch.setattr(fit, "installed", lambda package: False)
 
 
 @pytest.mark.parametrize("limit", [0, 2_500], ids=["equal rows first", "as published"])
@@ -146,8 +146,8 @@ def test_numpy_gives_the_same_floats(objective, problem):
     pytest.importorskip("numpy")
     columns, height, width, omitted, hallucinated = problem
     coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
-    plain = solve_pure.score_matrix(coded, range(height), range(width))
-    assert [list(row) for row in plain] == solve_numpy.score_matrix(coded, range(height), range(width)).tolist()
+    plain = similarity_pure.score_matrix(coded, range(height), range(width))
+    assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, range(height), range(width)).tolist()
 
 
 @pytest.mark.parametrize("objective", ["mean", "f1"])
@@ -174,133 +174,94 @@ def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
     assert total(rng.sample(order, width)) == pytest.approx(total(order), abs=1e-9)
 
 
-ELEMENTS = {"text": st.sampled_from("abc"), "fuzzy": TEXTS, "tolerance": NUMBERS, "nested": LISTS}
+def texts_content(texts):
+    """Contents of a list of texts that are compared as a multiset."""
+    if texts is MISSING or not texts:
+        return None
+    counts = Counter(texts)
+    exact = {ord(text): float(count) for text, count in counts.items()}
+    key = int.from_bytes("".join(sorted(texts)).encode(), "big")
+    return Content(key=key, weight=float(len(texts)), floor=float(len(texts)), exact=exact, inexact={})
+
+
+def multiset_overlap(gold, extracted):
+    ours, theirs = (Counter() if side is MISSING else Counter(side) for side in (gold, extracted))
+    common = (ours & theirs).total()
+    return PairScore(common, common, ours.total() - common, theirs.total() - common)
+
+
+def overlap_in_places(gold, extracted):
+    """What sorted lists of texts score by position: less than their contents promise."""
+    return overlap(*(MISSING if side is MISSING else sorted(side) for side in (gold, extracted)))
 
 
 @st.composite
-def lists_in_rows(draw, kinds=tuple(ELEMENTS)):
-    """Rows with a leaf and a list whose elements have one or two fields, and perhaps undeclared ones."""
-    fields = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2))
-    element = st.tuples(*(st.just(MISSING) | ELEMENTS[kind] for kind in fields))
-    row = st.tuples(st.sampled_from("xyz"), st.lists(element, max_size=4))
-    gold = draw(st.lists(row, min_size=1, max_size=6))
-    extracted = draw(st.lists(st.sampled_from(gold) | row, min_size=1, max_size=6))
-    ours = [values for _, elements in gold for values in elements]
-    theirs = [values for _, elements in extracted for values in draw(st.permutations(elements))]
-    inside = [
-        Column(
-            gold=[v[at] for v in ours],
-            extracted=[v[at] for v in theirs],
-            metric=KINDS[kind][0],
-            pair=None if KINDS[kind][0] else overlap,
-        )
-        for at, kind in enumerate(fields)
-    ]
-    items = Items(
-        gold=[len(elements) for _, elements in gold],
-        extracted=[len(elements) for _, elements in extracted],
-        columns=inside,
-        hallucinated=draw(st.none() | st.just([float(n % 3 == 2) for n in range(len(theirs))])),
+def lists_in_rows(draw):
+    """Rows with a leaf and a list of texts, and perhaps undeclared leaves."""
+    lists = st.lists(st.sampled_from("abc"), min_size=1, max_size=4) | st.just(MISSING)
+    row = st.tuples(st.sampled_from("xyz"), lists)
+    gold = draw(st.lists(row, min_size=1, max_size=5))
+    extracted = draw(st.lists(st.sampled_from(gold) | row, min_size=1, max_size=5))
+    extracted = [(name, texts if texts is MISSING else draw(st.permutations(texts))) for name, texts in extracted]
+    ours, theirs = [texts for _, texts in gold], [texts for _, texts in extracted]
+    lists = Column(
+        gold=ours,
+        extracted=theirs,
+        weight=draw(st.sampled_from([1.0, 2.0, 0.3])),
+        pair=draw(st.sampled_from([multiset_overlap, overlap_in_places])),
+        contents=([*map(texts_content, ours)], [*map(texts_content, theirs)]),
     )
-    return [leaf([name for name, _ in gold], [name for name, _ in extracted]), items], len(gold), len(extracted)
+    extra = st.sampled_from([0.0, 0.0, 1.0])
+    weights = [draw(extra) for _ in gold], [draw(extra) for _ in extracted]
+    return [leaf([name for name, _ in gold], [name for name, _ in extracted]), lists], *map(len, weights), *weights
 
 
+@pytest.mark.parametrize("limit", [0, 2_500], ids=["equal rows first", "as published"])
 @pytest.mark.parametrize("objective", ["mean", "f1"])
 @pytest.mark.usefixtures("backend")
 @given(problem=lists_in_rows())
-def test_rows_with_lists_are_paired_best_without_scoring_every_pair(objective, problem):
-    columns, height, width = problem
-    coded = encode_problem(columns, height, width, objective)
-    scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
-    bounds = solve_pure.score_matrix(coded, range(height), range(width))
-    assert all(bounds[i][j] >= scores[i][j] - 1e-12 for i in range(height) for j in range(width))
-    found = best_fit(columns, height, width, objective=objective)
+def test_no_other_pairing_of_rows_with_lists_is_better(objective, limit, problem):
+    columns, height, width, omitted, hallucinated = problem
+    places = itertools.product(range(height), range(width))
+    known = {(i, j): pair_score(columns, i, j, objective, omitted, hallucinated) for i, j in places}
+    scores = [[known[i, j] for j in range(width)] for i in range(height)]
+    coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    bounds = similarity_pure.score_matrix(coded, range(height), range(width))
+    for (i, j), score in known.items():
+        assert bounds[i][j] >= score - 1e-12
+        assert fit.bound_of(coded, i, j) == pytest.approx(bounds[i][j])
+    kept, fit.PUBLISHED_LIMIT = fit.PUBLISHED_LIMIT, limit
+    try:
+        found = best_fit(columns, height, width, objective=objective, omitted=omitted, hallucinated=hallucinated)
+    finally:
+        fit.PUBLISHED_LIMIT = kept
     assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
 
 
 @given(problem=lists_in_rows())
 def test_bounds_are_the_same_with_numpy(problem):
     pytest.importorskip("numpy")
-    columns, height, width = problem
     for objective in ("mean", "f1"):
-        coded = encode_problem(columns, height, width, objective)
-        plain = solve_pure.score_matrix(coded, range(height), range(width))
-        fast = solve_numpy.score_matrix(coded, range(height), range(width))
-        for ours, theirs in zip(plain, fast.tolist(), strict=True):
-            assert list(ours) == pytest.approx(theirs, abs=1e-12)
+        coded = encode_problem(*problem[:3], objective, *problem[3:])
+        size = range(coded.height), range(coded.width)
+        plain = similarity_pure.score_matrix(coded, *size)
+        assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, *size).tolist()
 
 
-@given(problem=lists_in_rows(kinds=("text",)))
-def test_a_list_in_a_row_is_scored_as_a_multiset_of_equal_elements(problem):
-    (_, items), height, width = problem
-    if len(items.columns) > 1 or items.hallucinated:
-        return
-    coded = encode_problem([items], height, width, "mean")
-    texts = items.columns[0]
-    for (i, ours), (j, theirs) in itertools.product(
-        enumerate(coded.items[0].gold), enumerate(coded.items[0].extracted)
-    ):
-        gold = Counter(texts.gold[n] for n in ours if texts.gold[n] is not MISSING)
-        extracted = Counter(texts.extracted[n] for n in theirs if texts.extracted[n] is not MISSING)
-        common = (gold & extracted).total()
-        total = gold.total() + extracted.total() - common
-        assert fit.score_of(coded, i, j) == (common / total if total else 1.0)
-
-
-def test_the_order_inside_a_list_does_not_matter():
-    texts = leaf(["a", "b", "c", "d"], ["d", "c", "b", "a"])
-    items = Items(gold=[2, 2], extracted=[2, 2], columns=[texts])
-    assert best_fit([items], 2, 2, objective="mean").pairs == ((0, 1), (1, 0))
-
-
-def lists_of_lists(rng, height, width):
-    """Rows with a list whose elements have a text and a list of texts."""
-
-    def side(count):
-        rows = [
-            [[rng.choice("abc") for _ in range(rng.randint(0, 3))] for _ in range(rng.randint(0, 3))]
-            for _ in range(count)
-        ]
-        elements = list(itertools.chain(*rows))
-        return (
-            [*map(len, rows)],
-            [rng.choice("xy") for _ in elements],
-            [*map(len, elements)],
-            list(itertools.chain(*elements)),
-        )
-
-    gold, extracted = side(height), side(width)
-    inner = Items(gold=gold[2], extracted=extracted[2], columns=[leaf(gold[3], extracted[3], "fuzzy")])
-    return Items(gold=gold[0], extracted=extracted[0], columns=[leaf(gold[1], extracted[1]), inner])
-
-
-@pytest.mark.parametrize("objective", ["mean", "f1"])
-@pytest.mark.usefixtures("backend")
-def test_lists_inside_lists(objective):
-    rng = random.Random(8)
-    for _ in range(50):
-        height, width = rng.randint(1, 5), rng.randint(1, 5)
-        items = lists_of_lists(rng, height, width)
-        coded = encode_problem([items], height, width, objective)
-        scores = [[fit.score_of(coded, i, j) for j in range(width)] for i in range(height)]
-        found = best_fit([items], height, width, objective=objective)
-        assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
-
-
-def test_only_likely_pairs_of_lists_are_scored(monkeypatch):
+def test_only_pairs_that_an_assignment_wants_are_scored():
     rng = random.Random(3)
     asked = []
-    kept = fit._fitted_sums
-    monkeypatch.setattr(fit, "_fitted_sums", lambda *a: asked.append(a) or kept(*a))
-    gold = [[f"name {rng.randint(0, 10**6)}" for _ in range(5)] for _ in range(40)]
-    extracted = [[*names[:4], f"{names[4]}!"] for names in gold]
-    items = Items(
-        gold=[5] * 40,
-        extracted=[5] * 40,
-        columns=[leaf(list(itertools.chain(*gold)), list(itertools.chain(*extracted)), "fuzzy")],
-    )
-    assert best_fit([items], 40, 40, objective="mean").pairs == tuple((i, i) for i in range(40))
-    assert len(asked) < 80
+
+    def score(gold, extracted):
+        asked.append((gold, extracted))
+        return multiset_overlap(gold, extracted)
+
+    gold = [[chr(rng.randint(100, 9_999)) for _ in range(5)] for _ in range(40)]
+    extracted = [[*texts[:4], "!"] for texts in gold]
+    contents = [*map(texts_content, gold)], [*map(texts_content, extracted)]
+    lists = Column(gold=gold, extracted=extracted, pair=score, contents=contents)
+    assert best_fit([lists], 40, 40, objective="mean").pairs == tuple((i, i) for i in range(40))
+    assert len(asked) == 40
 
 
 def leaf(gold, extracted, name="text", weight=1.0):
@@ -408,7 +369,7 @@ def test_lost_and_invented_rows_are_found(changed):
 @pytest.mark.usefixtures("backend")
 def test_equal_rows_are_not_compared_with_everything(monkeypatch):
     cells = []
-    for module in (solve_pure, solve_numpy):
+    for module in (similarity_pure, similarity_numpy):
         kept = module.score_matrix
         monkeypatch.setattr(
             module,

@@ -1,4 +1,4 @@
-"""Scores of many pairs of rows in plain Python. `solve_numpy` gives the same floats from the same sums."""
+"""Scores of many pairs of rows in plain Python. `similarity_numpy` gives the same floats from the same sums."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import add
 from typing import TypeAlias
 
 from pytest_extract.core.matching.columns import PairScore, f1_of
-from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedLists, EncodedTable
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
@@ -19,15 +19,15 @@ _NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
 
-    Where rows have lists inside, these are upper bounds.
+    Where nested values have contents, these are upper bounds.
     """
-    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
-    sums = _sum_matrix(problem, rows, columns, bounds)
     leaves = [column for column in problem.columns if column.pair is None]
+    bounded = [column for column in problem.columns if column.contents is not None]
+    sums = _sum_matrix(problem, rows, columns)
     given = _given(problem, leaves, columns)
     matrix: Matrix = []
     for place, row in enumerate(rows):
-        weights = _item_weights(problem, row, columns, [bound[place] for bound in bounds])
+        weights = [_content_weights(column, row, columns) for column in bounded]
         if problem.objective == "mean":
             union = _union(problem, leaves, row, columns)
             for more, _, _ in weights:
@@ -45,10 +45,8 @@ def _ratio(score: float, weight: float) -> float:
     return score / weight if weight else 1.0
 
 
-def _sum_matrix(
-    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], bounds: Sequence[list[list[float]]]
-) -> Matrix:
-    """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
+def _sum_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+    """Return the weighted sums of leaf scores of each pair; of contents, upper bounds."""
     leaves = [column for column in problem.columns if column.pair is None]
     adders = [_adder(column, rows, columns) for column in leaves]
     matrix: Matrix = []
@@ -58,12 +56,13 @@ def _sum_matrix(
             if column.gold[row] != ABSENT:
                 adder(column.gold[row], sums)
         for column in problem.columns:
-            if column.pair is not None:
+            if column.contents is not None:
+                for place, other in enumerate(columns):
+                    sums[place] += column.weight * column.score_bound(column.gold[row], column.extracted[other])
+            elif column.pair is not None:
                 for place, other in enumerate(columns):
                     sums[place] += column.weight * _part(column, row, other).score
         matrix.append(array("d", sums))
-    for bound in bounds:
-        matrix = [array("d", map(add, sums, line)) for sums, line in zip(matrix, bound, strict=True)]
     return matrix
 
 
@@ -78,7 +77,7 @@ def _f1_weights(
     """Return, for each extracted row, the weight that could be found and the weight that was offered."""
     wanted, offered = [_expected(problem, leaves, row)] * len(columns), list(given)
     for column in problem.columns:
-        if column.pair is not None:
+        if column.pair is not None and column.contents is None:
             for place, other in enumerate(columns):
                 part = _part(column, row, other)
                 wanted[place] += column.weight * (part.compared + part.omitted)
@@ -90,17 +89,18 @@ def _expected(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int) 
     return sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
 
 
-def _item_weights(
-    problem: EncodedTable, row: int, columns: Sequence[int], bounds: Sequence[list[float]]
-) -> list[tuple[list[float], list[float], list[float]]]:
-    """Return what lists weigh at least: both sides together, gold's, the extracted; never less than their score."""
-    weights = []
-    for items, bound in zip(problem.items, bounds, strict=True):
-        gold = items.gold_floor[row]
-        ours = [max(gold, most) for most in bound]
-        theirs = [max(items.extracted_floor[other], most) for other, most in zip(columns, bound, strict=True)]
-        weights.append((list(map(max, ours, theirs)), ours, theirs))
-    return weights
+def _content_weights(
+    column: EncodedColumn, row: int, columns: Sequence[int]
+) -> tuple[list[float], list[float], list[float]]:
+    """Return what nested values weigh at least: together, gold's, the extracted; never less than their score."""
+    gold, weight = column.gold[row], column.weight
+    bounds = [column.score_bound(gold, column.extracted[other]) for other in columns]
+    floor = column.floor(gold)
+    ours = [weight * max(floor, bound) for bound in bounds]
+    theirs = [
+        weight * max(column.floor(column.extracted[other]), bound) for other, bound in zip(columns, bounds, strict=True)
+    ]
+    return list(map(max, ours, theirs)), ours, theirs
 
 
 def _given(problem: EncodedTable, leaves: Sequence[EncodedColumn], columns: Sequence[int]) -> list[float]:
@@ -112,7 +112,7 @@ def _given(problem: EncodedTable, leaves: Sequence[EncodedColumn], columns: Sequ
 
 
 def _union(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int]) -> list[float]:
-    """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for lists."""
+    """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for contents."""
     union = [_expected(problem, leaves, row)] * len(columns)
     for column in leaves:
         if column.gold[row] == ABSENT and column.weight:
@@ -123,38 +123,11 @@ def _union(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, col
     extra = problem.hallucinated
     union = [weight + extra[other] for weight, other in zip(union, columns, strict=True)]
     for column in problem.columns:
-        if column.pair is not None:
+        if column.pair is not None and column.contents is None:
             for place, other in enumerate(columns):
                 part = _part(column, row, other)
                 union[place] += column.weight * (part.compared + part.omitted + part.hallucinated)
     return union
-
-
-def _item_bounds(items: EncodedLists, rows: Sequence[int], columns: Sequence[int]) -> list[list[float]]:
-    """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
-    ours = [element for row in rows for element in items.gold[row]]
-    theirs = [element for column in columns for element in items.extracted[column]]
-    inside = [_item_bounds(inner, ours, theirs) for inner in items.problem.items]
-    matrix = _sum_matrix(items.problem, ours, theirs, inside)
-    lines = iter(matrix)
-    bounds = []
-    for row in rows:
-        block = [next(lines) for _ in items.gold[row]]
-        start, line = 0, []
-        for column in columns:
-            stop = start + len(items.extracted[column])
-            cells = [scores[start:stop] for scores in block] if stop > start else []
-            line.append(_most(cells))
-            start = stop
-        bounds.append(line)
-    return bounds
-
-
-def _most(cells: Sequence[Sequence[float]]) -> float:
-    if not cells:
-        return 0.0
-    by_rows = sum(map(max, cells), 0.0)
-    return min(by_rows, sum(map(max, zip(*cells, strict=True)), 0.0))
 
 
 def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:
@@ -232,16 +205,3 @@ def _scan(column: EncodedColumn, others: list[int]) -> Callable[[int], Sequence[
         return [1.0 if reflexive and code == gold else compare(value, other) for code, other in coded]
 
     return scores
-
-
-def highest_over_rows(matrix: Matrix, potentials: Sequence[float]) -> list[float]:
-    """Return, for each column, the highest score - potentials[row]."""
-    highest = [-1.0] * len(matrix[0])
-    for row, potential in zip(matrix, potentials, strict=True):
-        highest = [max(known, score - potential) for known, score in zip(highest, row, strict=True)]
-    return highest
-
-
-def highest_over_columns(matrix: Matrix, potentials: Sequence[float]) -> list[float]:
-    """Return, for each row, the highest score - potentials[column]."""
-    return [max(score - potential for score, potential in zip(row, potentials, strict=True)) for row in matrix]

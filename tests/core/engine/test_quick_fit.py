@@ -9,7 +9,7 @@ import pytest
 
 from pytest_extract.core.engine.cells import all_scores
 from pytest_extract.core.engine.context import CaseRules, ScoringContext
-from pytest_extract.core.engine.proof import proved
+from pytest_extract.core.engine.quick_fit import proved
 from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.pairing import by_position, paired
 from pytest_extract.core.scorer import compile_schema

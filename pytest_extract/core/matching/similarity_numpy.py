@@ -1,11 +1,11 @@
-"""Scores of many pairs of rows with numpy: the same floats as `solve_pure`, from the same sums in the same order."""
+"""Scores of many pairs of rows with numpy: the same floats as `similarity_pure`, of the same sums in the same order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedLists, EncodedTable
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable
 
 Floats = Any
 """A numpy array of float64."""
@@ -15,26 +15,16 @@ _CELLS_AT_ONCE = 2_000_000
 def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
 
-    Where rows have lists inside, these are upper bounds.
+    Where nested values have contents, these are upper bounds.
     """
     import numpy as np
 
     matrix = np.empty((len(rows), len(columns)))
-    step = max(1, int(_CELLS_AT_ONCE / max(1.0, _cells_a_row(problem, rows, columns))))
+    step = max(1, _CELLS_AT_ONCE // max(1, len(columns)))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
         matrix[start : start + len(part)] = _score_part(problem, part, columns)
     return matrix
-
-
-def _cells_a_row(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> float:
-    """Return how many cells a gold row takes on average; lists inside count with their elements."""
-    cells = float(len(columns))
-    for items in problem.items:
-        ours = [element for row in rows for element in items.gold[row]]
-        theirs = [element for column in columns for element in items.extracted[column]]
-        cells = max(cells, len(ours) / max(1, len(rows)) * _cells_a_row(items.problem, ours, theirs))
-    return cells
 
 
 def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
@@ -43,7 +33,8 @@ def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[in
     leaves = [column for column in problem.columns if column.pair is None]
     golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
     others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
+    bounded = [column for column in problem.columns if column.contents is not None]
+    bounds = [_content_bounds(column, rows, columns) for column in bounded]
     sums = _sums(problem, rows, columns, golds, others, bounds)
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
@@ -57,11 +48,11 @@ def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[in
     if hallucinated.any():
         union = union + hallucinated
     for column in problem.columns:
-        if column.pair is not None:
+        if column.pair is not None and column.contents is None:
             part = _nested(column, rows, columns)
             union = union + column.weight * (part[1] + part[2] + part[3])
-    for items, bound in zip(problem.items, bounds, strict=True):
-        union = union + np.maximum(*_item_weights(items, rows, columns, bound))
+    for column, bound in zip(bounded, bounds, strict=True):
+        union = union + np.maximum(*_content_weights(column, rows, columns, bound))
     return _divide(sums, union)
 
 
@@ -73,59 +64,40 @@ def _sums(
     others: list[Any],
     bounds: Sequence[Floats],
 ) -> Floats:
-    """Return the weighted sums of leaf scores of each pair; of lists inside, upper bounds."""
+    """Return the weighted sums of leaf scores of each pair; of contents, upper bounds."""
     import numpy as np
 
     sums = np.zeros((len(rows), len(columns)))
     leaves = [column for column in problem.columns if column.pair is None]
     for column, gold, other in zip(leaves, golds, others, strict=True):
         _add_column(sums, column, gold, other)
+    found = iter(bounds)
     for column in problem.columns:
         if column.pair is not None:
-            sums = sums + column.weight * _nested(column, rows, columns)[0]
-    for bound in bounds:
-        sums = sums + bound
+            part = _nested(column, rows, columns)[0] if column.contents is None else next(found)
+            sums = sums + column.weight * part
     return sums
 
 
-def _item_weights(
-    items: EncodedLists, rows: Sequence[int], columns: Sequence[int], bound: Floats
+def _content_weights(
+    column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], bound: Floats
 ) -> tuple[Floats, Floats]:
-    """Return what lists weigh at least, gold's and the extracted; never less than their score."""
+    """Return what nested values weigh at least, gold's and the extracted; never less than their score."""
     import numpy as np
 
-    ours = np.array([items.gold_floor[row] for row in rows])[:, None]
-    return np.maximum(ours, bound), np.maximum(np.array([items.extracted_floor[other] for other in columns]), bound)
+    ours = np.array([column.floor(column.gold[row]) for row in rows])[:, None]
+    theirs = np.array([column.floor(column.extracted[other]) for other in columns])
+    return column.weight * np.maximum(ours, bound), column.weight * np.maximum(theirs, bound)
 
 
-def _item_bounds(items: EncodedLists, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-    """Return upper bounds of the summed leaf scores of lists: each element with its best partner, from both sides."""
+def _content_bounds(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+    """Return the known scores of nested values, elsewhere upper bounds."""
     import numpy as np
 
-    tall = [place for place, row in enumerate(rows) if items.gold[row]]
-    wide = [place for place, other in enumerate(columns) if items.extracted[other]]
-    bounds = np.zeros((len(rows), len(columns)))
-    if not tall or not wide:
-        return bounds
-    ours = [element for place in tall for element in items.gold[rows[place]]]
-    theirs = [element for place in wide for element in items.extracted[columns[place]]]
-    matrix = _element_sums(items.problem, ours, theirs)
-    down = np.cumsum([0, *(len(items.gold[rows[place]]) for place in tall[:-1])])
-    across = np.cumsum([0, *(len(items.extracted[columns[place]]) for place in wide[:-1])])
-    by_rows = np.add.reduceat(np.maximum.reduceat(matrix, across, axis=1), down, axis=0)
-    by_columns = np.add.reduceat(np.maximum.reduceat(matrix, down, axis=0), across, axis=1)
-    bounds[np.ix_(tall, wide)] = np.minimum(by_rows, by_columns)
-    return bounds
-
-
-def _element_sums(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-    import numpy as np
-
-    leaves = [column for column in problem.columns if column.pair is None]
-    golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
-    others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    bounds = [_item_bounds(items, rows, columns) for items in problem.items]
-    return _sums(problem, rows, columns, golds, others, bounds)
+    golds, gold_at = np.unique([column.gold[row] for row in rows], return_inverse=True)
+    others, other_at = np.unique([column.extracted[other] for other in columns], return_inverse=True)
+    bounds = [[column.score_bound(gold, other) for other in others.tolist()] for gold in golds.tolist()]
+    return np.array(bounds)[gold_at[:, None], other_at]
 
 
 def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
@@ -147,12 +119,13 @@ def _f1(
     bounds: Sequence[Floats],
 ) -> Floats:
     for column in problem.columns:
-        if column.pair is not None:
+        if column.pair is not None and column.contents is None:
             part = _nested(column, rows, columns)
             expected = expected + column.weight * (part[1] + part[2])
             given = given + column.weight * (part[1] + part[3])
-    for items, bound in zip(problem.items, bounds, strict=True):
-        ours, theirs = _item_weights(items, rows, columns, bound)
+    bounded = [column for column in problem.columns if column.contents is not None]
+    for column, bound in zip(bounded, bounds, strict=True):
+        ours, theirs = _content_weights(column, rows, columns, bound)
         expected, given = expected + ours, given + theirs
     precision, recall = _divide(sums, given), _divide(sums, expected)
     total = precision + recall

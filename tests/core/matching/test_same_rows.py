@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.matching.columns import Column, Items
-from pytest_extract.core.matching.equal import pair_all_equal
+from pytest_extract.core.matching.columns import Column, Content
+from pytest_extract.core.matching.fit import pair_all_equal
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.values import MISSING
 
@@ -48,13 +48,12 @@ def test_a_value_that_is_no_match_for_itself_is_not_equal():
     assert pair_all_equal([column(["a"], ["a"], NEVER)], 1) is None
 
 
-def test_the_order_inside_lists_does_not_count():
-    elements = column(["a", "b", "c"], ["c", "b", "a"])
-    assert pair_all_equal([Items(gold=[2, 1], extracted=[1, 2], columns=[elements])], 2) == [(0, 1), (1, 0)]
-    assert pair_all_equal([Items(gold=[2, 1], extracted=[2, 1], columns=[elements])], 2) is None
+def content(key):
+    return Content(key=key, weight=1.0, floor=1.0, exact={key: 1.0}, inexact={})
 
 
-def test_undeclared_leaves_of_elements_are_seen():
-    elements = column(["a"], ["a"])
-    items = Items(gold=[1], extracted=[1], columns=[elements], hallucinated=[1.0])
-    assert pair_all_equal([items], 1) is None
+def test_nested_values_are_equal_by_their_contents():
+    contents = [content(7), None], [None, content(7)]
+    lists = Column(gold=[["a", "b"], []], extracted=[None, ["b", "a"]], pair=NEVER.compare, contents=contents)
+    assert pair_all_equal([lists], 2) == [(0, 1), (1, 0)]
+    assert pair_all_equal([lists, column("xy", "xy")], 2) is None

@@ -1,0 +1,154 @@
+"""Equal rows paired first: proved best, or joined to the others. Checked against assigning all rows at once."""
+
+from __future__ import annotations
+
+import random
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.matching import fit as fitting
+from pytest_extract.core.matching.assignment import best_assignment
+from pytest_extract.core.matching.columns import Column
+from pytest_extract.core.matching.encoding import encode_problem
+from pytest_extract.core.matching.fit import fit
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.metrics.base import BoundMetric, with_defaults
+
+
+def metric(name):
+    return METRICS[name].make(with_defaults({}, METRICS[name].params), "ours")
+
+
+# the words are near each other in chains, so that equal rows are often worth more apart
+WORDS = ["ab", "aba", "ba", "bab", "abab", "xy", "xyz", "yz"]
+KINDS = {"fuzzy": (metric("fuzzy"), WORDS), "number": (metric("number_tolerance"), [1, 1.0005, 1.001, 1.0015, 2])}
+STEPS = BoundMetric(name="steps", compare=lambda a, b: max(0.0, 1 - abs(len(a) - len(b)) / 2))
+
+
+def random_problem(rng, objective, size=25):
+    kinds = [rng.choice(sorted(KINDS)) for _ in range(rng.randint(1, 3))]
+    gold = [[rng.choice(KINDS[kind][1]) for kind in kinds] for _ in range(size)]
+    extracted = [list(row) for row in rng.sample(gold, size - 2)]
+    for row in extracted[: rng.randint(1, 4)]:
+        at = rng.randrange(len(kinds))
+        row[at] = rng.choice(KINDS[kinds[at]][1])
+    extracted += [[rng.choice(KINDS[kind][1]) for kind in kinds] for _ in range(rng.randint(0, 4))]
+    columns = [
+        Column(gold=[g[at] for g in gold], extracted=[e[at] for e in extracted], metric=KINDS[kind][0])
+        for at, kind in enumerate(kinds)
+    ]
+    return encode_problem(columns, len(gold), len(extracted), objective)
+
+
+def total(problem, pairs):
+    return sum(fitting.score_of(problem, i, j) for i, j in pairs)
+
+
+def everything(problem):
+    """Return a best fit without equal rows paired first."""
+    rows, columns = range(problem.height), range(problem.width)
+    matrix = [[fitting.score_of(problem, i, j) for j in columns] for i in rows]
+    return [(i, j) for i, j in best_assignment(matrix).pairs if matrix[i][j] > 0]
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.parametrize("numpy", [False, True], ids=["plain", "numpy"])
+def test_equal_rows_first_is_as_good_as_all_rows_at_once(objective, numpy, monkeypatch):
+    if numpy:
+        pytest.importorskip("numpy")
+        monkeypatch.setattr(fitting, "_NUMPY_PAYS_LOADED", 0)
+    else:
+        monkeypatch.setattr(fitting, "installed", lambda package: False)
+    monkeypatch.setattr(fitting, "PUBLISHED_LIMIT", 0)
+    sizes = []
+    kept = fitting.assign_rows
+    monkeypatch.setattr(
+        fitting,
+        "assign_rows",
+        lambda similarity, rows, *args, **options: sizes.append(len(rows)) or kept(similarity, rows, *args, **options),
+    )
+    rng = random.Random(11)
+    last = []
+    for _ in range(60):
+        problem = random_problem(rng, objective)
+        assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
+        last.append(sizes[-1] == problem.height)
+    assert any(last)
+    assert not all(last)
+
+
+def test_equal_rows_that_are_worth_more_apart_join_the_others_alone(monkeypatch):
+    assigned = []
+    kept = fitting.assign_rows
+    monkeypatch.setattr(
+        fitting,
+        "assign_rows",
+        lambda similarity, rows, columns, **options: (
+            assigned.append((list(rows), list(columns))) or kept(similarity, rows, columns, **options)
+        ),
+    )
+    gold = ["ab", "aba", *(f"other {n}" for n in range(10))]
+    extracted = ["aba", "ba", *(f"other {n}" for n in range(10))]
+    column = Column(gold=gold, extracted=extracted, metric=metric("fuzzy"))
+    found = fit(encode_problem([column], 12, 12, "mean"))
+    assert found[:2] == [(0, 0), (1, 1)]
+    assert assigned == [([0], [1]), ([0, 1], [0, 1])]
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted"),
+    [(["a", "bbbb"], ["bbbb", "cc", "dddd"]), (["a", "bbbb", "cc"], ["bbbb", "dddd"])],
+    ids=["a column is left over", "a row is left over"],
+)
+def test_rows_left_over_count_as_nothing(gold, extracted):
+    gold, extracted = gold + ["eeeeeeeee"] * 8, extracted + ["eeeeeeeee"] * 8
+    problem = encode_problem([Column(gold=gold, extracted=extracted, metric=STEPS)], len(gold), len(extracted), "mean")
+    assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)))
+
+
+class Scores:
+    """Scores of a matrix, with bounds above them; the rough ones are higher still."""
+
+    def __init__(self, scores, bounds, looseness):
+        self.scores, self.bounds, self.looseness = scores, bounds, looseness
+        self.has_rough = looseness > 0.0
+
+    def matrix(self, rows, columns, *, rough=False):
+        more = self.looseness if rough else 0.0
+        return [[min(1.0, self.bounds[i][j] + more) for j in columns] for i in rows]
+
+    def score(self, row, column):
+        return self.scores[row][column]
+
+
+LEVELS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
+
+
+@given(
+    height=st.integers(1, 6),
+    width=st.integers(1, 6),
+    looseness=st.sampled_from([0.0, 0.25, 1.0]),
+    cells=st.lists(st.tuples(LEVELS, LEVELS), min_size=36, max_size=36),
+    equal=st.integers(0, 6),
+)
+def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, cells, equal):
+    # the lemmas ask nothing of the scores but that equal rows score 1 and that no bound is below its score
+    scores = [[cells[6 * i + j][0] for j in range(width)] for i in range(height)]
+    same = [(i, i) for i in range(min(equal, height, width))]
+    for i, j in same:
+        scores[i][j] = 1.0
+    bounds = [[max(score, cells[6 * i + j][1]) for j, score in enumerate(row)] for i, row in enumerate(scores)]
+    rows, columns = range(len(same), height), range(len(same), width)
+    pairs = same
+    if rows and columns:
+        pairs = fitting.fit_rows(Scores(scores, bounds, looseness), same, rows, columns)
+    assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
+    short = scores if height <= width else [list(column) for column in zip(*scores, strict=True)]
+    best = max(
+        sum(row[j] for row, j in zip(short, order, strict=True))
+        for order in permutations(range(max(height, width)), min(height, width))
+    )
+    assert sum(scores[i][j] for i, j in pairs) == pytest.approx(best)

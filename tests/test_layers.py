@@ -55,43 +55,26 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "extensions", "assertions", "arms", "budget", "forecast", "update_gold", "terminal", "limits"),
-    ("write_errors", "result_store"),
-    ("options",),
-    ("report_files", "judging"),
+    ("hookspecs", "options", "extensions", "fixtures", "limits", "update_gold", "terminal", "write_errors"),
+    ("result_store",),
     ("run_results",),
-    ("regression",),
-    ("items",),
-    ("replay", "revisions", "upcoming"),
+    ("regression", "items"),
+    ("replay", "revisions"),
     ("extraction",),
+    ("judging",),
+    ("prefetch",),
     ("session",),
-    ("prefetch", "transport"),
-    ("start", "finish"),
+    ("start", "collect", "transport", "finish"),
 )
 """The modules of `plugin`; the package itself, the table of its hooks, uses them all."""
 
 PACKAGES = {"": RINGS, "core": CORE_RINGS, "plugin": PLUGIN_RINGS}
 """Packages whose members have an order; "" is the distribution's own."""
 
-UPWARD_IMPORTS = {
-    ("plugin.items", "plugin.session"),
-    ("plugin.options", "plugin.regression"),
-    ("plugin.session", "plugin.prefetch"),
-}
+UPWARD_IMPORTS: set[tuple[str, str]] = set()
 """To be removed: imports of a module from a ring after its own."""
 
-CIRCLES = (
-    {"plugin.run_results", "plugin.options", "plugin.regression"},
-    {
-        "plugin.prefetch",
-        "plugin.extraction",
-        "plugin.items",
-        "plugin.replay",
-        "plugin.revisions",
-        "plugin.session",
-        "plugin.upcoming",
-    },
-)
+CIRCLES: tuple[set[str], ...] = ()
 """To be removed: modules that import each other in a circle."""
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

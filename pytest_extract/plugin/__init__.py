@@ -1,6 +1,6 @@
-"""The hooks: what pytest triggers and where it goes.
+"""The hooks of pytest, in the order of a session: start, collect, run, report, finish.
 
-Everything else is imported where it is needed, so that a run without extract cases loads nothing of the package.
+Each hook imports the module that does its work, so that a run without extract cases loads nothing of the package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
-    from pytest_extract.plugin.items import ExtractFile
+    from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.options import Settings
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
@@ -42,9 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from pytest_extract.plugin.items import ExtractFile, nodeid_of
+    from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
 
-    return ExtractFile.from_parent(parent, path=file_path, nodeid=nodeid_of(file_path, parent.config.rootpath))
+    return ExtractFile.from_parent(parent, path=file_path, nodeid=node_id_of_file(file_path, parent.config.rootpath))
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +68,7 @@ def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
     """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""
     from pytest_extract.plugin.session import session_of
 
-    return session_of(request.config).project.extensions_for(request.path)
+    return session_of(request.config).extensions.extensions_for(request.path)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -91,9 +91,9 @@ def is_case(nodeid: str) -> bool:
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
     if "pytest_extract.testing" not in sys.modules:
         return None
-    from pytest_extract.plugin.assertions import compare_lines
+    from pytest_extract.plugin.terminal import assertion_lines
 
-    return compare_lines(op, left, right, config.get_verbosity())
+    return assertion_lines(op, left, right, config.get_verbosity())
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
@@ -101,7 +101,7 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
     outcome = getattr(report, "extract_outcome", None)
     if outcome == "broken" and report.failed and report.when == "call":
         return "failed", "B", "BROKEN"
-    if outcome == "failed" and report.passed and not hasattr(report, "extract_gold"):
+    if outcome == "failed" and report.passed and not hasattr(report, "extract_gold_change"):
         return "below their thresholds", "b", ("BELOW", {"yellow": True})
     return None
 
@@ -112,7 +112,7 @@ class SessionHooks:
     def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
         self.config = config
         self.key = key
-        self.mistakes: list[str] = []
+        self.collection_errors: list[str] = []
         self.run_uid: str | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -137,29 +137,29 @@ class SessionHooks:
             from pytest_extract.plugin.terminal import clean_report
 
             clean_report(report)
-            self.mistakes.append(report.longreprtext)
+            self.collection_errors.append(report.longreprtext)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
-        if "pytest_extract.plugin.items" in sys.modules and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.start import check_models
+        if "pytest_extract.plugin.collect" in sys.modules and not hasattr(self.config, "workerinput"):
+            from pytest_extract.plugin.collect import check_models
 
             check_models(session)
         if self.config.stash[self.key].changed is not None and session.items:
-            from pytest_extract.plugin.start import choose_calls
+            from pytest_extract.plugin.collect import select_changed_cases
 
-            choose_calls(session)
+            select_changed_cases(session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Run the good cases although others have mistakes; a broken Python file still stops the run."""
-        if self.mistakes and len(self.mistakes) == session.testsfailed and not session.shouldfail:
+        if self.collection_errors and len(self.collection_errors) == session.testsfailed and not session.shouldfail:
             session.config.option.continue_on_collection_errors = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
-        carries = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
-        if carries and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.run_results import take_from_report
+        has_result = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
+        if has_result and not hasattr(self.config, "workerinput"):
+            from pytest_extract.plugin.transport import take_from_report
 
             take_from_report(report, self.config)
 
@@ -175,7 +175,7 @@ class SessionHooks:
         if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.run_results" in sys.modules:
             from pytest_extract.plugin.finish import finish
 
-            finish(session, self.run_uid, self.mistakes)
+            finish(session, self.run_uid, self.collection_errors)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.run_results" in sys.modules:

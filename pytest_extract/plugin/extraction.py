@@ -1,56 +1,76 @@
-"""Outputs for items: replayed, or from the user's extractor or the built-in one, called now."""
+"""Outputs for items: replayed, or from a call of the user's extractor or the built-in one."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from pytest_extract.cases.model import Case
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, copied, text_digest
+from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.key import display_path
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
-from pytest_extract.plugin.arms import EXTRACTOR, visible
-from pytest_extract.plugin.budget import Budget
-from pytest_extract.plugin.forecast import call_price
+from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
+from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.limits import Budget
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import Forecast, JudgeSpending
+from pytest_extract.run_case import RunPlan, plan_of
 
 if TYPE_CHECKING:
-    from pytest_extract.core.case_result import CaseResult
     from pytest_extract.extraction.recordings.key import RecordingKey
-    from pytest_extract.plugin.items import ExtractItem
     from pytest_extract.plugin.replay import ResultsReplay
     from pytest_extract.regression.selection import Selection
 
-_USUAL_FOLDER = "extract-recordings"
+_DEFAULT_FOLDER: Final = "extract-recordings"
+_CHARACTERS_PER_TOKEN: Final = 4
+"""The usual figure for English text and JSON; a forecast needs no better."""
+_IMAGE_TOKENS: Final = 1_500
+"""Tokens counted for a document without text (an image, audio)."""
+_INSTRUCTION_TOKENS: Final = 300
 
 
 class ExtractionService:
-    """The one place where outputs come from. `extraction` is what a scheduler that calls ahead stands in for."""
+    """The only source of outputs. `Prefetcher` calls `extraction_with` in other threads, before an item's turn.
+
+    `selections`: under `--extract-changed`, whether each case is called or replayed, by node id.
+    `write_errors`: the outputs and judge answers that could not be recorded.
+    """
 
     def __init__(
-        self, settings: Settings, root: Path, purse: Budget | None, slots: AbstractContextManager[object]
+        self,
+        settings: Settings,
+        root: Path,
+        budget: Budget | None,
+        concurrency_limit: AbstractContextManager[object],
     ) -> None:
         self._settings = settings
         self._root = root
-        self._purse = purse
-        self.slots = slots
+        self._budget = budget
+        self.concurrency_limit = concurrency_limit
         self.loop = BackgroundLoop()
-        self._built_in: dict[str, Callable[..., Any]] = {}
+        self.write_errors = WriteErrors()
+        self.replay: ResultsReplay | None = None
+        if settings.from_results is not None:
+            from pytest_extract.plugin.replay import ResultsReplay
+
+            self.replay = ResultsReplay(settings.from_results)
+        self.selections: dict[str, Selection] = {}
+        self._built_in_extractors: dict[str, Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
-        self._made_by: dict[str, set[str | None]] = {}
-        self.unkept = WriteErrors()
-        self.past = _past(settings.from_results)
-        self.choices: dict[str, Selection] = {}
+        self._digests_of_replayed: dict[str, set[str | None]] = {}
 
     @property
     def may_replay(self) -> bool:
@@ -60,75 +80,86 @@ class ExtractionService:
     @property
     def replays_only(self) -> bool:
         """Whether no extractor is ever called."""
-        return self.past is not None or self._settings.record == "none" or self._settings.dry_run
+        return self.replay is not None or self._settings.record == "none" or self._settings.dry_run
+
+    def plan_for(self, item: ExtractItem) -> RunPlan:
+        """Return how often an item runs: the option decides, then a replayed run, then the case."""
+        repeat = self._settings.repeat
+        if repeat is None and self.replay is not None:
+            repeat = self.replay.repeats_of(item)
+        return plan_of(item.case, repeat)
 
     def _mode(self, item: ExtractItem) -> RecordMode:
-        """How recordings serve a case; under `--extract-changed` what is called is called, and the rest replayed."""
-        choice = self.choices.get(item.nodeid)
+        """Return how recordings serve a case; under `--extract-changed` selected cases are called, others replayed."""
+        selection = self.selections.get(item.nodeid)
         mode = self._settings.record
-        if choice is None:
+        if selection is None:
             return mode
-        if not choice.live:
+        if not selection.live:
             return "none"
         return "off" if mode in {"off", "none"} else "all"
 
     def _recordings_for(self, item: ExtractItem) -> Recordings:
         mode = self._mode(item)
         if mode not in self._recordings:
-            renewal = _renewal(self._settings, self._root)
             self._recordings[mode] = Recordings(
-                self._settings.recordings, mode, renewal, self.unkept.output, self.unkept.refused
+                self._settings.recordings,
+                mode,
+                _options_to_record_again(self._settings, self._root),
+                self.write_errors.add_output,
+                self.write_errors.add_refused,
             )
         return self._recordings[mode]
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
-        if self.past is not None or self._mode(item) == "off":
-            return self.extraction_with(item, index, None if self.past else self.extractor_for(item))
+        if self.replay is not None or self._mode(item) == "off":
+            return self.extraction_with(item, index, None if self.replay else self.extractor_for(item))
         extractor, error = self._extractor_or_error(item)
         return self._recorded(item, index, extractor, error)
 
     def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
-        """Return the output of repeat `index` by an extractor that is there already; safe in any thread."""
-        if self.past is not None:
-            return self._replayed(item, self.past.extraction(item, index))
+        """Return the output of repeat `index` by an extractor that exists already; safe in any thread."""
+        if self.replay is not None:
+            return self._replayed(item, self.replay.extraction(item, index))
         if self._mode(item) == "off":
             return self._call(item, extractor)
         return self._recorded(item, index, extractor, None)
 
     def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
-        """Look for a recording first: it may stand in also for an extractor that cannot be made here (no key in CI)."""
+        """Look for a recording first: it also replaces an extractor that cannot be made here (no key in CI)."""
 
-        def called() -> Extraction:
+        def call() -> Extraction:
             if error is not None:
                 raise error
             return replace(self._call(item, extractor), extractor=self._digest_of(extractor))
 
         try:
-            found = self._recordings_for(item).obtain(self._key(item, extractor, index), called, item.owned)
+            found = self._recordings_for(item).obtain(self._key(item, extractor, index), call, item.owned)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
         return self._replayed(item, found) if found.recorded else found
 
     def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
-        self._made_by.setdefault(item.nodeid, set()).add(found.extractor)
+        self._digests_of_replayed.setdefault(item.nodeid, set()).add(found.extractor)
         return found
 
     def _extractor_or_error(self, item: ExtractItem) -> tuple[Any, Exception | None]:
         try:
             return self.extractor_for(item), None
-        except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if nothing stands in for it
+        except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if there is no recording
             return None, error
 
-    def forecast(self, item: ExtractItem, repeats: int) -> Forecast:
-        """Say what running the item would take, without a call."""
+    def forecast(self, item: ExtractItem) -> Forecast:
+        """Estimate the calls and the cost of an item, without a call."""
+        repeats = self.plan_for(item).of
         recorded = 0
         mode = self._mode(item)
         if mode not in {"off", "all"}:
             extractor, _ = self._extractor_or_error(item)
             recorded = sum(self._is_recorded(item, self._key(item, extractor, index)) for index in range(repeats))
         calls = 0 if mode == "none" else repeats - recorded
-        each = call_price(item.case, item.arm.model) if calls else 0.0
+        each = _price_of_call(item.case, item.arm.model) if calls else 0.0
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
     def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
@@ -153,9 +184,9 @@ class ExtractionService:
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
         # The extractor may prepare the schema for its model in place: cases share it, and are scored by it.
         case = replace(item.case, schema=copied(item.case.schema), gold=copied(item.case.gold))
-        with self.slots:
-            if self._purse is not None:
-                self._purse.check()
+        with self.concurrency_limit:
+            if self._budget is not None:
+                self._budget.check()
             extraction = call_extractor(
                 extractor,
                 loop=self.loop,
@@ -166,61 +197,65 @@ class ExtractionService:
                 model=item.arm.model,
                 case=case,
             )
-            if self._purse is not None and not extraction.recorded:
-                self._purse.spend(extraction.cost_usd)
+            if self._budget is not None and not extraction.recorded:
+                self._budget.spend(extraction.cost_usd)
         return extraction
 
-    def make_ready(self, item: ExtractItem, extractor: object, repeats: int) -> None:
-        """Import what calls by the built-in extractor need, before another thread makes one.
+    def import_litellm(self, item: ExtractItem, extractor: object, repeats: int) -> None:
+        """Import litellm if calls by the built-in extractor need it, before another thread makes such a call.
 
-        The import warns a lot, and is silenced by filters of the whole process. Those pytest changes between two items:
-        in a suite that turns warnings to errors, an import in another thread would fail now and then.
+        The import warns a lot, and the filters that silence it are those of the whole process. pytest changes them
+        between two items: in a suite that turns warnings to errors, an import in another thread would fail sometimes.
         """
-        if "litellm" in sys.modules or extractor not in self._built_in.values():
+        if "litellm" in sys.modules or extractor not in self._built_in_extractors.values():
             return
         keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]
         if not keys or not all(self._is_recorded(item, key) for key in keys):
             from pytest_extract.extraction.llm.client import load_litellm
 
-            with suppress(ConfigError):  # told by the call itself
+            with suppress(ConfigError):  # the call itself raises it again
                 load_litellm()
 
-    def pay(self, judged: JudgeSpending) -> None:
-        """Take what the judge cost out of the run's purse."""
-        if self._purse is not None and judged.calls:
-            self._purse.spend(None if judged.unpriced else judged.cost_usd, judged.calls)
+    def pay_judge(self, spending: JudgeSpending) -> None:
+        """Take the cost of a judge's calls from the run's budget."""
+        if self._budget is not None and spending.calls:
+            self._budget.spend(None if spending.unpriced else spending.cost_usd, spending.calls)
 
     def extractor_for(self, item: ExtractItem) -> Any:
         """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
-        if visible(item, EXTRACTOR):
+        if has_fixture(item, EXTRACTOR):
             return item.fixture(EXTRACTOR)
         model = item.arm.model
         if model is None:
             return None
-        if model not in self._built_in:
+        if model not in self._built_in_extractors:
             from pytest_extract.extraction.litellm import LitellmExtractor
             from pytest_extract.extraction.llm.client import Retry
 
             retry = Retry(timeout_s=self._settings.timeout)
-            self._built_in[model] = LitellmExtractor(model=model, mode=self._settings.mode, retry=retry)
-        return self._built_in[model]
+            self._built_in_extractors[model] = LitellmExtractor(model=model, mode=self._settings.mode, retry=retry)
+        return self._built_in_extractors[model]
 
     def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:
-        """Digest of the extractor that made a result's outputs: its source below the root, its parameters.
+        """Return the digest of the extractor that made a result's outputs: its source below the root, its parameters.
 
-        Of a replayed output, what was recorded with it. None where that is not known of every output.
+        A replayed output brings its own digest. None where the digest of some output is unknown.
         """
-        made_by = self._made_by.pop(item.nodeid, set())
+        digests = self._digests_of_replayed.pop(item.nodeid, set())
         if any(attempt.score is not None and not attempt.recorded for attempt in result.attempts):
-            made_by.add(self._digest_of(self.extractor_for(item)))
-        known = [digest for digest in made_by if digest is not None]
-        if not known or len(known) < len(made_by):
+            digests.add(self._digest_of(self.extractor_for(item)))
+        known = [digest for digest in digests if digest is not None]
+        if not known or len(known) < len(digests):
             return None
         return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
 
     def _digest_of(self, extractor: object) -> str:
         if id(extractor) not in self._digests:
-            self._digests[id(extractor)] = (extractor, _digest(extractor, self._root))
+            from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
+
+            sources = sources_digest(extractor_sources(extractor, self._root), self._root)
+            params = canonical_json(dict(getattr(extractor, "extract_params", {})))
+            self._digests[id(extractor)] = (extractor, text_digest(sources + params))
         return self._digests[id(extractor)][1]
 
     def close(self) -> None:
@@ -228,29 +263,29 @@ class ExtractionService:
         self.loop.close()
 
 
-def _renewal(settings: Settings, root: Path) -> list[str]:
-    """Options that the recordings of this run, or the ids of its items, hang on; the model is in each key."""
+def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
+    """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
     recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
         "prompt": [display_path(path, root) for path in settings.prompt],
         "mode": [settings.mode] if settings.mode != "prompt" else [],
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
-        "recordings": [] if recordings == _USUAL_FOLDER else [recordings],
+        "recordings": [] if recordings == _DEFAULT_FOLDER else [recordings],
     }
     return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
 
 
-def _past(path: Path | None) -> ResultsReplay | None:
-    if path is None:
+def _price_of_call(case: Case, model: str | None) -> float | None:
+    """Estimate the cost of one call in USD from the sizes of its input and of the gold; None without a known price."""
+    if model is None:
         return None
-    from pytest_extract.plugin.replay import ResultsReplay
+    from pytest_extract.extraction.llm.client import price
 
-    return ResultsReplay(path)
-
-
-def _digest(extractor: object, root: Path) -> str:
-    from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
-
-    params = getattr(extractor, "extract_params", {})
-    return text_digest(sources_digest(extractor_sources(extractor, root), root) + canonical_json(dict(params)))
+    try:
+        document_tokens = len(case.document.text) // _CHARACTERS_PER_TOKEN
+    except DocumentError:
+        document_tokens = _IMAGE_TOKENS
+    instructions = len(json.dumps(case.schema)) + (len(case.prompt.text) if case.prompt is not None else 0)
+    prompt_tokens = document_tokens + _INSTRUCTION_TOKENS + instructions // _CHARACTERS_PER_TOKEN
+    return price(model, prompt_tokens, len(canonical_json(case.gold)) // _CHARACTERS_PER_TOKEN)

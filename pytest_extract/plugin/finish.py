@@ -1,10 +1,11 @@
-"""The end of a session: what the run's gate says, the exit status, the terminal summary."""
+"""The end of a session: the decision of the gate, the exit status, reports as files and the terminal summary."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -14,7 +15,6 @@ from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
 from pytest_extract.plugin.update_gold import gold_lines
-from pytest_extract.plugin.write_errors import hidden_lines, refused_lines, write_error_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.lines import Line, Span, line, plural, render_error, safe_prose
 from pytest_extract.report.summary import forecast_lines, summary_lines
@@ -22,163 +22,179 @@ from pytest_extract.report.summary import forecast_lines, summary_lines
 if TYPE_CHECKING:
     from pytest_extract.regression.gate import GateDecision
 
-_END = pytest.StashKey["_End"]()
-_REPORTS = pytest.StashKey[list[Line]]()
-_MOST_CHOICES = 10
+_CONCLUSION = pytest.StashKey["_Conclusion"]()
+_REPORT_LINES = pytest.StashKey[list[Line]]()
+_MOST_SELECTED: Final = 10
+_MOST_WRITE_ERRORS: Final = 3
+_MOST_KINDS: Final = 5
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
 def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str] = ()) -> None:
-    """Close what is open; turn a green exit status red where cases were left out or the suite gate fails.
+    """Close what is open; turn a green exit status red where cases were left out or a gate fails.
 
-    `run_uid` is what xdist calls the run, None without it; `mistakes` is told of each case file that has some.
+    `run_uid` is what xdist calls the run, None without it; `mistakes` are the collection errors of case files.
     """
-    gathered = run_results_of(session.config)
-    gathered.close()
-    run = started_session(session.config)
-    if run is not None:
-        run.close()
+    config = session.config
+    run_results = run_results_of(config)
+    run_results.close()
+    started = started_session(config)
+    if started is not None:
+        started.close()
     if run_uid is not None:
         remove_limit(run_uid)
-    if hasattr(session.config, "workerinput"):
+    if hasattr(config, "workerinput"):
         return
-    session.config.stash[_END] = end = _conclude(session, gathered)
-    reports = _write_reports(session.config, gathered, mistakes)
+    config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)
+    config.stash[_REPORT_LINES] = report_lines = _write_reports(config, run_results, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
     if (
-        not end.green
-        or gathered.torn
-        or gathered.unkept
-        or any(change.kind == "updated" for change in gathered.golds.values())
-        or any(span.style == "bad" for each in reports for span in each)
+        not conclusion.green
+        or run_results.incomplete
+        or run_results.write_errors
+        or any(change.kind == "updated" for change in run_results.gold_changes.values())
+        or any(span.style == "bad" for each in report_lines for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    elif gathered.totals.outcomes[Outcome.NOT_RUN]:
+    elif run_results.totals.outcomes[Outcome.NOT_RUN]:
         session.exitstatus = NOT_RUN_STATUS
-    elif any(not passed for passed, _ in suite_gate(gathered)):
+    elif any(not passed for passed, _ in suite_gate(run_results)):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    """What the run comes to: its comparison; `beside`: the run against itself, and what became of the baseline."""
+class _Conclusion:
+    """The decision of the regression gate; `lines` on the A/A comparison and on the baseline that was written."""
 
-    judged: GateDecision | None = None
-    beside: tuple[Line, ...] = ()
+    decision: GateDecision | None = None
+    lines: tuple[Line, ...] = ()
     green: bool = True
 
 
-def _conclude(session: pytest.Session, gathered: RunResults) -> _End:
-    settings = gathered.settings
+def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
+    settings = run_results.settings
     compared = settings.gate == "regression" or settings.baseline is not None
-    compared = compared or len(gathered.totals.arms) > 1
+    compared = compared or len(run_results.totals.arms) > 1
     if not (compared or settings.aa):
-        return _End()
-    from pytest_extract.plugin.regression import against_itself, failed, judgement, write_baseline
+        return _Conclusion()
+    from pytest_extract.plugin.regression import aa_lines, gate_decision, gate_fails, write_baseline
 
-    beside = tuple(against_itself(gathered))
-    if gathered.forecasts or not compared:
-        return _End(beside=beside)
-    judged = judgement(session.config, gathered)
-    baseline = write_baseline(session, gathered)
+    lines = tuple(aa_lines(run_results))
+    if run_results.forecasts or not compared:
+        return _Conclusion(lines=lines)
+    decision = gate_decision(session.config, run_results)
+    baseline = write_baseline(session, run_results)
     if baseline is not None:
         written, text = baseline
-        beside += (line(Span(text, "good" if written else "bad")),)
-    green = not failed(judged, settings) and (baseline is None or baseline[0])
-    return _End(judged=judged, beside=beside, green=green)
+        lines += (line(Span(text, "good" if written else "bad")),)
+    green = not gate_fails(decision, settings) and (baseline is None or baseline[0])
+    return _Conclusion(decision=decision, lines=lines, green=green)
 
 
-def _write_reports(config: pytest.Config, gathered: RunResults, mistakes: Sequence[str]) -> list[Line]:
-    settings = gathered.settings
-    if not (settings.html or settings.markdown or settings.csv) or not (gathered.results or mistakes):
+def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Sequence[str]) -> list[Line]:
+    """Write the report files; return a line that names them, and one for each that could not be written."""
+    settings = run_results.settings
+    if not (settings.html or settings.markdown or settings.csv) or not (run_results.results or mistakes):
         return []
-    from pytest_extract.plugin.report_files import write_reports
-    from pytest_extract.report.files import written_now
+    from pytest_extract.errors import StoreError
+    from pytest_extract.files import write_atomic
+    from pytest_extract.report.files import report_texts, written_now
     from pytest_extract.report.run_report import RunReport
 
-    end = config.stash.get(_END, _End())
-    run = RunReport(
-        results=gathered.results,
+    conclusion = config.stash[_CONCLUSION]
+    report = RunReport(
+        results=run_results.results,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
-        judged=end.judged,
-        suite=suite_gate(gathered),
+        judged=conclusion.decision,
+        suite=suite_gate(run_results),
         mistakes=mistakes,
-        expected=frozenset(gathered.expected),
+        expected=frozenset(run_results.expected),
         lines=[
-            *write_error_lines(gathered.unkept),
-            *refused_lines(gathered.refused),
-            *hidden_lines(gathered.hidden),
-            *gold_lines(gathered.golds, config.rootpath),
-            *_choice_lines(config, gathered),
-            *end.beside,
+            *_write_error_lines(run_results.write_errors),
+            *_refused_lines(run_results.refused),
+            *_redacted_lines(run_results.redacted),
+            *gold_lines(run_results.gold_changes, config.rootpath),
+            *_selection_lines(config, run_results),
+            *conclusion.lines,
         ],
-        judge=gathered.judged,
+        judge=run_results.judge_spending,
         written=written_now(),
     )
-    config.stash[_REPORTS] = lines = write_reports(settings, run)
-    return lines
+    lines: list[Line] = []
+    written: list[str] = []
+    for path, make_text in report_texts(report, html=settings.html, markdown=settings.markdown, csv=settings.csv):
+        try:
+            write_atomic(path, make_text())
+            written.append(str(path))
+        except StoreError as error:
+            lines.append(line(Span(str(error), "bad")))
+        except Exception as error:  # noqa: BLE001  # the other reports, and the summary, are still possible
+            lines.append(line(Span(render_error(f"the report {path}", error), "bad")))
+    return [line("reports: ", ", ".join(written)), *lines] if written else lines
 
 
-def suite_gate(gathered: RunResults) -> list[tuple[bool, str]]:
-    """Hold each arm's means against `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
-    settings = gathered.settings
-    if settings.gate != "suite" or gathered.forecasts:
+def suite_gate(run_results: RunResults) -> list[tuple[bool, str]]:
+    """Compare each arm's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
+    settings = run_results.settings
+    if settings.gate != "suite" or run_results.forecasts:
         return []
     from pytest_extract.regression.suite import check_suite
 
-    verdict = check_suite(gathered.results, settings.suite_thresholds)
-    reached = [(True, f"{row.text} reaches {row.bound:g}") for row in verdict.rows if row.passed]
-    told = [*reached, *((False, reason) for reason in verdict.reasons)]
-    return [(passed, f"suite gate: {text}") for passed, text in told]
+    verdict = check_suite(run_results.results, settings.suite_thresholds)
+    texts = [(True, f"{row.text} reaches {row.bound:g}") for row in verdict.rows if row.passed]
+    texts += [(False, reason) for reason in verdict.reasons]
+    return [(passed, f"suite gate: {text}") for passed, text in texts]
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the summary of all cases of the run."""
-    gathered = run_results_of(config)
+    run_results = run_results_of(config)
+    settings = run_results.settings
     writer = reporter._tw  # noqa: SLF001  # the reporter's own write() styles whole lines only
-    if gathered.forecasts:
+    if run_results.forecasts:
         reporter.section("extraction forecast")
-        write_lines(writer, forecast_lines(gathered.forecasts))
-    if not gathered.results or config.get_verbosity() < -1:
+        write_lines(writer, forecast_lines(run_results.forecasts))
+    if not run_results.results or config.get_verbosity() < -1:
         return
-    if gathered.settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
-        _write_below(reporter, writer, gathered)
+    if settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
+        _write_cases_below_thresholds(reporter, writer, run_results)
     reporter.section("extraction")
-    write_lines(writer, _shown("the summary", lambda: _summary_lines(config, gathered, writer.fullwidth)))
-    write_lines(
-        writer, [*gold_lines(gathered.golds, config.rootpath), *_choice_lines(config, gathered), *_gate_lines(gathered)]
-    )
-    write_lines(writer, _shown("the comparison", lambda: _compared_lines(config, gathered, writer.fullwidth)))
-    if _REPORTS in config.stash:
-        reports: list[Line] = config.stash[_REPORTS]
-        write_lines(writer, reports)
-    write_lines(writer, write_error_lines(gathered.unkept))
-    write_lines(writer, [*refused_lines(gathered.refused), *hidden_lines(gathered.hidden)])
-    purse = budget_of(config, gathered.settings.budget)
-    if purse is not None and (overrun := purse.overrun()) is not None:
+    width = writer.fullwidth
+    write_lines(writer, _lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)))
+    write_lines(writer, gold_lines(run_results.gold_changes, config.rootpath))
+    write_lines(writer, _selection_lines(config, run_results))
+    write_lines(writer, [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(run_results)])
+    write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, run_results, width)))
+    report_lines: list[Line] = config.stash.get(_REPORT_LINES, [])
+    write_lines(writer, report_lines)
+    write_lines(writer, _write_error_lines(run_results.write_errors))
+    write_lines(writer, _refused_lines(run_results.refused))
+    write_lines(writer, _redacted_lines(run_results.redacted))
+    budget = budget_of(config, settings.budget)
+    if budget is not None and (overrun := budget.overrun()) is not None:
         write_lines(writer, [line(Span(overrun, "warn"))])
-    if gathered.torn is not None:
-        write_lines(writer, [line(Span(gathered.torn, "bad"))])
+    if run_results.incomplete is not None:
+        write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
 
 
-def _shown(what: str, make: Callable[[], list[Line]]) -> list[Line]:
-    """Return the lines of one part of the summary, or why they cannot be shown: the other parts still can."""
+def _lines_or_error(part: str, make: Callable[[], list[Line]]) -> list[Line]:
+    """Return the lines of a part of the summary, or why they cannot be made: the other parts are still shown."""
     try:
         return make()
     except Exception as error:  # noqa: BLE001
-        return [line(Span(render_error(what, error), "bad"))]
+        return [line(Span(render_error(part, error), "bad"))]
 
 
-def _summary_lines(config: pytest.Config, gathered: RunResults, width: int) -> list[Line]:
-    results, totals, verbosity = gathered.results, gathered.totals, config.get_verbosity()
+def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
+    results, totals, verbosity = run_results.results, run_results.totals, config.get_verbosity()
     lines = summary_lines(
         results,
         totals=totals,
-        judge=gathered.judged,
-        expected=len(gathered.expected),
+        judge=run_results.judge_spending,
+        expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
     )
@@ -189,52 +205,90 @@ def _summary_lines(config: pytest.Config, gathered: RunResults, width: int) -> l
     return lines
 
 
-def _compared_lines(config: pytest.Config, gathered: RunResults, width: int) -> list[Line]:
-    end = config.stash.get(_END, _End())
-    settings = gathered.settings
-    if not (end.judged or end.beside or settings.gate == "regression"):
+def _comparison_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
+    conclusion = config.stash.get(_CONCLUSION, _Conclusion())
+    settings = run_results.settings
+    if not (conclusion.decision or conclusion.lines or settings.gate == "regression"):
         return []
-    from pytest_extract.plugin.regression import lines_of
+    from pytest_extract.plugin.regression import decision_lines
 
-    return [*lines_of(end.judged, settings, width=width, verbosity=config.get_verbosity()), *end.beside]
+    verbosity = config.get_verbosity()
+    return [*decision_lines(conclusion.decision, settings, width=width, verbosity=verbosity), *conclusion.lines]
 
 
-def _choice_lines(config: pytest.Config, gathered: RunResults) -> list[Line]:
-    """Tell what `--extract-changed` had called, and why; the rest was replayed."""
-    if not gathered.choices:
+def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
+    """Return which cases `--extract-changed` had called, and why; the others were replayed."""
+    selections = run_results.selections
+    if not selections:
         return []
-    live = {nodeid: "; ".join(one.reasons) for nodeid, one in gathered.choices.items() if one.live}
-    same = {nodeid: one.same_as for nodeid, one in gathered.choices.items() if one.same_as and not one.live}
-    count = f"{len(live)} of {plural(len(gathered.choices), 'case')} called"
-    lines = [line(f"changed since {gathered.settings.changed}: {count}, the others replayed")]
-    lines += _listed([f"{nodeid}: {why}" for nodeid, why in live.items()], config)
-    if same:
-        lines.append(line(f"{plural(len(same), 'replayed case')} had another name there, and the same inputs:"))
-        lines += _listed([f"{nodeid}: as {name}" for nodeid, name in same.items()], config)
+    live = {nodeid: "; ".join(one.reasons) for nodeid, one in selections.items() if one.live}
+    renamed = {nodeid: one.same_as for nodeid, one in selections.items() if one.same_as and not one.live}
+    count = f"{len(live)} of {plural(len(selections), 'case')} called"
+    lines = [line(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
+    lines += _first_lines([f"{nodeid}: {why}" for nodeid, why in live.items()], config)
+    if renamed:
+        lines.append(line(f"{plural(len(renamed), 'replayed case')} had another name there, and the same inputs:"))
+        lines += _first_lines([f"{nodeid}: as {name}" for nodeid, name in renamed.items()], config)
     return lines
 
 
-def _listed(texts: Sequence[str], config: pytest.Config) -> list[Line]:
-    shown = texts if config.get_verbosity() > 0 else texts[:_MOST_CHOICES]
+def _first_lines(texts: Sequence[str], config: pytest.Config) -> list[Line]:
+    shown = texts if config.get_verbosity() > 0 else texts[:_MOST_SELECTED]
     lines = [line(safe_prose(text), indent=2) for text in shown]
     if len(shown) < len(texts):
         lines.append(line(f"and {len(texts) - len(shown)} more (-v shows all)", indent=2))
     return lines
 
 
-def _gate_lines(gathered: RunResults) -> list[Line]:
-    return [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(gathered)]
+def _write_error_lines(errors: Mapping[tuple[str, str], int]) -> list[Line]:
+    """Return what could not be recorded, why, and the consequence."""
+    if not errors:
+        return []
+    lines = [
+        line(Span("not recorded", "head"), ": ", Span(safe_prose(f"{plural(count, what)}; {why}"), "bad"))
+        for (what, why), count in Counter(errors).most_common(_MOST_WRITE_ERRORS)
+    ]
+    consequence = "they count in this run, and will be paid for again in the next; give a folder that can be written to"
+    return [*lines, line(f"{consequence} (--extract-recordings=DIR)", indent=2)]
 
 
-def _write_below(reporter: pytest.TerminalReporter, writer: Any, gathered: RunResults) -> None:
-    """Show the cases below their thresholds when they are not what the run is judged by: pytest calls them passed."""
-    if not gathered.totals.outcomes[Outcome.FAILED]:
+def _refused_lines(refused: Sequence[str]) -> list[Line]:
+    """Return which outputs are not recorded because they hold a secret."""
+    reasons = list(dict.fromkeys(refused))
+    shown = reasons[:_MOST_WRITE_ERRORS]
+    lines = [line(Span("not recorded", "head"), ": ", Span(safe_prose(reason), "warn")) for reason in shown]
+    if len(shown) < len(reasons):
+        lines.append(line(f"and {plural(len(reasons) - len(shown), 'more output')} with a secret", indent=2))
+    return lines
+
+
+def _redacted_lines(redacted: Sequence[Iterable[tuple[str, str, str]]]) -> list[Line]:
+    """Return how many secrets were hidden, and where: `2 secrets (OPENAI_API_KEY, AWS key) in 1 error message`."""
+    cases: Counter[str] = Counter()
+    secrets: dict[str, set[tuple[str, str]]] = {}
+    for case in redacted:
+        cases.update({place for place, _, _ in case})
+        for place, kind, fingerprint in case:
+            secrets.setdefault(place, set()).add((kind, fingerprint))
+    lines = []
+    for place, found in secrets.items():
+        kinds = sorted({kind for kind, _ in found})
+        shown = ", ".join(kinds[:_MOST_KINDS])
+        more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
+        text = f"{plural(len(found), 'secret')} ({shown}{more}) in {plural(cases[place], place)}"
+        lines.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
+    return lines
+
+
+def _write_cases_below_thresholds(reporter: pytest.TerminalReporter, writer: Any, run_results: RunResults) -> None:
+    """Show the cases below their thresholds that do not fail the run: pytest counts them as passed."""
+    if not run_results.totals.outcomes[Outcome.FAILED]:
         return
     reporter.section("below their thresholds")
-    look = replace(
+    options = replace(
         DiffOptions(verbosity=reporter.config.get_verbosity(), brief=True), width=max(writer.fullwidth - 1, 40)
     )
-    for result in gathered.results:
+    for result in run_results.results:
         if result.outcome is Outcome.FAILED:
             writer.line(safe_prose(result.nodeid), bold=True)
-            write_lines(writer, case_lines(result, look))
+            write_lines(writer, case_lines(result, options))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +12,11 @@ from pytest_extract.core.judges import Panel
 from pytest_extract.core.results import Judge
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
-from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
+from pytest_extract.plugin.extraction import ExtractionService
+from pytest_extract.plugin.fixtures import JUDGE, value_made_before
+from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import JudgeSpending
 
 if TYPE_CHECKING:
@@ -26,80 +26,38 @@ VERDICTS = "verdicts.yaml"
 
 
 class Judges:
-    """One judge for the session, and one for each that a project's fixtures and extensions give."""
+    """The judges of a session: the one of the options, and those that fixtures and extensions give; each is cached."""
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        settings: Settings,
-        *,
-        loop: BackgroundLoop,
-        slots: AbstractContextManager[object],
-        unkept: WriteErrors,
-    ) -> None:
-        self._settings = settings
-        self._loop = loop
-        self._slots = slots
-        self._unkept = unkept
+    def __init__(self, config: pytest.Config, settings: Settings, extraction_service: ExtractionService) -> None:
         self._config = config
-        self._verdicts = (settings.recordings / VERDICTS, config.rootpath / VERDICTS)
+        self._settings = settings
+        self._extraction_service = extraction_service
         self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
-    def judge_for(self, user: object, named: Mapping[str, Judge]) -> Judge | None:
-        """Return the judge of a case: the judges that its schema names, and `caching_judge_for` for other questions."""
-        default = self.caching_judge_for(user)
-        if not named:
-            return default
-        judges = {name: own for name, judge in named.items() if (own := self.caching_judge_for(judge)) is not None}
-        return Panel(default=default, named=judges)
+    def judge_for(self, item: ExtractItem) -> Judge | None:
+        """Return who answers a case's questions; None where nobody can be asked, or nothing has to be."""
+        return self._judge_of(item, item.fixture(JUDGE)) if item.case.scorer.needs_judge else None
 
-    def digest(self, user: object, named: Mapping[str, Judge]) -> str:
-        """Digest of who decides a case's semantic comparisons; with another judge they are another question."""
+    def judge_before_turn(self, item: ExtractItem) -> Judge | None:
+        """Return the judge of an item whose fixtures are not set up; None where it is not known yet."""
+        if not item.case.scorer.needs_judge:
+            return None
+        known, user = value_made_before(item, JUDGE)
+        # The main thread imports litellm first: see ExtractionService.import_litellm
+        return self._judge_of(item, user) if known and (user is not None or "litellm" in sys.modules) else None
+
+    def digest(self, item: ExtractItem) -> str:
+        """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
         from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
         from pytest_extract.extraction.judge.user import identity_of
 
-        who: Json = [self._settings.judge]
+        identity: Json = [self._settings.judge]
         if self._settings.judge == "llm":
+            user = item.fixture(JUDGE)
             asked = [self._settings.judge_model, dict(PROMPT_VERSIONS)] if user is None else [identity_of(user)]
-            who += [*asked, *([name, identity_of(judge)] for name, judge in sorted(named.items()))]
-        return text_digest(canonical_json(who))
-
-    def caching_judge_for(self, user: object) -> CachingJudge | None:
-        """Return the fixture's judge, or (`user` is None) that of the options; None where nobody can be asked.
-
-        Under `exact` and `fuzzy` the scorer itself decides.
-        """
-        settings = self._settings
-        if settings.judge != "llm" or (user is None and settings.judge_model is None):
-            return None
-        if id(user) not in self._judges:
-            self._judges[id(user)] = (user, self._new_judge(user))
-        return self._judges[id(user)][1]
-
-    def _new_judge(self, user: object) -> CachingJudge:
-        from pytest_extract.extraction.judge import build_judge
-        from pytest_extract.extraction.llm.client import Retry
-
-        settings = self._settings
-        verdicts = [path for path in dict.fromkeys(self._verdicts) if path.is_file()]
-        if len(verdicts) > 1:
-            raise pytest.UsageError(f"people's verdicts stand in {verdicts[0]} and in {verdicts[1]}; keep one of them")
-        try:
-            return build_judge(
-                settings.judge,
-                model=settings.judge_model,
-                user=user,
-                folder=answers_folder(self._config, settings),
-                overrides=verdicts[0] if verdicts else None,
-                slots=self._slots,
-                replay_only=settings.record == "none",
-                refresh=settings.record == "all",
-                on_write_error=None if settings.record == "off" else self._unkept.answer,  # nobody asked for it
-                retry=Retry(timeout_s=settings.timeout),
-                loop=self._loop,
-            )
-        except CaseFileErrors as error:
-            raise pytest.UsageError(str(error)) from error
+            named = sorted(item.case.scorer.judges.items())
+            identity += [*asked, *([name, identity_of(judge)] for name, judge in named)]
+        return text_digest(canonical_json(identity))
 
     def spent(self) -> JudgeSpending:
         """Return what the judges' models have used so far in this process."""
@@ -111,15 +69,61 @@ class Judges:
             tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
         )
 
+    def _judge_of(self, item: ExtractItem, user: object) -> Judge | None:
+        """Return the judges that the case's schema names, and for all other questions the fixture's or the options'."""
+        default, named = self._caching_judge(user), item.case.scorer.judges
+        if not named:
+            return default
+        judges = {name: cached for name, judge in named.items() if (cached := self._caching_judge(judge)) is not None}
+        return Panel(default=default, named=judges)
 
-def answers_folder(config: pytest.Config, settings: Settings) -> Path | None:
-    """Where answers are kept: beside the recordings when the run records or replays, else in pytest's own cache."""
-    if settings.record != "off":
-        return settings.recordings / JUDGE_FOLDER
-    cache = getattr(config, "cache", None)
-    if cache is None:
-        return None
-    try:
-        return Path(cache.mkdir("extract-judge"))
-    except OSError:  # a read-only project: pytest does without its cache there, too
-        return None
+    def _caching_judge(self, user: object) -> CachingJudge | None:
+        """Return the cached judge of a fixture, or (`user` is None) of the options; None where nobody can be asked.
+
+        Under `exact` and `fuzzy` the scorer itself decides.
+        """
+        settings = self._settings
+        if settings.judge != "llm" or (user is None and settings.judge_model is None):
+            return None
+        if id(user) not in self._judges:
+            self._judges[id(user)] = (user, self._build_judge(user))
+        return self._judges[id(user)][1]
+
+    def _build_judge(self, user: object) -> CachingJudge:
+        from pytest_extract.extraction.judge import build_judge
+        from pytest_extract.extraction.llm.client import Retry
+
+        settings = self._settings
+        folders = dict.fromkeys((settings.recordings, self._config.rootpath))
+        verdicts = [folder / VERDICTS for folder in folders if (folder / VERDICTS).is_file()]
+        if len(verdicts) > 1:
+            raise pytest.UsageError(f"there are people's verdicts in {verdicts[0]} and in {verdicts[1]}; keep one file")
+        try:
+            return build_judge(
+                settings.judge,
+                model=settings.judge_model,
+                user=user,
+                folder=self._cache_folder(),
+                overrides=verdicts[0] if verdicts else None,
+                slots=self._extraction_service.concurrency_limit,
+                replay_only=settings.record == "none",
+                refresh=settings.record == "all",
+                # with `off` nobody asked for a cache
+                on_write_error=None if settings.record == "off" else self._extraction_service.write_errors.add_answer,
+                retry=Retry(timeout_s=settings.timeout),
+                loop=self._extraction_service.loop,
+            )
+        except CaseFileErrors as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def _cache_folder(self) -> Path | None:
+        """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
+        if self._settings.record != "off":
+            return self._settings.recordings / JUDGE_FOLDER
+        cache = getattr(self._config, "cache", None)
+        if cache is None:
+            return None
+        try:
+            return Path(cache.mkdir("extract-judge"))
+        except OSError:  # a read-only project: pytest's own plugins run without its cache there, too
+            return None

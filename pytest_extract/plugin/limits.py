@@ -1,4 +1,4 @@
-"""At most N calls in flight: in this process, or over all xdist workers of a run."""
+"""What a run may use: so many calls at the same time (`--extract-concurrency`), so much money (`--extract-budget`)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from pytest_extract.run_case import NotRun
 from pytest_extract.sharing import POLL_S, try_lock, unlock
+
+_UNKNOWN_COST = "unknown"
 
 
 class ConcurrencyLimit:
-    """N slots of one process, given in the order in which they are asked for; pytest's own thread goes first.
+    """At most `count` calls at the same time in one process, in the order of asking; the main thread goes first.
 
-    What that thread waits for, the whole run waits for. A semaphore gives a free slot to whoever comes by, and a thread
-    that works off a queue comes by most often.
+    The whole run waits for what the main thread waits for. A semaphore gives a free slot to any thread, and a thread
+    that works off a queue asks most often.
     """
 
     def __init__(self, count: int) -> None:
@@ -39,22 +41,19 @@ class ConcurrencyLimit:
                 self._waiting.append(turn)
         try:
             turn.wait()
-        except BaseException:  # Ctrl-C; a slot that was just given must not be lost
-            self._give_up(turn)
+        except BaseException:  # Ctrl-C; a slot that was given meanwhile must not be lost
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                else:
+                    self._release()
             raise
 
     def __exit__(self, *failure: object) -> None:
         with self._lock:
-            self._hand_on()
+            self._release()
 
-    def _give_up(self, turn: threading.Event) -> None:
-        with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-            else:
-                self._hand_on()
-
-    def _hand_on(self) -> None:
+    def _release(self) -> None:
         if self._waiting:
             self._waiting.popleft().set()
         else:
@@ -62,57 +61,99 @@ class ConcurrencyLimit:
 
 
 class SharedConcurrencyLimit:
-    """N lock files in a folder that all workers know; the system frees the lock of a worker that dies.
+    """At most `count` calls at the same time in all xdist workers of a run: a lock file for each call.
 
-    One thread of a process looks for a free one at a time, so that each process gets its share.
+    The system releases the lock of a worker that dies. One thread of a process looks for a free lock at a time, so that
+    each process gets its share.
     """
 
     def __init__(self, folder: Path, count: int) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
         self._paths = [folder / f"slot-{number}" for number in range(count)]
-        self._held = threading.local()
-        self._turn = ConcurrencyLimit(1)
+        self._locked = threading.local()
+        self._one_thread = ConcurrencyLimit(1)
 
     def __enter__(self) -> None:
-        held = _held(self._paths)
-        with self._turn:
-            held.__enter__()
-        self._held.stack = [*getattr(self._held, "stack", ()), held]
+        with self._one_thread:
+            file = self._lock_any()
+        self._locked.files = [*getattr(self._locked, "files", ()), file]
 
     def __exit__(self, *failure: object) -> None:
-        self._held.stack.pop().__exit__(None, None, None)
+        file = self._locked.files.pop()
+        unlock(file)
+        os.close(file)
+
+    def _lock_any(self) -> int:
+        while True:
+            for path in self._paths:
+                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                if try_lock(file):
+                    return file
+                os.close(file)
+            time.sleep(POLL_S)
 
 
 def concurrency_limit(folder: Path | None, count: int) -> AbstractContextManager[object]:
-    """Return the slots of a run; `folder` (from `limit_folder`) where it has several processes."""
+    """Return the limit of a run; `folder` (from `limit_folder`) where the run has several processes."""
     return ConcurrencyLimit(count) if folder is None else SharedConcurrencyLimit(folder, count)
 
 
 def limit_folder(run_uid: str) -> Path:
-    """Return the folder of the run that xdist calls `run_uid`: every worker knows it without being told."""
+    """Return the folder of the run that xdist calls `run_uid`: every worker can compute it."""
     return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
 
 
 def remove_limit(run_uid: str) -> None:
-    """Remove the folder, if the run ever made one."""
+    """Remove the folder, if the run made one."""
     shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
 
 
-@contextmanager
-def _held(paths: list[Path]) -> Iterator[None]:
-    file = _wait_for_one(paths)
-    try:
-        yield
-    finally:
-        unlock(file)
-        os.close(file)
+class Budget:
+    """What a run has spent: a file to which all processes of the run append a line for each payment."""
 
+    def __init__(self, path: Path, limit: float) -> None:
+        self._path = path
+        self._limit = limit
 
-def _wait_for_one(paths: list[Path]) -> int:
-    while True:
-        for path in paths:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-            if try_lock(file):
-                return file
+    def check(self) -> None:
+        """Raise NotRun when the budget is spent, or when a call of unknown cost makes it impossible to keep."""
+        costs = [cost for cost, _ in self._payments()]
+        if None in costs:
+            raise NotRun(
+                f"the budget of ${self._limit:g} cannot be kept: a call reported no cost (an unpriced model, or an "
+                "extractor without cost_usd)"
+            )
+        if sum(cost or 0.0 for cost in costs) >= self._limit:
+            raise NotRun(f"the budget of ${self._limit:g} is spent")
+
+    def overrun(self) -> str | None:
+        """Say by how much the budget was exceeded, and by how many calls under way; None where it was kept."""
+        spent, late = 0.0, 0
+        for cost, calls in self._payments():
+            late += calls if spent >= self._limit else 0
+            spent += cost or 0.0
+        if spent <= self._limit:
+            return None
+        were = "1 call was" if late == 1 else f"{late:,} calls were"
+        how = f"{were} under way when it was spent" if late else "the last call cost more than was left"
+        return f"budget of ${self._limit:g} exceeded by ${spent - self._limit:,.4f}: {how}"
+
+    def _payments(self) -> list[tuple[float | None, int]]:
+        lines = (line.split() for line in self._path.read_text(encoding="ascii").splitlines())
+        return [(None if cost == _UNKNOWN_COST else float(cost), int(calls)) for cost, calls in lines]
+
+    def spend(self, cost_usd: float | None, calls: int = 1) -> None:
+        """Add the cost of some calls in one short append, which other processes cannot interrupt."""
+        text = f"{_UNKNOWN_COST if cost_usd is None else repr(float(cost_usd))} {calls}"
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, f"{text}\n".encode("ascii"))
+        finally:
             os.close(file)
-        time.sleep(POLL_S)
+
+
+def new_budget_file() -> Path:
+    """Create the file of a run's budget; the caller removes it."""
+    file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
+    os.close(file)
+    return Path(name)

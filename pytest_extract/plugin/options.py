@@ -177,7 +177,7 @@ def _fingerprint(value: str) -> str:
 
 
 def _rule(value: str) -> tuple[str, Any]:
-    from pytest_extract.plugin.regression import read_rule
+    from pytest_extract.regression.rules import read_rule
 
     return read_rule(value)
 

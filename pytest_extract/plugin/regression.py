@@ -1,11 +1,10 @@
-"""`--extract-gate regression`, baselines, arms against each other, and a run against itself."""
+"""`--extract-gate=regression`: baselines, arms compared with each other, and `--extract-aa`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,21 +27,25 @@ from pytest_extract.report.lines import Line, Span, line, plural
 _BASELINE = pytest.StashKey[Baseline]()
 
 
-def prepare(config: pytest.Config, settings: Settings) -> None:
-    """Read the rules and the baseline before anything is paid for; UsageError where the gate could not decide."""
+def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
+    """Read the rules and the baseline before the first call; UsageError where the gate could not decide."""
     try:
         rules_of(settings)
         if settings.update_baseline:
-            _check_writing(settings)
+            _check_baseline_can_be_updated(settings)
         elif settings.baseline is not None:
             config.stash[_BASELINE] = read_baseline(settings.baseline)
-        else:
-            _check_base_arm(settings)
     except (ConfigError, StoreError) as error:
         raise pytest.UsageError(str(error)) from error
+    several_arms = settings.base_ref is not None or len(settings.model) > 1 or len(settings.prompt) > 1
+    if settings.baseline is None and not several_arms:
+        raise pytest.UsageError(
+            "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
+            "--extract-base-ref=REF, or two of --extract-model or --extract-prompt (the first is the base)"
+        )
 
 
-def _check_writing(settings: Settings) -> None:
+def _check_baseline_can_be_updated(settings: Settings) -> None:
     if settings.baseline is None:
         raise ConfigError("--extract-update-baseline needs --extract-baseline=FILE")
     if in_ci(os.environ) and not settings.force:
@@ -54,29 +57,21 @@ def _check_writing(settings: Settings) -> None:
         read_baseline(settings.baseline)
 
 
-def _check_base_arm(settings: Settings) -> None:
-    if settings.base_ref is None and len(settings.model) < 2 and len(settings.prompt) < 2:
-        raise ConfigError(
-            "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
-            "--extract-base-ref=REF, or two of --extract-model or --extract-prompt (the first is the base)"
-        )
-
-
 def rules_of(settings: Settings) -> Rules:
     """Return the gate's rules from `extract_rules`; ConfigError for a value out of range."""
     return Rules(**settings.rules)
 
 
-def judgement(config: pytest.Config, gathered: RunResults) -> GateDecision | None:
-    """Compare the run with its baseline, or its arms with the base arm, in one verdict; None: nothing to compare."""
-    results = gathered.results
-    settings = gathered.settings
+def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
+    """Compare the run with its baseline, or its arms with the base arm; None where there is nothing to compare."""
+    results = run_results.results
+    settings = run_results.settings
     if not results or settings.update_baseline:
         return None
     rules = rules_of(settings)
     if _BASELINE in config.stash:
         return evaluate_run(results, config.stash[_BASELINE], rules)
-    arms = {label: totals.arm for label, totals in gathered.totals.arms.items()}
+    arms = {label: totals.arm for label, totals in run_results.totals.arms.items()}
     if len(arms) < 2:
         return None
     return evaluate_base(results, _base_label(arms, settings), rules)
@@ -87,107 +82,81 @@ def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
         return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
     # Not the first result's: pytest-randomly shuffles.
     order = [*settings.model, *(path.name for path in settings.prompt)]
-    return min(arms, key=lambda label: _place(order, arms[label]))
+
+    def position(label: str) -> tuple[int, int]:
+        arm = arms[label]
+        names = [name for name in (arm.model, Path(arm.prompt).name if arm.prompt else None) if name in order]
+        positions = [order.index(name) for name in names]
+        return (positions[0] if positions else 0, positions[-1] if positions else 0)
+
+    return min(arms, key=position)
 
 
-def _place(order: Sequence[str], arm: Arm) -> tuple[int, int]:
-    prompt = Path(arm.prompt).name if arm.prompt else None
-    names = [name for name in (arm.model, prompt) if name in order]
-    places = [order.index(name) for name in names]
-    return (places[0] if places else 0, places[-1] if places else 0)
-
-
-def failed(judged: GateDecision | None, settings: Settings) -> bool:
-    """Whether the regression gate turns the run red; a gate that compared nothing does."""
+def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
+    """Whether the regression gate fails the run; a gate that compared nothing does."""
     if settings.gate != "regression" or settings.update_baseline:
         return False
-    return judged is None or exit_status(judged, settings.inconclusive) != 0
+    return decision is None or exit_status(decision, settings.inconclusive) != 0
 
 
-def lines_of(judged: GateDecision | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
-    """Tell the comparison, or that the gate had none."""
-    if judged is not None:
-        return gate_lines(judged, width=width, verbosity=verbosity)
+def decision_lines(decision: GateDecision | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
+    """Return the comparison as lines, or that the gate compared nothing."""
+    if decision is not None:
+        return gate_lines(decision, width=width, verbosity=verbosity)
     if settings.gate == "regression" and not settings.update_baseline:
         return [line(Span("regression gate: nothing was compared", "bad"))]
     return []
 
 
-def against_itself(gathered: RunResults) -> list[Line]:
-    """`--extract-aa`: judge the repeats of the run by each other."""
-    if gathered.settings.aa is None:
+def aa_lines(run_results: RunResults) -> list[Line]:
+    """`--extract-aa`: compare the repeats of the run with each other."""
+    if run_results.settings.aa is None:
         return []
-    runs = repeat_snapshots(gathered.results)
+    runs = repeat_snapshots(run_results.results)
     if len(runs) < 2:
         return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
-    return aa_test_lines(aa_test(runs, rules_of(gathered.settings)))
+    return aa_test_lines(aa_test(runs, rules_of(run_results.settings)))
 
 
-def write_baseline(session: pytest.Session, gathered: RunResults) -> tuple[bool, str] | None:
-    """Write the baseline if asked to; whether it worked, and a sentence about it."""
-    settings = gathered.settings
+def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, str] | None:
+    """Write the baseline under `--extract-update-baseline`; return whether that worked, and a sentence for people."""
+    settings = run_results.settings
     if not settings.update_baseline or settings.baseline is None:
         return None
-    results = gathered.results
+    results = run_results.results
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)
     if refused is not None:
         return False, f"baseline not written: {refused}"
     try:
-        gone = _gone(settings.baseline, session.config.rootpath)
+        gone = _deleted_cases(settings.baseline, session.config.rootpath)
         stored = update_baseline(settings.baseline, results, **why, gone=gone)
     except StoreError as error:
         return False, str(error)
     new = sum(not state.lost for state in snapshot(results).values())
-    kept, told = len(stored.cases) - new, plural(new, "case")
-    told += f", {kept:,} kept as they were" if kept else ""
-    told += f", {len(gone):,} dropped that no longer exist" if gone else ""
-    return True, f"baseline written: {settings.baseline} ({told})"
+    kept, counts = len(stored.cases) - new, plural(new, "case")
+    counts += f", {kept:,} kept as they were" if kept else ""
+    counts += f", {len(gone):,} dropped that no longer exist" if gone else ""
+    return True, f"baseline written: {settings.baseline} ({counts})"
 
 
-def _gone(path: Path, root: Path) -> list[str]:
-    """Cases (`file::id`) of the baseline whose file no longer has them; a file with mistakes keeps all of its own."""
-    if not path.exists():
+def _deleted_cases(baseline: Path, root: Path) -> list[str]:
+    """Return the cases (`file::id`) of the baseline that their file no longer has; a file with mistakes keeps all."""
+    if not baseline.exists():
         return []
     by_file: dict[str, set[str]] = {}
-    for key in read_baseline(path).cases:
+    for key in read_baseline(baseline).cases:
         file, _, case = key.case.partition("::")
         by_file.setdefault(file, set()).add(case)
     cache = SchemaCache(compile_structure)
-    gone = []
+    deleted: list[str] = []
     for file, cases in by_file.items():
-        known = _cases_in(root / file, cache)
-        gone += [f"{file}::{case}" for case in cases if known is not None and case not in known]
-    return sorted(gone)
-
-
-def _cases_in(path: Path, cache: SchemaCache) -> set[str] | None:
-    if not path.exists():
-        return set()
-    loaded = load_cases(path, cache)
-    return None if loaded.errors else {case.id for case in loaded.cases}
-
-
-def read_rule(text: str) -> tuple[str, Any]:
-    """Read `NAME=VALUE` of the option `--extract-rule`; ValueError says what is wrong."""
-    from dataclasses import fields
-
-    from pytest_extract.errors import nearest
-
-    name, sign, value = (part.strip() for part in text.partition("="))
-    kinds: Mapping[str, str] = {field.name: str(field.type) for field in fields(Rules)}
-    if not sign or name not in kinds:
-        raise ValueError(f"must read NAME=VALUE with a rule of the gate{nearest(name, kinds)}")
-    try:
-        return name, _rule_value(kinds[name], value)
-    except ValueError:
-        raise ValueError(f"must give {name} a value of type {kinds[name]}") from None
-
-
-def _rule_value(kind: str, value: str) -> Any:
-    if kind.startswith("bool"):
-        return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
-    if kind.startswith("int"):
-        return int(value)
-    return float(value) if kind.startswith("float") else value
+        known: set[str] = set()
+        if (root / file).exists():
+            loaded = load_cases(root / file, cache)
+            if loaded.errors:
+                continue
+            known = {case.id for case in loaded.cases}
+        deleted += [f"{file}::{case}" for case in cases - known]
+    return sorted(deleted)

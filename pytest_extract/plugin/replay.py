@@ -1,24 +1,21 @@
-"""`--extract-from`: outputs of a past run stand in for calls."""
+"""`--extract-from`: the outputs of a past run replace calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import Extraction
+from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun
 
-if TYPE_CHECKING:
-    from pytest_extract.plugin.items import ExtractItem
-
 
 class ReplayError(ExtractError):
-    """The extractor had raised in the past run, so there is no output to decide on."""
+    """The extractor raised in the past run, so there is no output to score."""
 
 
 class ResultsReplay:
@@ -35,14 +32,14 @@ class ResultsReplay:
         """The arms of that run, in its order."""
         return tuple(dict.fromkeys(result.arm for result in self._results.values()))
 
-    def measured(self, item: ExtractItem) -> int | None:
-        """How often that run measured the case, where that is more often than the case itself asks for."""
-        result = self._results.get(_key(item))
+    def repeats_of(self, item: ExtractItem) -> int | None:
+        """Return how often that run repeated the case, where that is more often than the case itself asks for."""
+        result = self._results.get(_case_key(item))
         return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat; NotRun where that run has none for this document."""
-        result = self._results.get(_key(item))
+        result = self._results.get(_case_key(item))
         if result is None:
             raise NotRun(f"{self.path.name} has no result of this case")
         if index >= len(result.attempts):
@@ -52,18 +49,21 @@ class ResultsReplay:
         document = result.digests.get("document")
         if document is not None and document != item.case.document.sha256:
             raise NotRun(f"the document has changed since {self.path.name} was written")
-        return _extraction(result.attempts[index], result.digests.get("extractor"))
+        return _replayed_attempt(result.attempts[index], result.digests.get("extractor"))
 
 
-def _key(item: ExtractItem) -> tuple[str, str, str]:
+def _case_key(item: ExtractItem) -> tuple[str, str, str]:
     return item.nodeid.partition("::")[0], item.case.id, item.arm.label
 
 
-def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
+def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
     if attempt.score is None and attempt.outcome is Outcome.BROKEN:
         raise ReplayError(f"broken in the past run: {attempt.error}")
     if attempt.withheld is not None:
         raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
+    failure = None if attempt.score is None else attempt.score.failure
+    # Only the provider knows that a model declined; scoring finds any other failure again from the output.
+    failure = failure and (Failure(kind=failure.kind, message=failure.message) if failure.kind in DECLINED else None)
     return Extraction(
         attempt.output,
         usage=attempt.usage,
@@ -71,14 +71,6 @@ def _extraction(attempt: Attempt, extractor: str | None) -> Extraction:
         cost_usd=attempt.cost_usd,
         finish_reason=attempt.finish_reason,
         recorded=True,
-        failure=_declined(attempt),
+        failure=failure,
         extractor=extractor,
     )
-
-
-def _declined(attempt: Attempt) -> Failure | None:
-    """Keep what only the provider knew; anything else is found out again from the output."""
-    failure = None if attempt.score is None else attempt.score.failure
-    if failure is None or failure.kind not in DECLINED:
-        return None
-    return Failure(kind=failure.kind, message=failure.message)

@@ -16,9 +16,9 @@ _FASTEST = 1
 
 
 class _Spool:
-    """Compressed lines in a nameless temporary file; what the disk has no room for stays in memory.
+    """Compressed lines in a nameless temporary file; lines for which the disk has no room stay in memory.
 
-    Not in the file of `--extract-results`: another run that writes the same one begins by emptying it.
+    The file of `--extract-results` cannot serve: another run that writes the same file begins by emptying it.
     """
 
     def __init__(self) -> None:
@@ -28,13 +28,13 @@ class _Spool:
 
     def put(self, text: bytes) -> StoredResult:
         packed = zlib.compress(text, _FASTEST)
-        if not self._full and self._written(packed):
+        if not self._full and self._write(packed):
             self._end += len(packed)
             return StoredResult(self, self._end - len(packed), len(packed), None)
         self._full = True
         return StoredResult(self, 0, 0, packed)
 
-    def _written(self, packed: bytes) -> bool:
+    def _write(self, packed: bytes) -> bool:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # open for as long as it is read
@@ -45,7 +45,7 @@ class _Spool:
             return False
 
     def get(self, start: int, size: int) -> bytes:
-        assert self._file is not None  # noqa: S101  # a place in the file was given out when it was written
+        assert self._file is not None  # noqa: S101  # the file exists if anything was written to it
         self._file.seek(start)
         return self._file.read(size)
 
@@ -66,9 +66,9 @@ class StoredResult:
 
 
 class ResultStore(Sequence[CaseResult]):
-    """All results so far, in the order in which their cases first ended; each is read back when it is asked for.
+    """All results so far, in the order in which their cases first ended; each is read back on access.
 
-    A loop holds one result at a time. A case's later result takes the place of the one before.
+    A loop holds one result at a time. A case's later result replaces the earlier one.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Results where they come together: the only process, or xdist's controller."""
+"""The results of all cases of a run, in its only process or in xdist's controller."""
 
 from __future__ import annotations
 
@@ -8,96 +8,85 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
-from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.plugin.update_gold import GoldChange
-from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
 
 if TYPE_CHECKING:
     from pytest_extract.regression.selection import Selection
 
-RESULT = "extract_result"
-"""Attribute of a report that brings a case's result here, as a line of the results file."""
 _RESULTS = pytest.StashKey["RunResults"]()
 
 
 @dataclass
 class RunResults:
-    """What the reports of all cases have brought so far.
+    """The results so far, and what else the reports of cases have brought.
 
-    `choices`: under `--extract-changed`, whether each case was called or replayed, and why.
-    `golds`: under `--extract-update-gold`, what became of each case's gold.
-    `expected`: failures that an `xfail` mark had announced. `torn`: why the results file is not complete.
-    `unkept`: what could not be recorded and why, counted. `refused`: outputs that are not recorded, as they hold a
-    secret. `hidden`: of each case with some, place, kind and fingerprint of the secrets that were hidden.
+    `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
+    `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated.
+    `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
+    `refused`: why outputs are not recorded that hold a secret. `redacted`: of each case with hidden secrets, their
+    place, kind and fingerprint. `incomplete`: why the results file is not complete.
     """
 
     settings: Settings
     results: ResultStore = field(default_factory=ResultStore)
     forecasts: list[Forecast] = field(default_factory=list)
-    judged: JudgeSpending = field(default_factory=JudgeSpending)
-    choices: dict[str, Selection] = field(default_factory=dict)
-    golds: dict[str, GoldChange] = field(default_factory=dict)
+    judge_spending: JudgeSpending = field(default_factory=JudgeSpending)
+    selections: dict[str, Selection] = field(default_factory=dict)
+    gold_changes: dict[str, GoldChange] = field(default_factory=dict)
     expected: set[str] = field(default_factory=set)
-    unkept: Counter[tuple[str, str]] = field(default_factory=Counter)
+    write_errors: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
-    hidden: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
-    out: TextIO | None = None
-    torn: str | None = None
+    redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
+    file: TextIO | None = None
+    incomplete: str | None = None
 
     @cached_property
     def totals(self) -> RunTotals:
-        """What the results of the run add up to, asked for when no more will come."""
+        """The totals of the results, read after the last result."""
         return totals_of(self.results)
 
     def add(self, nodeid: str, line: str, stored: StoredResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
         self.results.put(nodeid, stored)
-        if self.out is not None:
-            try:
-                if len(self.results) == 1:
-                    _empty(self.out)
-                self.out.write(f"{line}\n")
-                self.out.flush()
-            except OSError as error:  # the run goes on: what it gives is paid for
-                self._give_up_writing(error)
+        if self.file is None:
+            return
+        try:
+            # Drop the lines of an earlier run; a device or a pipe has none.
+            if len(self.results) == 1 and stat.S_ISREG(os.fstat(self.file.fileno()).st_mode):
+                self.file.truncate(0)
+            self.file.write(f"{line}\n")
+            self.file.flush()
+        except OSError as error:  # the run goes on: its outputs are paid for
+            self.incomplete = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
+            with suppress(OSError):  # closing tries to write the rest once more
+                self.close()
 
     def close(self) -> None:
         """Close the results file."""
-        out, self.out = self.out, None
-        if out is not None:
-            out.close()
-
-    def _give_up_writing(self, error: OSError) -> None:
-        self.torn = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
-        with suppress(OSError):  # it tries to write the rest once more
-            self.close()
-
-
-def _empty(file: TextIO) -> None:
-    """Drop what an earlier run wrote; a device or a pipe has nothing to drop."""
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.truncate(0)
+        file, self.file = self.file, None
+        if file is not None:
+            file.close()
 
 
 def open_results(config: pytest.Config) -> None:
     """Open the results file before anything runs; UsageError when it cannot be written.
 
-    What is in it stays until the first result comes: a run that only collects, or has no case, takes away no results.
+    Its content remains until the first result comes: a run that only collects, or has no case, removes no results.
     """
     settings = config.stash[SETTINGS]
-    config.stash[_RESULTS] = gathered = RunResults(settings)
+    config.stash[_RESULTS] = run_results = RunResults(settings)
     if settings.results is None:
         return
     try:
         settings.results.parent.mkdir(parents=True, exist_ok=True)
-        gathered.out = settings.results.open("a", encoding="ascii", buffering=1)
+        run_results.file = settings.results.open("a", encoding="ascii", buffering=1)
     except OSError as error:
         raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
 
@@ -107,55 +96,3 @@ def run_results_of(config: pytest.Config) -> RunResults:
     if _RESULTS not in config.stash:
         config.stash[_RESULTS] = RunResults(config.stash[SETTINGS])
     return config.stash[_RESULTS]
-
-
-def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
-    """Gather the result on a report, and dress its text for this terminal. What will be rerun counts nothing yet.
-
-    pytest keeps every report to the end, so what is gathered is taken off.
-    """
-    brought = vars(report)
-    gathered = run_results_of(config)
-    forecast = brought.pop("extract_forecast", None)
-    if forecast is not None:
-        gathered.forecasts.append(Forecast(**forecast))
-        return
-    line: str = brought.pop(RESULT)
-    stored = gathered.results.store(line)
-    if str(report.outcome) != "rerun":
-        gathered.add(report.nodeid, line, stored)
-    gold = brought.get("extract_gold")
-    if gold is not None:
-        gathered.golds[report.nodeid] = GoldChange(*gold)
-    if report.skipped and hasattr(report, "wasxfail"):
-        gathered.expected.add(report.nodeid)
-    choice = brought.pop("extract_choice", None)
-    if choice is not None:
-        from pytest_extract.regression.selection import Selection
-
-        gathered.choices[report.nodeid] = Selection(**{**choice, "reasons": tuple(choice["reasons"])})
-    gathered.unkept.update(map(tuple, brought.pop("extract_unkept", ())))
-    gathered.refused += brought.pop("extract_refused", ())
-    if hidden := brought.pop("extract_hidden", ()):
-        gathered.hidden.append(frozenset(map(tuple, hidden)))
-    gathered.judged += JudgeSpending(**brought.pop("extract_judged", {}))
-    _dress(report, brought.pop("extract_shown", None), stored, config)
-
-
-def _dress(
-    report: pytest.TestReport, shown: dict[str, Any] | None, stored: StoredResult, config: pytest.Config
-) -> None:
-    from _pytest._code.code import ExceptionRepr, ReprFileLocation
-
-    from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr
-
-    if shown is not None:
-        look = DiffOptions(verbosity=shown["verbosity"], brief=shown["style"] == "short")
-        crash = ReprFileLocation(shown["path"], shown["line"], shown["message"])
-        report.longrepr = CaseRepr(stored.load, look, shown["places"], crash, shown["style"])
-    elif (
-        getattr(report, "extract_outcome", None) == Outcome.BROKEN
-        and report.when == "call"
-        and isinstance(report.longrepr, ExceptionRepr)
-    ):
-        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))

@@ -1,77 +1,67 @@
-"""The start of a session: files are opened, and read, before anything is paid for."""
+"""The start of a session: files are opened, read and checked before the first call."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.plugin.arms import EXTRACTOR, JUDGE, visible
-from pytest_extract.plugin.options import SETTINGS
-from pytest_extract.plugin.report_files import check_outputs
+from pytest_extract.errors import ConfigError, NotWritten, StoreError
+from pytest_extract.files import check_file, check_folder
+from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.run_results import open_results
-from pytest_extract.plugin.session import PURSE, budget_file, session_of
+from pytest_extract.plugin.session import BUDGET_FILE, budget_file, session_of
 
 
 def open_files(config: pytest.Config) -> None:
-    """Read the past run that stands in for calls, start the results file; UsageError where that is not possible."""
+    """Read a past run, a revision and a baseline, open the results file; UsageError where that is not possible."""
+    settings = config.stash[SETTINGS]
     try:
-        run = session_of(config)
-        if config.stash[SETTINGS].changed is not None:
-            run.view_of(str(config.stash[SETTINGS].changed))
+        session = session_of(config)
+        if settings.changed is not None:
+            session.revision_view(settings.changed)
     except StoreError as error:
         raise pytest.UsageError(f"--extract-from: {error}") from error
     except ConfigError as error:
         raise pytest.UsageError(str(error)) from error
-    settings = config.stash[SETTINGS]
     if not hasattr(config, "workerinput"):
         check_outputs(settings)
     if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
-        from pytest_extract.plugin.regression import prepare
+        from pytest_extract.plugin.regression import read_gate_inputs
 
-        prepare(config, settings)
+        read_gate_inputs(config, settings)
     if not hasattr(config, "workerinput"):
         open_results(config)
 
 
-def check_models(session: pytest.Session) -> None:
-    """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
-    from pytest_extract.extraction.llm.client import check_model
-    from pytest_extract.plugin.items import ExtractItem
-
-    settings = session.config.stash[SETTINGS]
-    asked = settings.judge_model if settings.judge == "llm" else None
-    if (
-        session.config.option.collectonly
-        or not (settings.model or asked)
-        or session_of(session.config).calls.replays_only
-    ):
-        return
-    items = [item for item in session.items if isinstance(item, ExtractItem)]
-    names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not visible(item, EXTRACTOR)}
-    if any(item.case.scorer.needs_judge and not visible(item, JUDGE) for item in items):
-        names[f"--extract-judge-model={asked}"] = asked
+def check_outputs(settings: Settings) -> None:
+    """Check that all files of this run can be written, before the first call; UsageError with all that cannot."""
+    files = {
+        "html": settings.html,
+        "markdown": settings.markdown,
+        "csv": settings.csv,
+        "results": settings.results,
+        "baseline": settings.baseline if settings.update_baseline else None,
+    }
     problems: list[str] = []
-    for option, name in names.items():
-        if name is not None:
-            try:
-                check_model(name)
-            except ConfigError as error:
-                problems.append(f"{option}: {error}")
+
+    def check(option: str, path: Path, check_path: Callable[[Path], None], wanted: str) -> None:
+        try:
+            check_path(path)
+        except NotWritten as error:
+            problems.append(f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written")
+
+    for option, path in files.items():
+        if path is not None:
+            check(option, path, check_file, "name a file")
+    if settings.record not in {"off", "none"} and settings.from_results is None:
+        check("recordings", settings.recordings, check_folder, "name a folder")
     if problems:
         raise pytest.UsageError("\n".join(problems))
 
 
 def share_budget(config: pytest.Config, node: Any) -> None:
-    """Tell an xdist worker where the run's purse is."""
-    node.workerinput[PURSE] = str(budget_file(config))
-
-
-def choose_calls(session: pytest.Session) -> None:
-    """`--extract-changed`: decide which cases are called."""
-    from pytest_extract.plugin.items import ExtractItem
-
-    items = [item for item in session.items if isinstance(item, ExtractItem)]
-    if items:
-        session_of(session.config).choose(items)
+    """Send an xdist worker the path of the budget's file."""
+    node.workerinput[BUDGET_FILE] = str(budget_file(config))

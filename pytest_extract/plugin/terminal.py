@@ -27,15 +27,15 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
 }
 
 _SHORTEST_ELSEWHERE: Final = 8
-"""Characters of a secret that is also looked for where nothing tells that it is one."""
+"""Characters of a secret that is hidden wherever it occurs, also without the context that shows it to be one."""
 
 
 class CaseFailed(Exception):
-    """Raised by an item whose case is not green; never shown itself: its result is."""
+    """Raised by an item whose case fails; the terminal shows the result instead."""
 
 
 def short_reason(result: CaseResult) -> str:
-    """One line for short summaries: the first bound missed, or what broke."""
+    """Return a line for short summaries: the first bound missed, or the error."""
     if result.outcome is Outcome.BROKEN:
         return safe_prose(result.why or "no reason given")
     first = safe_prose(result.breaches[0].message) if result.breaches else safe_prose(result.why or "")
@@ -44,37 +44,37 @@ def short_reason(result: CaseResult) -> str:
 
 
 class CaseRepr(TerminalRepr):
-    """A failing case: width and colours are taken from the terminal that it is written to."""
+    """A failing case; the terminal that it is written to decides width and colours."""
 
     def __init__(
         self,
         load: Callable[[], CaseResult],
-        look: DiffOptions,
-        places: Mapping[str, str],
+        options: DiffOptions,
+        evidence: Mapping[str, str],
         crash: ReprFileLocation,
         style: str = "auto",
     ) -> None:
-        self.load = load  # pytest keeps what it shows at the end of the run from the start
-        self.look = look
-        self.places = dict(places)
+        self.load = load  # not the result: pytest keeps all that it shows at the end of the run
+        self.options = options
+        self.evidence = dict(evidence)
         self.style = style
         self.reprcrash = crash
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the case's lines, then its place as `path:line`."""
+        """Write the case's lines, then its position as `path:line`."""
         if self.style == "line":  # pytest writes the crash line itself
             return
         result = self.load()
         if result.outcome is Outcome.BROKEN:
             tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
-        look = replace(self.look, width=max(tw.fullwidth - 1, 40))
-        write_lines(tw, case_lines(result, look, self.places))
+        options = replace(self.options, width=max(tw.fullwidth - 1, 40))
+        write_lines(tw, case_lines(result, options, self.evidence))
         tw.line("")
         tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {result.outcome}")
 
 
 class TextRepr(TerminalRepr):
-    """A mistake told in a few lines; the first stands in short summaries."""
+    """A mistake in a few lines; short summaries show the first."""
 
     def __init__(self, text: str, location: tuple[str, int], heading: str = "") -> None:
         self.text = heading + text
@@ -87,7 +87,7 @@ class TextRepr(TerminalRepr):
 
 
 class BrokenRepr(TerminalRepr):
-    """An exception of the extractor, under a heading that says that it is no verdict."""
+    """An exception of the extractor, under a heading that separates it from a failed case."""
 
     def __init__(self, inner: Any, style: str) -> None:
         self.inner = inner
@@ -106,14 +106,14 @@ def clean_report(report: pytest.TestReport | pytest.CollectReport) -> None:
 
     These are the traceback, captured output, the reason of a skip and properties; the text may come from a model or a
     provider. A lone surrogate in it could neither be sent to an xdist controller nor written to a report, and would end
-    the whole run. What is a secret in one place ("Bearer ...") is one in the others too (a local variable).
+    the whole run. A secret found in one part ("Bearer ...") is hidden in the others too (a local variable).
     """
     places = {"longrepr": "error message", "sections": "captured text", "user_properties": "property"}
     found: list[Secret] = []
 
     def clean(text: str) -> str:
         cleaned = current().clean(text)
-        for secret in cleaned.secrets:  # a cookie is `session=VALUE`, and the value may stand alone elsewhere
+        for secret in cleaned.secrets:  # a cookie is `session=VALUE`, and the value may occur alone elsewhere
             parts = dict.fromkeys((secret.text, *re.split(r"[=;,\s]+", secret.text)))
             found.extend(Secret(secret.kind, part) for part in parts if len(part) >= _SHORTEST_ELSEWHERE)
         TALLY.add(place, cleaned.secrets)
@@ -122,29 +122,25 @@ def clean_report(report: pytest.TestReport | pytest.CollectReport) -> None:
     given = {name: value for name in places if (value := getattr(report, name, None))}
     for name, place in places.items():  # noqa: B007  # `clean` reads the place
         if name in given:
-            given[name] = _each_text(given[name], clean)
+            given[name] = _map_texts(given[name], clean)
     for name, value in given.items():
-        setattr(report, name, _each_text(value, lambda text: current().hide(text, found)) if found else value)
+        setattr(report, name, _map_texts(value, lambda text: current().hide(text, found)) if found else value)
 
 
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return _changed_lines(value, change)
+        # Lines are changed as one text, for a private key has many.
+        ended = all(each.endswith("\n") for each in value)
+        text = change(("" if ended else "\n").join(value))
+        return text.splitlines(keepends=True) if ended else text.split("\n")
     if isinstance(value, list | tuple):
-        return type(value)(_each_text(item, change) for item in value)
-    if isinstance(value, TerminalRepr) and not isinstance(value, CaseRepr):  # that one is made of a clean result
+        return type(value)(_map_texts(item, change) for item in value)
+    if isinstance(value, TerminalRepr) and not isinstance(value, CaseRepr):  # whose result is clean already
         for name, inner in vars(value).items():
-            setattr(value, name, _each_text(inner, change))
+            setattr(value, name, _map_texts(inner, change))
     return value
-
-
-def _changed_lines(lines: list[str], change: Callable[[str], str]) -> list[str]:
-    """Change lines as one text, for a private key has many."""
-    ended = all(each.endswith("\n") for each in lines)
-    text = change(("" if ended else "\n").join(lines))
-    return text.splitlines(keepends=True) if ended else text.split("\n")
 
 
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:
@@ -156,3 +152,14 @@ def write_lines(writer: Any, lines: Iterable[Line]) -> None:
             for span in each:
                 writer.write(span.text, **MARKUP[span.style])
         writer.write("\n")
+
+
+def assertion_lines(op: str, left: object, right: object, verbosity: int) -> list[str] | None:
+    """Return the diff of `output == Gold(...)` in an assert; None where no gold is compared, or no equality."""
+    from pytest_extract.testing import Gold, diff_of_score
+
+    gold, output = (right, left) if isinstance(right, Gold) else (left, right)
+    if op != "==" or not isinstance(gold, Gold):
+        return None
+    score, breaches = gold.check(output)
+    return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]

@@ -1,35 +1,40 @@
-"""A case's result rides on pytest's report, as text: xdist brings it to the controller like any attribute."""
+"""A case's result travels on pytest's report as text and builtins, which xdist sends to the controller."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import pytest
+from _pytest._code.code import ExceptionRepr, ReprFileLocation
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.run_results import RESULT
+from pytest_extract.plugin.result_store import StoredResult
+from pytest_extract.plugin.run_results import run_results_of
 from pytest_extract.plugin.session import session_of
-from pytest_extract.plugin.terminal import CaseRepr, clean_report
+from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
+from pytest_extract.plugin.update_gold import GoldChange
 from pytest_extract.redact.secrets import TALLY
+from pytest_extract.report.diff import DiffOptions
+from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.results import dump_result, dump_safely
 
-SHOWN = "extract_shown"
+RESULT = "extract_result"
 OUTCOME = "extract_outcome"
-GOLD = "extract_gold"
-JUDGED = "extract_judged"
+CASE_REPR = "extract_case_repr"
+GOLD_CHANGE = "extract_gold_change"
+JUDGE_SPENDING = "extract_judge_spending"
 FORECAST = "extract_forecast"
-CHOICE = "extract_choice"
-UNKEPT = "extract_unkept"
+SELECTION = "extract_selection"
+WRITE_ERRORS = "extract_write_errors"
 REFUSED = "extract_refused"
-HIDDEN = "extract_hidden"
+REDACTED = "extract_redacted"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """Give the report of a case's call, or of its failed set-up, the case's result."""
+    """Add the case's result to the report of its call, or of its failed set-up."""
     if not isinstance(item, ExtractItem):
         return
     clean_report(report)
@@ -43,78 +48,114 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     result = item.result
     if result is None:
         if call.excinfo is None or not report.failed:
-            return  # skipped by a mark or by its extractor: nobody ran it
-        result = _broken(item, call.excinfo)
-    setattr(report, RESULT, item.line if result is item.result else dump_safely(result, item.owned))
+            return  # skipped by a mark or by its extractor: the case did not run
+        result = _result_of_error(item, call.excinfo)
+    session = session_of(item.config)
+    setattr(report, RESULT, item.result_line if result is item.result else dump_safely(result, item.owned))
     setattr(report, OUTCOME, str(result.outcome))
-    if item.gold is not None:
-        setattr(report, GOLD, list(item.gold))
-    setattr(report, JUDGED, asdict(item.judged))
-    setattr(report, UNKEPT, session_of(item.config).calls.unkept.taken())
-    setattr(report, REFUSED, session_of(item.config).calls.unkept.refusals())
-    setattr(report, HIDDEN, TALLY.taken())
-    choice = session_of(item.config).calls.choices.get(item.nodeid)
-    if choice is not None:
-        setattr(report, CHOICE, asdict(choice))
+    if item.gold_change is not None:
+        setattr(report, GOLD_CHANGE, list(item.gold_change))
+    setattr(report, JUDGE_SPENDING, asdict(item.judge_spending))
+    setattr(report, WRITE_ERRORS, session.extraction_service.write_errors.take())
+    setattr(report, REFUSED, session.extraction_service.write_errors.take_refused())
+    setattr(report, REDACTED, TALLY.taken())
+    selection = session.extraction_service.selections.get(item.nodeid)
+    if selection is not None:
+        setattr(report, SELECTION, asdict(selection))
     if isinstance(report.longrepr, CaseRepr):
-        setattr(report, SHOWN, _shown(report.longrepr))
+        shown = report.longrepr
+        parts = {
+            "verbosity": shown.options.verbosity,
+            "style": shown.style,
+            "evidence": shown.evidence,
+            "message": shown.reprcrash.message,
+            "path": shown.reprcrash.path,
+            "line": shown.reprcrash.lineno,
+        }
+        setattr(report, CASE_REPR, parts)
 
 
-def _broken(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
+def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
     from pytest_extract.run_case import keys_in_result
 
+    match excinfo.value:
+        case ExtractError() as error:
+            why = str(error).partition("\n")[0]
+        case pytest.FixtureLookupError() as error:
+            why = error.msg or f"fixture {error.argname!r} not found"
+        case error:
+            why = f"{excinfo.typename}: {error}"
     return CaseResult(
         nodeid=item.nodeid,
         case_id=item.case.id,
         file=item.nodeid.partition("::")[0],
         arm=item.arm,
         outcome=Outcome.BROKEN,
-        why=_why(excinfo),
+        why=why,
         **keys_in_result(item.case),
     )
 
 
-def _why(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
-    """Name the exception and what it says; our own are told in their first line."""
-    match excinfo.value:
-        case ExtractError() as error:
-            return str(error).partition("\n")[0]
-        case pytest.FixtureLookupError() as error:
-            return error.msg or f"fixture {error.argname!r} not found"
-        case error:
-            return f"{excinfo.typename}: {error}"
-
-
-def _shown(shown: CaseRepr) -> Mapping[str, Any]:
-    """Return what the controller needs to show the case for its own terminal, in builtins."""
-    return {
-        "verbosity": shown.look.verbosity,
-        "style": shown.style,
-        "places": shown.places,
-        "message": shown.reprcrash.message,
-        "path": shown.reprcrash.path,
-        "line": shown.reprcrash.lineno,
-    }
-
-
 def put_crash_on_report(nodeid: str, report: pytest.TestReport) -> None:
-    """Give the report that xdist makes of a dead worker the result of the case that it died in."""
-    setattr(report, RESULT, dump_result(crashed(nodeid, getattr(report, "node", None))))
-
-
-def crashed(nodeid: str, worker: object) -> CaseResult:
-    """Return the result of the case that an xdist worker died in; all that is left of it is its node id."""
+    """Add the result of the case in which an xdist worker died to xdist's report; only the node id is known of it."""
     file, _, name = nodeid.partition("::")
     case_id, _, label = name.partition("[")
-    return CaseResult(
+    worker = getattr(getattr(getattr(report, "node", None), "gateway", None), "id", "?")
+    result = CaseResult(
         nodeid=nodeid,
         case_id=case_id,
         file=file,
         arm=Arm(model=label.removesuffix("]") or None),
         outcome=Outcome.BROKEN,
-        why=f"the xdist worker {_worker_id(worker)} crashed while running this case",
+        why=f"the xdist worker {worker} crashed while running this case",
     )
+    setattr(report, RESULT, dump_result(result))
 
 
-def _worker_id(worker: object) -> str:
-    return str(getattr(getattr(worker, "gateway", None), "id", "?"))
+def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Move a case's result from its report to the run's results; a case that will be rerun has none yet.
+
+    pytest keeps every report to the end, so what is moved is removed from the report.
+    """
+    attributes = vars(report)
+    run_results = run_results_of(config)
+    forecast = attributes.pop(FORECAST, None)
+    if forecast is not None:
+        run_results.forecasts.append(Forecast(**forecast))
+        return
+    line: str = attributes.pop(RESULT)
+    stored = run_results.results.store(line)
+    if str(report.outcome) != "rerun":
+        run_results.add(report.nodeid, line, stored)
+    gold_change = attributes.get(GOLD_CHANGE)
+    if gold_change is not None:
+        run_results.gold_changes[report.nodeid] = GoldChange(*gold_change)
+    if report.skipped and hasattr(report, "wasxfail"):
+        run_results.expected.add(report.nodeid)
+    selection = attributes.pop(SELECTION, None)
+    if selection is not None:
+        from pytest_extract.regression.selection import Selection
+
+        run_results.selections[report.nodeid] = Selection(**{**selection, "reasons": tuple(selection["reasons"])})
+    run_results.write_errors.update(map(tuple, attributes.pop(WRITE_ERRORS, ())))
+    run_results.refused += attributes.pop(REFUSED, ())
+    if redacted := attributes.pop(REDACTED, ()):
+        run_results.redacted.append(frozenset(map(tuple, redacted)))
+    run_results.judge_spending += JudgeSpending(**attributes.pop(JUDGE_SPENDING, {}))
+    _restore_longrepr(report, attributes.pop(CASE_REPR, None), stored, config)
+
+
+def _restore_longrepr(
+    report: pytest.TestReport, parts: dict[str, Any] | None, stored: StoredResult, config: pytest.Config
+) -> None:
+    """Show the case in the style of this process's terminal: xdist sends only the text of a worker's `longrepr`."""
+    if parts is not None:
+        options = DiffOptions(verbosity=parts["verbosity"], brief=parts["style"] == "short")
+        crash = ReprFileLocation(parts["path"], parts["line"], parts["message"])
+        report.longrepr = CaseRepr(stored.load, options, parts["evidence"], crash, parts["style"])
+    elif (
+        getattr(report, OUTCOME, None) == Outcome.BROKEN
+        and report.when == "call"
+        and isinstance(report.longrepr, ExceptionRepr)
+    ):
+        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))

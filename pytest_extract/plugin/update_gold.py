@@ -1,4 +1,4 @@
-"""`--extract-update-gold`: what was extracted becomes the case's gold, in the style of the gold's file."""
+"""`--extract-update-gold`: the extracted value becomes the case's gold, in the style of the gold's file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
-Kind: TypeAlias = Literal["updated", "unchanged", "kept"]
+GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept"]
 _WIDTH: Final = 200
 """Characters of a value that are shown; of a longer text, those around the first that changed."""
 
 
 class GoldEdit(NamedTuple):
-    """A value of a gold that changed, at `steps` of the gold; a side is empty where nothing stood or stands there.
+    """A value of a gold that changed, at `steps` of the gold; a side is empty where the value is absent.
 
-    Of builtins only, as it rides on pytest's report.
+    Of builtins only: pytest's report carries it.
     """
 
     steps: Sequence[str | int]
@@ -39,12 +39,12 @@ class GoldEdit(NamedTuple):
 
 
 class GoldChange(NamedTuple):
-    """What became of a case's gold, and, where it was kept, why.
+    """Whether a case's gold was updated, and, where it was kept, why.
 
-    Of an updated gold: its file, where in the file it begins (`steps`, and the line of a dataset), and what changed.
+    Of an updated gold: its file, its position there (`steps`, and the line of a dataset), and the changed values.
     """
 
-    kind: Kind
+    kind: GoldChangeKind
     why: str = ""
     path: str = ""
     steps: Sequence[str | int] = ()
@@ -52,15 +52,15 @@ class GoldChange(NamedTuple):
     edits: Sequence[GoldEdit] = ()
 
 
-class _Settled(NamedTuple):
-    """The value that a gold has got in this run, whose it is, and whether the file changed for it."""
+class _WrittenGold(NamedTuple):
+    """The value written to a gold in this run, the case that it comes from, and whether the file changed."""
 
     text: str
-    by: str
+    nodeid: str
     changed: bool
 
 
-class Golds:
+class GoldWriter:
     """Writes the golds of a run; cases that share one do not overwrite each other's values.
 
     `force`: an output that the coverage gate fails may become gold. That gate compares with the gold itself; the others
@@ -69,11 +69,11 @@ class Golds:
 
     def __init__(self, *, force: bool = False) -> None:
         self._force = force
-        self._settled: dict[tuple[str, Steps, int], _Settled] = {}
+        self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
 
     def write(self, case: Case, result: CaseResult, owned: Owned | None = None) -> GoldChange:
         """Write the first repeat's value into the gold; a value that cannot be used leaves the gold as it is."""
-        value, problem = self._usable(result)
+        value, problem = self._usable_value(result)
         if problem is not None:
             return GoldChange("kept", problem)
         refusal = withheld(value, owned)
@@ -81,36 +81,36 @@ class Golds:
             return GoldChange("kept", refusal)
         place = os.path.realpath(case.gold_path), case.gold_steps, case.gold_line
         text = canonical_json(value)
-        before = self._settled.get(place, _Settled(text, result.nodeid, changed=False))
-        if before.text != text and before.by != result.nodeid:
+        before = self._written.get(place, _WrittenGold(text, result.nodeid, changed=False))
+        if before.text != text and before.nodeid != result.nodeid:
             return GoldChange(
-                "kept", f"its gold is that of {before.by} too, which gave another value; give each its own"
+                "kept", f"its gold is that of {before.nodeid} too, which gave another value; give each its own"
             )
         try:
             changed = update_gold(case, value)
         except ExtractError as error:
             return GoldChange("kept", str(error))
         # A rerun of the case finds what it wrote before: what it changed is what differs from the gold as collected.
-        changed = changed or (before.changed and before.by == result.nodeid)
-        self._settled[place] = _Settled(text, before.by, changed=changed or before.changed)
-        edits = list(edits_between(case.gold, value)) if changed else []
+        changed = changed or (before.changed and before.nodeid == result.nodeid)
+        self._written[place] = _WrittenGold(text, before.nodeid, changed=changed or before.changed)
+        edits = list(changed_values(case.gold, value)) if changed else []
         if not edits:
             return GoldChange("unchanged")
         return GoldChange("updated", "", str(case.gold_path), case.gold_steps, case.gold_line, edits)
 
-    def _usable(self, result: CaseResult) -> tuple[Json | Missing, str | None]:
-        """Return the value of the first repeat whose output no gate fails; else what is wrong with the first output."""
+    def _usable_value(self, result: CaseResult) -> tuple[Json | Missing, str | None]:
+        """Return the value of the first repeat that passes all gates; else the problem of the first output."""
         problem = None
         for attempt in result.attempts:
             if attempt.score is None:
                 continue
-            failed = self._failed_gate(attempt.score.gates)
-            if failed is None:
+            failure = self._gate_failure(attempt.score.gates)
+            if failure is None:
                 return parse_output(attempt.output, finish_reason=attempt.finish_reason).value, None
-            problem = problem or failed
+            problem = problem or failure
         return MISSING, problem or "there is no output to take it from"
 
-    def _failed_gate(self, gates: Gates) -> str | None:
+    def _gate_failure(self, gates: Gates) -> str | None:
         if not gates.parse.passed:
             return f"there is no output to take it from: {gates.parse.why}"
         for gate in (gates.root, gates.schema):
@@ -123,21 +123,21 @@ class Golds:
         return None
 
 
-def edits_between(old: Json, new: Json, steps: Steps = ()) -> Iterator[GoldEdit]:
-    """Yield every value that differs; what stands on one side only is told value by value."""
+def changed_values(old: Json, new: Json, steps: Steps = ()) -> Iterator[GoldEdit]:
+    """Yield every value that differs; a container on one side only is reported value by value."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
-            yield from _edits_at(old, new, key, (*steps, key), key in old, key in new)
+            yield from _changed_values_at(old, new, key, (*steps, key), key in old, key in new)
     elif isinstance(old, list) and isinstance(new, list):
         for index in range(max(len(old), len(new))):
-            yield from _edits_at(old, new, index, (*steps, index), index < len(old), index < len(new))
+            yield from _changed_values_at(old, new, index, (*steps, index), index < len(old), index < len(new))
     elif canonical_json(old) != canonical_json(new):
         yield GoldEdit(steps, [old], [new])
 
 
-def _edits_at(old: Any, new: Any, key: Any, steps: Steps, in_old: bool, in_new: bool) -> Iterator[GoldEdit]:  # noqa: FBT001
+def _changed_values_at(old: Any, new: Any, key: Any, steps: Steps, in_old: bool, in_new: bool) -> Iterator[GoldEdit]:  # noqa: FBT001
     if in_old and in_new:
-        yield from edits_between(old[key], new[key], steps)
+        yield from changed_values(old[key], new[key], steps)
         return
     value = old[key] if in_old else new[key]
     leaves = list(iter_leaves(value, steps)) or [(FieldPath(steps), value)]
@@ -145,8 +145,8 @@ def _edits_at(old: Any, new: Any, key: Any, steps: Steps, in_old: bool, in_new: 
         yield GoldEdit(tuple(path), [leaf] if in_old else [], [] if in_old else [leaf])
 
 
-def not_green(result: CaseResult, change: GoldChange) -> CaseResult:
-    """Return the result of a case whose gold was updated: it is judged by a gold that it did not write, so not yet."""
+def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
+    """Return the result of a case whose gold was updated: it fails, as its output cannot be its own reference."""
     edits = plural(len(change.edits), "value")
     message = (
         f"its gold was updated from this output ({edits}): review the change, and run without --extract-update-gold"
@@ -157,7 +157,7 @@ def not_green(result: CaseResult, change: GoldChange) -> CaseResult:
 
 
 def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:
-    """Tell how many golds were written, each value that changed with its place, and which were kept and why."""
+    """Return how many golds were written, each changed value with its position, and which were kept and why."""
     if not changes:
         return []
     counts = Counter(change.kind for change in changes.values())
@@ -174,8 +174,8 @@ def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:
 def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     edits = [GoldEdit(*edit) for edit in change.edits]
     path = Path(change.path)
-    places = [(*change.steps, *edit.steps) for edit in edits]
-    numbers = gold_lines_of(path, tuple(change.steps), change.first_line, places)
+    paths = [(*change.steps, *edit.steps) for edit in edits]
+    numbers = gold_lines_of(path, tuple(change.steps), change.first_line, paths)
     shown = os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
     for edit, number in zip(edits, numbers, strict=True):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))

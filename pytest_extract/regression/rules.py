@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 from pytest_extract.core.stats.interval import RESAMPLES, SEED
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +70,23 @@ class Rules:
             raise ConfigError(f"max_broken must be 0 or more, not {self.max_broken}")
         if self.resamples < 100:
             raise ConfigError(f"resamples must be 100 or more, not {self.resamples}")
+
+
+def read_rule(text: str) -> tuple[str, Any]:
+    """Read `NAME=VALUE` of the option `--extract-rule`; ValueError says what is wrong."""
+    name, sign, value = (part.strip() for part in text.partition("="))
+    kinds: Mapping[str, str] = {field.name: str(field.type) for field in fields(Rules)}
+    if not sign or name not in kinds:
+        raise ValueError(f"must read NAME=VALUE with a rule of the gate{nearest(name, kinds)}")
+    try:
+        return name, _rule_value(kinds[name], value)
+    except ValueError:
+        raise ValueError(f"must give {name} a value of type {kinds[name]}") from None
+
+
+def _rule_value(kind: str, value: str) -> Any:
+    if kind.startswith("bool"):
+        return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
+    if kind.startswith("int"):
+        return int(value)
+    return float(value) if kind.startswith("float") else value

@@ -21,7 +21,7 @@ def until(condition):
 @pytest.mark.parametrize("processes", ["one", "several"])
 def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
     slots = concurrency_limit(None if processes == "one" else tmp_path / "slots", 1)
-    queue = slots._turn if isinstance(slots, SharedConcurrencyLimit) else slots
+    queue = slots._one_thread if isinstance(slots, SharedConcurrencyLimit) else slots
     order = []
 
     def work(name):

@@ -199,7 +199,7 @@ def test_people_s_verdicts_stand_in_one_place(pytester: pytest.Pytester, judged:
     judged(OTHER)
     result = pytester.runpytest(f"--extract-judge-model={MODEL}")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*people's verdicts stand in *verdicts.yaml and in *verdicts.yaml; keep one of them"])
+    result.stdout.fnmatch_lines(["*there are people's verdicts in *verdicts.yaml and in *verdicts.yaml; keep one file"])
 
 
 NAMED = """

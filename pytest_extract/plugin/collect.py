@@ -1,0 +1,161 @@
+"""Collection: case files as pytest collectors, and the checks of all collected cases before the first call."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import Case
+from pytest_extract.core.case_result import Arm
+from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.plugin.fixtures import EXTRACTOR, JUDGE, has_fixture
+from pytest_extract.plugin.items import ExtractItem, escape_name
+from pytest_extract.plugin.options import SETTINGS
+from pytest_extract.plugin.session import session_of
+
+_MOST_MISTAKES = 100
+
+
+def node_id_of_file(path: Path, root: Path) -> str | None:
+    """Return the node id of a case file for which pytest's own would not be unique or not safe; else None.
+
+    pytest names a file outside of rootdir after the argument that led to it, and gives no name to a file that is the
+    argument: cases of two files would have one id, and one result. pytest writes control and direction characters of a
+    name into JUnit XML unescaped, and then no reader accepts the file.
+    """
+    # called for each of ten thousand files, and `is_relative_to` takes ten times as long
+    if str(path).startswith(f"{root}{os.sep}") and str(path).isprintable():
+        return None
+    try:
+        return escape_name(Path(os.path.relpath(path, root)).as_posix())
+    except ValueError:  # another drive
+        return escape_name(path.as_posix())
+
+
+class ExtractFile(pytest.File):
+    """A case file: its good cases as items, its mistakes as a collection error after them."""
+
+    # pytest and its plugins read `obj` of whatever is in place of a module (see ExtractItem.getparent)
+    obj = None
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """Read the file; when nothing in it can run, the file itself is the collection error."""
+        session = session_of(self.config)
+        try:
+            cache = session.extensions.cache_for(self.path)
+        except ConfigError as error:  # two of the project's extensions clash
+            raise self.CollectError(str(error)) from error
+        loaded = load_cases(self.path, cache=cache)
+        errors = list(loaded.errors)
+        session.load_revisions(self.path, loaded.cases)
+        ids = {case.id for case in loaded.cases}
+        items = [item for case in loaded.cases for item in self._items_of(case, ids, errors)]
+        if errors and not items:
+            raise self.CollectError(_mistakes_text(errors, self.config))
+        yield from items
+        if errors:
+            yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
+
+    def _items_of(self, case: Case, ids: Collection[str], errors: list[CaseFileError]) -> list[ExtractItem]:
+        try:
+            marks = _marks(case)
+        except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
+            errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
+            return []
+        session = session_of(self.config)
+        items = []
+        for arm in session.arms:
+            case_on_arm = session.case_on_arm(case, self.path, arm)
+            if case_on_arm is None:
+                continue
+            name = _item_name(case.id, arm, ids)
+            # As a text: pytest 9.2 takes its brackets for parameters then, as in the ids that --lf and --sw keep.
+            nodeid = f"{self.nodeid}::{name}"
+            item: ExtractItem = ExtractItem.from_parent(
+                self, name=name, nodeid=nodeid, case=case_on_arm, arm=arm, runner=session
+            )
+            for mark in marks:
+                item.add_marker(mark)
+            items.append(item)
+        return items
+
+
+def _marks(case: Case) -> list[pytest.MarkDecorator]:
+    """Make the case's marks; a warning about an unknown one names the case file."""
+    if not case.marks:
+        return []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # with_args, as calling a mark with one function would decorate that
+        marks = [getattr(pytest.mark, mark.name).with_args(*mark.args, **mark.kwargs) for mark in case.marks]
+    for each in caught:
+        warnings.warn_explicit(each.message, each.category, str(case.path), case.line)
+    return marks
+
+
+def _item_name(case_id: str, arm: Arm, ids: Collection[str]) -> str:
+    name = escape_name(f"{case_id}[{arm.label}]" if arm.label else case_id)
+    if "[" in name and not name.endswith("]"):
+        # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
+        rounded = name.replace("[", "(").replace("]", ")")
+        return name if rounded in ids else rounded
+    return name
+
+
+class ExtractMistakes(pytest.Collector):
+    """The mistakes of a file that also has good cases."""
+
+    def __init__(self, *, errors: list[CaseFileError], **rest: Any) -> None:
+        super().__init__(**rest)
+        self.errors = errors
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Raise all mistakes as one collection error."""
+        raise self.CollectError(_mistakes_text(self.errors, self.config))
+
+
+def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
+    most = len(errors) if config.get_verbosity() >= 2 else _MOST_MISTAKES
+    left = len(errors) - most
+    more = [f"... and {left:,} more (-vv shows all, and so does `pytest-extract check`)"] if left > 0 else []
+    return "\n".join([*map(str, errors[:most]), *more])
+
+
+def check_models(session: pytest.Session) -> None:
+    """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
+    from pytest_extract.extraction.llm.client import check_model
+
+    settings = session.config.stash[SETTINGS]
+    judge_model = settings.judge_model if settings.judge == "llm" else None
+    if (
+        session.config.option.collectonly
+        or not (settings.model or judge_model)
+        or session_of(session.config).extraction_service.replays_only
+    ):
+        return
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
+    names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not has_fixture(item, EXTRACTOR)}
+    if any(item.case.scorer.needs_judge and not has_fixture(item, JUDGE) for item in items):
+        names[f"--extract-judge-model={judge_model}"] = judge_model
+    problems: list[str] = []
+    for option, name in names.items():
+        if name is not None:
+            try:
+                check_model(name)
+            except ConfigError as error:
+                problems.append(f"{option}: {error}")
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+
+
+def select_changed_cases(session: pytest.Session) -> None:
+    """`--extract-changed`: decide which cases are called."""
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
+    if items:
+        session_of(session.config).select_changed(items)

@@ -1,0 +1,144 @@
+"""Fixtures of items: which ones a case asks for, and copies of those that depend on the arm of the item.
+
+pytest tells items of one parametrized fixture apart by `item.callspec`; an item in a file that is not Python must not
+have one (VS Code's test adapter breaks on it). So each arm has its own copy of the fixture definitions that depend,
+directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is made once per
+arm and kept.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_extract.core.case_result import Arm
+from pytest_extract.errors import ConfigError
+
+EXTRACTOR = "extractor"
+JUDGE = "extract_judge"
+MODEL = "extract_model"
+PROMPT = "extract_prompt"
+
+
+class ItemFixtures:
+    """The fixtures of all items of a session.
+
+    `prompt_path` gives the file of an arm's prompt where the run has several arms; None for a run with one arm, whose
+    items share pytest's own fixture definitions. `extractor_on_demand`: the extractor may never be called, so the
+    set-up of an item does not make it.
+    """
+
+    def __init__(self, prompt_path: Callable[[Arm], Path | None] | None, *, extractor_on_demand: bool) -> None:
+        self._prompt_path = prompt_path
+        self._extractor_on_demand = extractor_on_demand
+        self._infos: dict[tuple[object, ...], Any] = {}
+        self._copies: dict[tuple[int, Arm], tuple[Any, Any]] = {}
+
+    def info_for(self, item: pytest.Item, arm: Arm) -> Any:
+        """Return pytest's `FuncFixtureInfo` for an item; items of one folder, arm and set of marks share it.
+
+        pytest looks fixtures up by folder: a case file cannot define any.
+        """
+        used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
+        key = (item.parent and item.parent.parent, used, arm)
+        if key not in self._infos:
+            names = (MODEL, PROMPT, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
+            info = _fixture_info(item, names)
+            if self._prompt_path is not None:
+                values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
+                definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
+                dependent = _names_that_depend_on_the_arm(definitions)
+                own = {
+                    name: tuple(self._copy(each, arm, values) for each in known) if name in dependent else known
+                    for name, known in definitions.items()
+                }
+                info = dataclasses.replace(info, name2fixturedefs=own)
+            self._infos[key] = info
+        return self._infos[key]
+
+    def names_to_set_up(self, item: pytest.Item, arm: Arm) -> list[str]:
+        """Return the names of the fixtures that the item's set-up makes."""
+        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, arm)
+        return list(info.names_closure)
+
+    def _copy(self, definition: Any, arm: Arm, values: Mapping[str, Any]) -> Any:
+        key = (id(definition), arm)
+        if key not in self._copies:
+            own = copy.copy(definition)
+            own.cached_result = None
+            own._finalizers = type(definition._finalizers)()  # noqa: SLF001  # pytest cannot copy a definition
+            if definition.argname in values and definition.func.__module__ == "pytest_extract.plugin":
+                value = values[definition.argname]
+                own.func = lambda: value
+                own.argnames = ()
+            # The original is kept beside its copy: its id() must not be given to another object.
+            self._copies[key] = (definition, own)
+        return self._copies[key][1]
+
+
+def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
+    manager = item.session._fixturemanager  # noqa: SLF001  # as pytest's doctest items do
+    return manager.getfixtureinfo(item, func=function_with_parameters(*names), cls=None)
+
+
+def _names_that_depend_on_the_arm(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the two fixtures that give an arm's values, the extractor, and all fixtures that ask for one of them."""
+    names = {MODEL, PROMPT, EXTRACTOR} & definitions.keys()
+    grown = True
+    while grown:
+        more = {
+            name
+            for name, known in definitions.items()
+            if name not in names and any(names.intersection(each.argnames) for each in known)
+        }
+        names |= more
+        grown = bool(more)
+    return names
+
+
+def function_with_parameters(*names: str) -> Any:
+    """Make a function with these parameters: pytest works out which other fixtures they need."""
+    import inspect
+
+    def function() -> None: ...
+
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
+    return function
+
+
+def has_fixture(item: pytest.Item, name: str) -> bool:
+    """Whether a conftest or plugin defines a fixture of this name for the item's file."""
+    return bool(item.session._fixturemanager.getfixturedefs(name, item))  # noqa: SLF001  # no public look-up
+
+
+def check_not_parametrized(item: Any) -> None:
+    """Raise ConfigError for a fixture with `params`: pytest runs a function once for each, and a case cannot be."""
+    definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # no public look-up
+    for name in item.fixturenames:
+        if definitions.get(name) and definitions[name][-1].params:
+            raise ConfigError(
+                f"the fixture {name!r} has params, and a case is not run once for each: have them as models"
+                " (--extract-model is repeatable, and the fixture `extract_model` gives each its own)"
+            )
+
+
+def value_made_before(item: Any, name: str) -> tuple[bool, Any]:
+    """Return whether the value of a fixture is known before the item's set-up, and the value.
+
+    It is known where no such fixture exists (None), and for a fixture of session scope that an earlier item has made.
+    """
+    definitions = item._fixtureinfo.name2fixturedefs.get(name)  # noqa: SLF001  # no public look-up
+    if not definitions:
+        return not has_fixture(item, name), None
+    definition = definitions[-1]
+    cached = definition.cached_result
+    if definition.scope != "session" or cached is None or cached[2] is not None:
+        return False, None
+    return True, cached[0]

@@ -21,16 +21,23 @@ def extractor_sources(extractor: object, root: Path) -> tuple[Path, ...]:
     root = root.resolve()
     start = _file_of(extractor)
     found: set[Path] = set()
-    waiting = [start] if start is not None and _is_own(start, root) else []
-    loaded = {path: module for module in list(sys.modules.values()) if (path := _module_file(module)) is not None}
+    waiting = [(start, _loaded_from(start))] if start is not None and _is_own(start, root) else []
     while waiting:
-        path = waiting.pop()
+        path, module = waiting.pop()
         if path not in found:
             found.add(path)
-            package = getattr(loaded.get(path), "__package__", None) or ""
-            files = [_module_file(sys.modules.get(name)) for name in _imported_modules(path, package)]
-            waiting += [file for file in files if file is not None and _is_own(file, root)]
+            package = getattr(module, "__package__", None) or ""
+            imported = [sys.modules.get(name) for name in _imported_modules(path, package)]
+            files = [(_module_file(each), each) for each in imported]
+            waiting += [(file, each) for file, each in files if file is not None and _is_own(file, root)]
     return tuple(sorted(found))
+
+
+def _loaded_from(path: Path) -> ModuleType | None:
+    # Only files of the same name are resolved: there are thousands of modules, and resolving all takes 50 ms or more.
+    files = ((getattr(module, "__file__", None), module) for module in list(sys.modules.values()))
+    same_name = (module for file, module in files if isinstance(file, str) and file.endswith(path.name))
+    return next((module for module in same_name if _module_file(module) == path), None)
 
 
 def sources_digest(paths: tuple[Path, ...], root: Path) -> str:

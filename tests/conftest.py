@@ -12,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pytest_extract.regression.baseline_file import CI
+from tests.compiled import compile_modules, read_compiled_modules
+
+read_compiled_modules()
 
 # A run in CI refuses to write baselines and golds. Tests of that set the variables themselves; all others run alike everywhere.
 for _name in CI:
@@ -23,6 +26,12 @@ settings.register_profile(
 )
 settings.register_profile("explore", max_examples=2_000, deadline=None, suppress_health_check=SLOW_MACHINE)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def compiled_modules():
+    """For tests that start Python: its modules are compiled once, not in each process."""
+    compile_modules()
 
 
 @pytest.fixture

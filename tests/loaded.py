@@ -12,8 +12,23 @@ import pkgutil
 import warnings
 from typing import Final
 
+import pytest
+
 COMPILED: Final = ("yaml", "rapidfuzz.process", "jsonschema", "jsonschema_rs", "numpy", "scipy.optimize")
 """What the package uses that has parts in C or Rust; the last four may be missing."""
+
+
+def call_model_once() -> None:
+    """Call a model by litellm: its first call imports 500 modules, and each inner run would import them again."""
+    from pytest_extract.documents import Document
+    from pytest_extract.extraction.litellm import LitellmExtractor
+    from tests.llm_server import MODEL, LlmServer
+
+    with LlmServer() as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in server.env.items():
+            patch.setenv(name, value)
+        extractor = LitellmExtractor(model=MODEL, mode="structured")
+        extractor(Document(text="a"), {"type": "object", "properties": {}})
 
 
 def load_everything() -> None:

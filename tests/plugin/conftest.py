@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.loaded import load_everything
+from tests.loaded import call_model_once, load_everything
 
 load_everything()
 
@@ -43,8 +43,14 @@ def extractor():
 """
 
 
+@pytest.fixture(scope="session")
+def called_model() -> None:
+    """For tests that call a model in this process."""
+    call_model_once()
+
+
 @pytest.fixture(autouse=True)
-def quiet_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def quiet_plugins(compiled_modules: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep noisy plugins out of the inner runs (pytester itself has thrown PYTEST_ADDOPTS away by now)."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:asyncio")
     monkeypatch.setenv("COLUMNS", "120")

@@ -26,6 +26,7 @@ try:
     load_litellm()  # once, not in every inner run
 except ConfigError as missing:
     pytest.skip(str(missing), allow_module_level=True)
+pytestmark = pytest.mark.usefixtures("called_model")
 Write = Callable[..., None]
 
 

@@ -16,7 +16,7 @@ try:
     load_litellm()  # once, not in every inner run
 except ConfigError as missing:
     pytest.skip(str(missing), allow_module_level=True)
-pytestmark = pytest.mark.usefixtures("echo")
+pytestmark = pytest.mark.usefixtures("called_model", "echo")
 Write = Callable[..., None]
 SCHEMA = {
     "type": "object",

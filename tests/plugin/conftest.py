@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from pytest_extract.redact import secrets
 from tests.loaded import call_model_once, load_everything
 
 load_everything()
@@ -54,6 +56,11 @@ def quiet_plugins(compiled_modules: None, pytester: pytest.Pytester, monkeypatch
     """Keep noisy plugins out of the inner runs (pytester itself has thrown PYTEST_ADDOPTS away by now)."""
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:asyncio")
     monkeypatch.setenv("COLUMNS", "120")
+    # An inner run must not meet the compiled file of a conftest.py that the test has edited since, within one second.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    # What an inner run finds out about its environment ends with the test.
+    monkeypatch.setattr(secrets, "_current", None)
+    secrets.TALLY.taken()
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 

@@ -72,15 +72,15 @@ def test_the_other_revision_runs_with_its_own_prompt_and_schema(pytester, reposi
 
 def test_a_hard_rule_gates_the_work_tree_against_the_revision(pytester, repository):
     arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-rule=max_broken=0")
-    assert pytester.runpytest_subprocess(*arguments).ret == 0
+    assert pytester.runpytest(*arguments).ret == 0
     (repository / "a.md").write_text("two\n")
-    assert pytester.runpytest_subprocess(*arguments).ret == 1
+    assert pytester.runpytest(*arguments).ret == 1
 
 
 def test_a_case_that_the_revision_does_not_have_runs_once(pytester, repository):
     text = (repository / "b.jsonl").read_text()
     (repository / "b.jsonl").write_text(text + text.replace("b1", "b2"))
-    result = pytester.runpytest_subprocess("--extract-base-ref=HEAD", "--collect-only", "-q")
+    result = pytester.runpytest("--extract-base-ref=HEAD", "--collect-only", "-q")
     assert [line for line in result.outlines if "::b" in line] == [
         "b.extract.yaml::b1[HEAD]", "b.extract.yaml::b1", "b.extract.yaml::b2",
     ]  # fmt: skip
@@ -99,7 +99,7 @@ def test_only_what_changed_is_called_and_the_rest_replayed(pytester, repository)
 
 
 def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repository):
-    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
     called(repository)
     (repository / "c.extract.yaml").write_text((repository / "a.extract.yaml").read_text().replace('"a2"', '"second"'))
     (repository / "a.extract.yaml").unlink()
@@ -107,7 +107,7 @@ def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repos
     (repository / "b.extract.yaml").write_text(
         (repository / "b.extract.yaml").read_text().replace("b.jsonl", "d.jsonl")
     )
-    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result = pytester.runpytest("--extract-changed=HEAD")
     result.assert_outcomes(passed=3)
     assert called(repository) == []
     result.stdout.fnmatch_lines(
@@ -122,7 +122,7 @@ def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repos
 
 
 def test_a_renamed_case_with_a_change_is_called(pytester, repository):
-    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
     called(repository)
     (repository / "a.extract.yaml").rename(repository / "c.extract.yaml")
     (repository / "a.md").write_text("one \n")
@@ -133,25 +133,25 @@ def test_a_renamed_case_with_a_change_is_called(pytester, repository):
 
 
 def test_a_change_of_the_extractor_calls_all(pytester, repository):
-    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
     called(repository)
     conftest = repository / "conftest.py"
     conftest.write_text(conftest.read_text() + "\n# tuned\n")
-    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result = pytester.runpytest("--extract-changed=HEAD")
     assert called(repository) == ["a1", "a2", "b1"]
     result.stdout.fnmatch_lines(["*3 of 3 cases called*", "*extractor changed (conftest.py)*"])
 
 
 def test_another_gold_costs_no_call(pytester, repository):
-    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
     called(repository)
     (repository / "b.jsonl").write_text((repository / "b.jsonl").read_text().replace("one", "uno"))
-    pytester.runpytest_subprocess("--extract-changed=HEAD").assert_outcomes(passed=2, failed=1)
+    pytester.runpytest("--extract-changed=HEAD").assert_outcomes(passed=2, failed=1)
     assert called(repository) == []
 
 
 def test_what_was_never_recorded_is_broken_and_says_how_to_record(pytester, repository):
-    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result = pytester.runpytest("--extract-changed=HEAD")
     assert called(repository) == []
     result.stdout.fnmatch_lines(
         ["*no fresh recording of a.extract.yaml::a1*renew it with: pytest*--extract-record=new*"]
@@ -161,7 +161,7 @@ def test_what_was_never_recorded_is_broken_and_says_how_to_record(pytester, repo
 
 @pytest.mark.parametrize("option", ["--extract-changed", "--extract-base-ref"])
 def test_a_revision_that_is_not_there_is_told_first(pytester, repository, option):
-    result = pytester.runpytest_subprocess(f"{option}=nowhere")
+    result = pytester.runpytest(f"{option}=nowhere")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no git revision 'nowhere'*"])
     assert called(repository) == []

@@ -52,7 +52,7 @@ def suite(pytester):
 
         def run(*arguments, **wrong):
             (pytester.path / "wrong.json").write_text(json.dumps(wrong))
-            return pytester.runpytest_subprocess("--extract-baseline=base.json", *arguments)
+            return pytester.runpytest("--extract-baseline=base.json", *arguments)
 
         return run
 
@@ -200,7 +200,7 @@ def test_gate_without_anything_to_compare_with_is_an_error(pytester, suite):
 def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suite):
     run = suite(5)
     result = run(UPDATE)
-    result = pytester.runpytest_subprocess("--extract-aa=3")
+    result = pytester.runpytest("--extract-aa=3")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["A/A: 3 runs of the same: 0 of 6 comparisons said worse*", "*every field came out*"])
 
@@ -208,7 +208,7 @@ def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suit
 def test_a_run_against_itself_lists_each_unsteady_field_once(pytester, suite):
     suite(4)
     pytester.makeconftest(FLIPPING)
-    result = pytester.runpytest_subprocess("--extract-aa=2", "--extract-concurrency=1")
+    result = pytester.runpytest("--extract-aa=2", "--extract-concurrency=1")
     told = [line for line in result.outlines if "c1 total: passed 1 of 2 runs" in line]
     assert len(told) == 1
     result.stdout.fnmatch_lines(["repeats: *; 1 unsteady field", "A/A: 2 runs of the same: *", "  1 unsteady field, *"])

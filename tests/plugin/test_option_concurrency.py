@@ -44,13 +44,13 @@ from pytest_extract.plugin import prefetch
 
 prefetch.PATIENCE_S = 0.02
 TOLD = threading.Event()
-tell = prefetch.Prefetcher._tell
+tell = prefetch.Prefetcher._report_waiting
 
 def tell_and_go_on(self, item):
     tell(self, item)
     TOLD.set()
 
-prefetch.Prefetcher._tell = tell_and_go_on
+prefetch.Prefetcher._report_waiting = tell_and_go_on
 """
 
 
@@ -114,27 +114,27 @@ def test_calls_overlap_up_to_the_bound_and_each_is_made_once(pytester, many, xdi
 
 def test_one_at_a_time_calls_in_pytests_own_thread(pytester, many):
     calls = many(4)
-    pytester.runpytest_subprocess("--extract-concurrency=1").assert_outcomes(passed=4)
+    pytester.runpytest("--extract-concurrency=1").assert_outcomes(passed=4)
     assert most_at_once(calls()) == 1
     assert {thread for *_, thread in calls()} == {"MainThread"}
 
 
 def test_an_extractor_made_for_each_case_is_not_called_ahead(pytester, many):
     calls = many(4, scope="function")
-    pytester.runpytest_subprocess("--extract-concurrency=4").assert_outcomes(passed=4)
+    pytester.runpytest("--extract-concurrency=4").assert_outcomes(passed=4)
     assert most_at_once(calls()) == 1
 
 
 def test_order_of_results_is_that_of_the_items(pytester, many):
     many(9)
-    pytester.runpytest_subprocess("--extract-concurrency=4", "--extract-results=r.jsonl").assert_outcomes(passed=9)
+    pytester.runpytest("--extract-concurrency=4", "--extract-results=r.jsonl").assert_outcomes(passed=9)
     lines = [json.loads(line) for line in (pytester.path / "r.jsonl").read_text().splitlines()]
     assert [line["case_id"] for line in lines if "case_id" in line] == [f"c{index}" for index in range(9)]
 
 
 def test_an_exception_in_a_call_ahead_is_shown_with_its_own_case(pytester, many):
     calls = many(5, texts={3: "raise"})
-    result = pytester.runpytest_subprocess("--extract-concurrency=4")
+    result = pytester.runpytest("--extract-concurrency=4")
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["*_ c3 _*", "*raise RuntimeError(*boom*", "BROKEN*::c3 - RuntimeError: boom c3"])
     assert len(calls()) == 5
@@ -142,27 +142,27 @@ def test_an_exception_in_a_call_ahead_is_shown_with_its_own_case(pytester, many)
 
 def test_after_a_failure_under_x_nothing_more_is_started(pytester, many):
     calls = many(40, texts={1: '{"n": 99}'})
-    pytester.runpytest_subprocess("--extract-concurrency=4", "-x").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--extract-concurrency=4", "-x").assert_outcomes(passed=1, failed=1)
     assert len(calls()) <= 2 + 4 + 4  # what ran, what was under way, and what took its place meanwhile
 
 
 def test_what_is_deselected_or_skipped_is_never_called(pytester, many):
     calls = many(6, marks={2: ["skip(reason='no')"], 3: ["skipif(True, reason='no')"], 4: ["xfail(run=False)"]})
-    result = pytester.runpytest_subprocess("--extract-concurrency=4", "--deselect=all.extract.yaml::c5")
+    result = pytester.runpytest("--extract-concurrency=4", "--deselect=all.extract.yaml::c5")
     result.assert_outcomes(passed=2, skipped=2, xfailed=1, deselected=1)
     assert names(calls()) == ["c0", "c1"]
 
 
 def test_a_rerun_calls_again(pytester, many):
     calls = many(3, texts={1: '{"n": 99}'})
-    result = pytester.runpytest_subprocess("--extract-concurrency=4", "--reruns=1", "-p", "rerunfailures")
+    result = pytester.runpytest("--extract-concurrency=4", "--reruns=1", "-p", "rerunfailures")
     result.stdout.fnmatch_lines(["*1 failed, 2 passed, 1 rerun*"])
     assert names(calls()) == ["c0", "c1", "c1", "c2"]
 
 
 def test_repeats_of_one_case_overlap(pytester, many):
     calls = many(1, gather=3)
-    pytester.runpytest_subprocess("--extract-concurrency=3", "--extract-repeat=6").assert_outcomes(passed=1)
+    pytester.runpytest("--extract-concurrency=3", "--extract-repeat=6").assert_outcomes(passed=1)
     assert len(calls()) == 6
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / ".pytest_cache" / "compiled"
 CONFTEST = """
 import pytest
+import xdist.dsession, xdist.workermanage
 
 @pytest.fixture(scope="session")
 def extractor():
@@ -44,7 +45,7 @@ def compile_modules() -> None:
         return
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env |= {"PYTHONPYCACHEPREFIX": str(FOLDER), "PYTEST_ADDOPTS": ""}
-    commands = [["-m", "pytest", "-n1", "-p", "no:cacheprovider", str(project)]]
+    commands = [["-m", "pytest", "-p", "no:cacheprovider", str(project)]]
     if new:
         commands.append(["-c", "from tests.loaded import call_model_once; call_model_once()"])
     for command in commands:

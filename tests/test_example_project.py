@@ -17,6 +17,9 @@ README = PROJECT / "README.md"
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
+pytestmark = pytest.mark.usefixtures("compiled_modules")
+
+
 class Step(NamedTuple):
     command: str
     output: str

@@ -14,7 +14,7 @@ import pytest
 
 
 class Settings:
-    """What the options say, checked. Paths are absolute; a tuple is empty, anything else None, when not given.
+    """The checked values of all options. Paths are absolute; an option that is not given is an empty tuple or None.
 
     Read-only; no dataclass, because making one of this size would cost every pytest run 3 ms.
     """
@@ -58,7 +58,7 @@ class Settings:
 
     @property
     def opens_files(self) -> bool:
-        """Whether something has to be read or checked before the first case."""
+        """Whether the session reads or checks files before the first case."""
         asked = (
             self.results,
             self.html,
@@ -76,7 +76,7 @@ class Settings:
 class Option(NamedTuple):
     """One row: `--extract-NAME` and ini `extract_NAME`.
 
-    `read` turns text into the value, or raises ValueError saying what the value must be.
+    `read` turns text into the value, or raises a ValueError that describes a correct value.
     """
 
     name: str
@@ -105,25 +105,22 @@ class Option(NamedTuple):
         return None if self.is_switch else self.default
 
 
-def _text(value: str) -> str:
+def _nonempty_text(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
     return value.strip()
 
 
-def _choice(*known: str) -> Callable[[str], str]:
+def _one_of(*known: str) -> Callable[[str], str]:
     def read(value: str) -> str:
         if value not in known:
             from pytest_extract.errors import nearest
 
-            raise ValueError(f"must be one of {', '.join(known)}{_close(nearest(value, known))}")
+            hint = nearest(value, known)
+            raise ValueError(f"must be one of {', '.join(known)}{hint if 'did you mean' in hint else ''}")
         return value
 
     return read
-
-
-def _close(hint: str) -> str:
-    return hint if "did you mean" in hint else ""
 
 
 def _whole_number(value: str) -> int:
@@ -142,7 +139,7 @@ def _seconds(value: str) -> float:
     return seconds
 
 
-def _money(value: str) -> float:
+def _amount(value: str) -> float:
     try:
         amount = float(value)
     except ValueError:
@@ -152,7 +149,7 @@ def _money(value: str) -> float:
     return amount
 
 
-def _bound(value: str) -> tuple[str, float]:
+def _threshold(value: str) -> tuple[str, float]:
     measure, sign, text = value.partition("=")
     try:
         bound = float(text)
@@ -163,7 +160,7 @@ def _bound(value: str) -> tuple[str, float]:
     return measure.strip(), bound
 
 
-def _several(value: str) -> int:
+def _two_or_more(value: str) -> int:
     if not value.strip().isdecimal() or int(value) < 2:
         raise ValueError("must be a whole number, 2 or more")
     return int(value)
@@ -176,7 +173,7 @@ def _fingerprint(value: str) -> str:
     return text
 
 
-def _rule(value: str) -> tuple[str, Any]:
+def _gate_rule(value: str) -> tuple[str, Any]:
     from pytest_extract.regression.rules import read_rule
 
     return read_rule(value)
@@ -196,13 +193,17 @@ SETTINGS = pytest.StashKey[Settings]()
 OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
     "run": (
         Option(
-            "model", "Run every case with this model (PROVIDER/NAME); repeatable.", _text, many=True, metavar="MODEL"
+            "model",
+            "Run every case with this model (PROVIDER/NAME); repeatable.",
+            _nonempty_text,
+            many=True,
+            metavar="MODEL",
         ),
         Option("prompt", "Run every case with this prompt file; repeatable.", Path, many=True, metavar="FILE"),
         Option(
             "mode",
             "Choose how the built-in extractor asks a model: prompt or structured.",
-            _choice("prompt", "structured"),
+            _one_of("prompt", "structured"),
             "prompt",
             metavar="MODE",
         ),
@@ -214,17 +215,17 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "300",
             metavar="SECONDS",
         ),
-        Option("budget", "Stop calling when the calls have cost this much.", _money, metavar="USD"),
+        Option("budget", "Stop calling when the calls have cost this much.", _amount, metavar="USD"),
         Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
         Option("repeat", "Run each case N times.", _whole_number, metavar="N"),
         Option(
             "judge",
             "Choose what decides semantic metrics: exact, fuzzy or llm.",
-            _choice("exact", "fuzzy", "llm"),
+            _one_of("exact", "fuzzy", "llm"),
             "llm",
             metavar="JUDGE",
         ),
-        Option("judge-model", "Ask this model (PROVIDER/NAME) as the judge.", _text, metavar="MODEL"),
+        Option("judge-model", "Ask this model (PROVIDER/NAME) as the judge.", _nonempty_text, metavar="MODEL"),
         Option(
             "max-output-bytes",
             "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
@@ -243,7 +244,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "record",
             "Record outputs and replay them: off, none (replay only), once, new (also what is stale) or all.",
-            _choice("off", "none", "once", "new", "all"),
+            _one_of("off", "none", "once", "new", "all"),
             "off",
             metavar="WHEN",
         ),
@@ -258,7 +259,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "changed",
             "Call only for what differs from this git revision and replay the rest.",
-            _text,
+            _nonempty_text,
             metavar="REF",
         ),
         Option(
@@ -274,7 +275,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "gate",
             "Choose what makes the run fail: case, regression (worse than the baseline), suite or none.",
-            _choice("case", "regression", "suite", "none"),
+            _one_of("case", "regression", "suite", "none"),
             "case",
             metavar="GATE",
         ),
@@ -283,14 +284,14 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "inconclusive",
             "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
-            _choice("pass", "warn", "fail"),
+            _one_of("pass", "warn", "fail"),
             "warn",
             metavar="ACTION",
         ),
         Option(
             "rule",
             "Set a rule of the regression gate (alpha=0.05, max_broken=0, ...); repeatable.",
-            _rule,
+            _gate_rule,
             many=True,
             field="rules",
             metavar="RULE=VALUE",
@@ -298,17 +299,19 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "suite-thresholds",
             "Set the lowest mean of a measure for --extract-gate=suite, one MEASURE=NUMBER a line.",
-            _bound,
+            _threshold,
             many=True,
             command_line=False,
         ),
         Option(
             "base-ref",
             "Run every case with the prompts and schemas of this git revision as well, and compare.",
-            _text,
+            _nonempty_text,
             metavar="REF",
         ),
-        Option("aa", "Run every case N times and compare the runs with each other.", _several, ini=False, metavar="N"),
+        Option(
+            "aa", "Run every case N times and compare the runs with each other.", _two_or_more, ini=False, metavar="N"
+        ),
         Option(
             "force",
             "Let --extract-update-baseline and --extract-update-gold write in CI.",
@@ -357,7 +360,7 @@ def settings_from(config: pytest.Config) -> Settings:
     values: dict[str, Any] = {}
     problems: list[str] = []
     for option in OPTIONS:
-        values[option.field or option.dest.removeprefix("extract_")] = _read(config, option, problems)
+        values[option.field or option.dest.removeprefix("extract_")] = _read_option(config, option, problems)
     problems += [f"--extract-prompt: no such file: {path}" for path in values["prompt"] if not path.is_file()]
     source = values["from_results"]
     if source is not None and not source.is_file():
@@ -366,7 +369,7 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
-    problems += _doubles("model", values["model"]) + _doubles("prompt", values["prompt"])
+    problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
     if problems:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
@@ -376,8 +379,8 @@ def settings_from(config: pytest.Config) -> Settings:
     return Settings(values)
 
 
-def _read(config: pytest.Config, option: Option, problems: list[str]) -> Any:
-    given, name, base = _given(config, option)
+def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> Any:
+    given, name, base = _value_and_source(config, option)
     texts = given if isinstance(given, list) else [] if given is None else [given]
     read: list[Any] = []
     for text in texts:
@@ -389,8 +392,8 @@ def _read(config: pytest.Config, option: Option, problems: list[str]) -> Any:
     return tuple(read) if option.many else (read[0] if read else None)
 
 
-def _given(config: pytest.Config, option: Option) -> tuple[Any, str, Path]:
-    """Value as given, the name to use in a message, and the folder that a relative path counts from."""
+def _value_and_source(config: pytest.Config, option: Option) -> tuple[Any, str, Path]:
+    """Return the value as given, the name to use in a message, and the folder that a relative path starts from."""
     value = config.getoption(option.dest, None) if option.command_line else None
     if value:
         return value, f"--extract-{option.name}", config.invocation_params.dir
@@ -428,6 +431,6 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     return problems
 
 
-def _doubles(name: str, values: tuple[object, ...]) -> list[str]:
+def _duplicates(name: str, values: tuple[object, ...]) -> list[str]:
     doubles = sorted({str(value) for value in values if values.count(value) > 1})
     return [f"--extract-{name}: {value} is given twice" for value in doubles]

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are k
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(compiled_modules, tmp_path_factory):
     project = tmp_path_factory.mktemp("whole") / "project"
     make_project(project)
     run = Run(project)

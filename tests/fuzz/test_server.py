@@ -11,6 +11,7 @@ from tests.fuzz.server import BEHAVIOURS, Behaviour, Row, extractor_rows, judge_
 if find_spec("litellm") is None:
     pytest.skip("calling a model needs litellm", allow_module_level=True)
 
+pytestmark = pytest.mark.usefixtures("compiled_modules")
 QUICK = ("good", "429 twice, then good", "500 for ever", "half an answer, then good", "hangs up, for ever", "a page", "shape: choices null", "refusal", "finish reason length")  # fmt: skip
 
 

@@ -40,7 +40,7 @@ def loaded(folder: Path, names: set[str], *args: str) -> str:
 def test_a_run_without_cases_loads_options_and_nothing_else(tmp_path: Path, args: list[str]) -> None:
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     found = loaded(tmp_path, {"pytest_extract"}, *args)
-    names = ("", ".plugin", ".plugin.hookspecs", ".plugin.options")
+    names = ("", ".lazy", ".plugin", ".plugin.hookspecs", ".plugin.options")
     assert found == f"LOADED {[f'pytest_extract{name}' for name in names]}"
 
 

@@ -20,7 +20,7 @@ from pytest_extract.cases.source_position import (
     TextError,
     TextProblem,
     TextTarget,
-    json_number,
+    parse_json_number,
 )
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json, Step
@@ -102,7 +102,7 @@ def _refuse(_: str) -> Json:
 
 def _in_range(text: str) -> Json:
     try:
-        return json_number(text)
+        return parse_json_number(text)
     except ValueError:
         return None
 
@@ -117,7 +117,7 @@ def _problems(text: str, first_line: int) -> Iterator[TextProblem]:
             yield TextProblem(target.steps, f"{part} is no JSON number", lines.place(offset))
         elif part[0] in "-0123456789" and not target.on_key:
             try:
-                json_number(part)
+                parse_json_number(part)
             except ValueError:
                 yield TextProblem(target.steps, "the number is out of range", lines.place(offset))
         seen.add(target)

@@ -60,7 +60,7 @@ class ParsedFile:
     rows: dict[str, list[int]] = field(default_factory=dict)
 
 
-def json_number(text: str) -> Json:
+def parse_json_number(text: str) -> Json:
     """Return the number that JSON reads in `text`, or None when it is none; ValueError when it is out of range."""
     if text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0"):
         return int(text)  # most numbers of a case file

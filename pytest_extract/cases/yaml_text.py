@@ -23,7 +23,7 @@ from pytest_extract.cases.source_position import (
     TextError,
     TextProblem,
     TextTarget,
-    json_number,
+    parse_json_number,
 )
 from pytest_extract.core.values import Json, Step
 
@@ -204,7 +204,7 @@ class _Builder:
 
     def _number(self, event: Any) -> Json:
         try:
-            value = json_number(event.value)
+            value = parse_json_number(event.value)
         except ValueError:
             self._tell(f"the number {_shortened(event.value)} is out of range; quote it if it is a text", event)
             return None

@@ -14,7 +14,7 @@ from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, estimate_d
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json
-from pytest_extract.report.lines import Line, Span, line, number, percent, plural, prose, safe_prose, text_table
+from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose, text_table
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import EmptinessTotals, Spending
 
@@ -58,7 +58,7 @@ def _estimate_text(found: Estimate | None) -> str:
 
 
 def _four(value: float) -> str:
-    return number(round(value, 4))
+    return number_text(round(value, 4))
 
 
 def _measure_table(run: RunAggregate) -> list[Line]:

@@ -22,7 +22,7 @@ from pytest_extract.report.lines import (
     Line,
     Span,
     line,
-    number,
+    number_text,
     plural,
     prose,
     render_error,
@@ -238,7 +238,7 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
     if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status is Status.MISMATCH:
         parts += [line(Span(text, "dim")) for text in (look_alike_text(item.gold, item.extracted),) if text]
     if 0 < item.score < 1:
-        parts.append(line(f"score {number(item.score)}"))
+        parts.append(line(f"score {number_text(item.score)}"))
     if (
         item.status in {Status.MISMATCH, Status.JUDGE_ERROR}
         and item.reason

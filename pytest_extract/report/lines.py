@@ -96,7 +96,7 @@ def shorten(text: str, width: int) -> str:
     return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """Write a number for people: four significant digits, no trailing zeros, thousands apart: `0.9474`, `1,389`."""
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
@@ -105,7 +105,7 @@ def number(value: float) -> str:
 
 def percent(value: float) -> str:
     """Write a share as a percentage: `83.3 %`."""
-    return f"{number(round(value * 100, 1))} %"
+    return f"{number_text(round(value * 100, 1))} %"
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

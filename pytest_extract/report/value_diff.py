@@ -208,7 +208,7 @@ class SideBySide(NamedTuple):
     marked: bool = False
 
 
-class _Piece(NamedTuple):
+class _TextPiece(NamedTuple):
     text: str
     same: bool
 
@@ -218,15 +218,15 @@ def side_by_side(gold: Json | Missing, extracted: Json | Missing, width: int) ->
     parts = diff_texts(gold, extracted) if isinstance(gold, str) and isinstance(extracted, str) else None
     if parts is None:
         return SideBySide((Span(show(gold, width)),), (Span(show(extracted, width)),))
-    before, after = _Piece(parts.before, same=True), _Piece(parts.after, same=True)
-    ours = [before, *(_Piece(run.gold, run.same) for run in parts.runs), after]
-    theirs = [before, *(_Piece(run.extracted, run.same) for run in parts.runs), after]
+    before, after = _TextPiece(parts.before, same=True), _TextPiece(parts.after, same=True)
+    ours = [before, *(_TextPiece(run.gold, run.same) for run in parts.runs), after]
+    theirs = [before, *(_TextPiece(run.extracted, run.same) for run in parts.runs), after]
     long = max(sum(len(piece.text) for piece in side) for side in (ours, theirs)) > width
     start = max(len(parts.before) - _BEFORE_DIFFERENCE, 0) if long else 0
     return SideBySide(_marked_line(ours, start, width), _marked_line(theirs, start, width), marked=True)
 
 
-def _marked_line(pieces: Sequence[_Piece], start: int, width: int) -> Line:
+def _marked_line(pieces: Sequence[_TextPiece], start: int, width: int) -> Line:
     """Write at most `width` characters from `start` on, and the length of the whole text."""
     size = sum(len(piece.text) for piece in pieces)
     spans = [Span(ELLIPSIS if start else '"')]

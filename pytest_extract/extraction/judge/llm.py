@@ -25,7 +25,7 @@ _IDLE_ROUNDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpending:
+class JudgeUsage:
     """What a judge has used so far. `cost_usd` counts priced calls only; `unpriced` is the number of the others."""
 
     calls: int = 0
@@ -34,10 +34,10 @@ class JudgeSpending:
     cost_usd: float = 0.0
     unpriced: int = 0
 
-    def plus(self, answer: Completion) -> JudgeSpending:
+    def plus(self, answer: Completion) -> JudgeUsage:
         """Return the sum with one more call."""
         usage = answer.usage
-        return JudgeSpending(
+        return JudgeUsage(
             calls=self.calls + 1,
             prompt_tokens=self.prompt_tokens + ((usage and usage.prompt_tokens) or 0),
             completion_tokens=self.completion_tokens + ((usage and usage.completion_tokens) or 0),
@@ -68,7 +68,7 @@ class LlmJudge:
     ) -> None:
         self.model = model
         self.identity = model
-        self.spent = JudgeSpending()
+        self.spent = JudgeUsage()
         self._slots = slots or threading.BoundedSemaphore(4)
         self._lock = threading.Lock()
         self._retry = retry

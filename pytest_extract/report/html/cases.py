@@ -19,7 +19,7 @@ from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.html.field_card import chip, finding_card
 from pytest_extract.report.html.markup import Markup, Part, element, join, preformatted
 from pytest_extract.report.html.overview import ICONS, MOST_ARMS, NO_ARM, ORDER, outcome_text
-from pytest_extract.report.lines import line, number, plural, render_error, shorten
+from pytest_extract.report.lines import line, number_text, plural, render_error, shorten
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
 from pytest_extract.report.values import show
 
@@ -81,7 +81,7 @@ def _case_summary(result: CaseResult, place: CasePlace, name: str) -> Markup:
     arm = chip(shorten(result.arm.label, _GIST)) if result.arm.label else None
     worse = chip(f"{plural(len(place.worse), 'field')} worse", "bad") if place.worse else None
     means = case_means(result, MEASURES[:1])
-    measures = [f"{measure} {number(round(value, 4))}" for measure, value in means.items()]
+    measures = [f"{measure} {number_text(round(value, 4))}" for measure, value in means.items()]
     return element(
         "summary",
         element("span", icon, f" {outcome_text(result.outcome)}", class_="badge"),
@@ -141,7 +141,7 @@ def _missed_bounds(result: CaseResult) -> list[Part]:
 
 def _case_facts(result: CaseResult) -> Markup:
     facts = [("case", result.nodeid)]
-    facts += [(name, number(round(value, 4))) for name, value in case_means(result, MEASURES).items()]
+    facts += [(name, number_text(round(value, 4))) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
     if sum(seconds) >= 0.05:

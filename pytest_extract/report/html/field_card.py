@@ -11,7 +11,7 @@ from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import SEEN
 from pytest_extract.report.findings import Finding, metric_label
 from pytest_extract.report.html.markup import Markup, Part, element, join, styled
-from pytest_extract.report.lines import Line, Span, number, shorten
+from pytest_extract.report.lines import Line, Span, number_text, shorten
 from pytest_extract.report.value_diff import (
     SideBySide,
     container_difference,
@@ -63,7 +63,7 @@ def finding_card(finding: Finding, *, was_right: bool = False) -> Markup:
         chips.append(chip("right in the baseline", "bad"))
     chips.append(element("span", shorten(metric_label(item), _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:
-        chips.append(element("span", f"score {number(item.score)}", class_="metric"))
+        chips.append(element("span", f"score {number_text(item.score)}", class_="metric"))
     both = side_by_side(item.gold, item.extracted, VALUE_WIDTH)
     return field_card(str(item.path), chips, _card_values(item, both), _card_notes(finding, both))
 

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.markup import Markup, Part, element, join, preformatted, share_bar
-from pytest_extract.report.lines import number, percent, plural, shorten
+from pytest_extract.report.lines import number_text, percent, plural, shorten
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.summary import failure_lines
 from pytest_extract.report.totals import MEASURES, ArmTotals, PatternCounts, RunTotals, counted_total, wrong_count
@@ -32,7 +32,7 @@ def overview_section(run: RunReport) -> Markup:
     counts, means, fields = totals.outcomes, totals.means, totals.fields.values()
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
     tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
-    tiles += [(name, number(round(value, 4)), "") for name, value in means.items()]
+    tiles += [(name, number_text(round(value, 4)), "") for name, value in means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     tiles += [(name, text, "") for name, text in (*_spending_tiles(totals), *_judge_tiles(run))]
@@ -114,7 +114,7 @@ def _number_head(name: str) -> Markup:
 def _arm_row(label: str, arm: ArmTotals) -> Markup:
     counts, means = arm.outcomes, arm.means
     cells = [f"{counts.total():,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
-    cells += [number(round(means[name], 4)) if name in means else "-" for name in MEASURES]
+    cells += [number_text(round(means[name], 4)) if name in means else "-" for name in MEASURES]
     cells.append(arm.spending.cost_text)
     name = shorten(label, 120) or NO_ARM
     return element("tr", element("th", name, scope="row"), *(element("td", cell, class_="num") for cell in cells))

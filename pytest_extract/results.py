@@ -82,21 +82,22 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
 
 
 def _line_of(result: CaseResult) -> tuple[str, str]:
-    """Return a result as a line, and a shorter text that holds each text of the line once, to be searched."""
-    parts: set[str] = set()
+    """Return a result as a line, and a text to be searched that holds each text of the line, mostly once."""
+    texts: set[str] = set()  # of the scores
     try:
-        attempts = ",".join(_attempt_text(attempt, parts) for attempt in result.attempts)
         before, after = _text_around("attempts", {"format": FORMAT, **_fields_to_json(replace(result, attempts=()))})
+        others, pieces = [before, after], [before, "["]
+        for number, attempt in enumerate(result.attempts):
+            start, end = _text_around("score", _fields_to_json(replace(attempt, score=None)))
+            score = "null" if attempt.score is None else score_to_text(attempt.score, texts)
+            others += [start, end]
+            pieces += [",", start, score, end] if number else [start, score, end]
     except (TypeError, ValueError, RecursionError):
-        text = dump_json(writable(_record(result)))
-        return text, text
-    return f"{before}[{attempts}]{after}", "\n".join((before, after, *parts))
-
-
-def _attempt_text(attempt: Attempt, parts: set[str]) -> str:
-    before, after = _text_around("score", _fields_to_json(replace(attempt, score=None)))
-    parts |= {before, after}
-    return f"{before}{'null' if attempt.score is None else score_to_text(attempt.score, parts)}{after}"
+        line = dump_json(writable(_record(result)))
+        return line, line
+    line = "".join([*pieces, "]", after])
+    shorter = sum(map(len, others)) + sum(map(len, texts)) < len(line) // 2
+    return line, "\n".join([*others, *texts]) if shorter else line
 
 
 def _text_around(name: str, record: dict[str, Json]) -> tuple[str, str]:

@@ -29,7 +29,6 @@ from pytest_extract.report.lines import (
     safe,
     safe_prose,
     shorten,
-    text_of,
     titled,
 )
 from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase
@@ -138,11 +137,12 @@ def score_lines(
 
 def _finding_table(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
     shown = list(bad[: options.most])
-    columns = _ColumnWidths.of(shown, options)
+    names = [(str(item.result.path), metric_label(item.result)) for item in shown]
+    columns = _ColumnWidths.of(shown, names, options)
     lines: list[Line] = []
-    for item in shown:
-        lines += _finding_lines(item, options, columns)
-        if (path := str(item.result.path)) in places:
+    for item, (path, label) in zip(shown, names, strict=True):
+        lines += _finding_lines(item, safe_prose(path), safe_prose(label), options, columns)
+        if path in places:
             lines += prose(places[path], "dim", indent=_BELOW, width=options.width)
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
@@ -158,21 +158,18 @@ class _ColumnWidths:
     status: int
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], options: DiffOptions) -> _ColumnWidths:
+    def of(cls, findings: Sequence[Finding], names: Sequence[tuple[str, str]], options: DiffOptions) -> _ColumnWidths:
         # Short texts are aligned in columns; a longer path or label is shown whole and breaks the column.
         return cls(
-            path=min(max((len(str(item.result.path)) for item in findings), default=0), max(options.width // 3, 20)),
-            metric=min(
-                max((len(metric_label(item.result)) for item in findings), default=0), max(options.width // 4, 16)
-            ),
+            path=min(max((len(path) for path, _ in names), default=0), max(options.width // 3, 20)),
+            metric=min(max((len(label) for _, label in names), default=0), max(options.width // 4, 16)),
             status=max((len(item.result.status) for item in findings), default=0),
         )
 
 
-def _finding_lines(finding: Finding, options: DiffOptions, columns: _ColumnWidths) -> list[Line]:
+def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions, columns: _ColumnWidths) -> list[Line]:
     """Show one finding in one line; what does not fit into the width follows below, indented."""
     item = finding.result
-    path, label = safe_prose(str(item.path)), safe_prose(metric_label(item))
     over = max(len(path) - columns.path, 0)  # a long path takes its space from the next column
     verdict = line(
         Span(f"{label.ljust(columns.metric - over)}  "),
@@ -184,19 +181,22 @@ def _finding_lines(finding: Finding, options: DiffOptions, columns: _ColumnWidth
     return lines
 
 
+_GAP: Final = Span("  ")
+
+
 def _append_or_wrap(lines: list[Line], group: Sequence[Line], width: int) -> None:
     """Append a group to the last line, or as a new line, or as one line for each member, whichever fits first.
 
     Values on lines of their own begin in the same column, so that the eye can compare them.
     """
-    parts = [(Span("  "), *part) for part in group]
-    whole = tuple(span for part in parts for span in part)
-    if len(text_of(lines[-1])) + len(text_of(whole)) <= width:
+    whole = tuple(span for part in group for span in (_GAP, *part))
+    length = sum([len(span.text) for span in whole])
+    if sum([len(span.text) for span in lines[-1]]) + length <= width:
         lines[-1] += whole
         return
     *before, last = lines[-1]
     lines[-1] = (*before, last._replace(text=last.text.rstrip()))
-    if _BELOW + len(text_of(whole)) <= width + 2:
+    if _BELOW + length <= width + 2:
         lines.append((Span(" " * _BELOW), *whole[1:]))
     elif len(group) == 1:
         only = group[0]

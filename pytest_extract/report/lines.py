@@ -67,6 +67,8 @@ def safe(text: str) -> str:
 
 def safe_prose(text: str) -> str:
     """Like `safe`, for messages: a backslash stays itself."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 

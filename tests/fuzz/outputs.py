@@ -314,7 +314,9 @@ def judged(output: Output) -> dict[str, Any]:
     scorer = compile_schema(SCHEMA)
     warm = scorer.score_text(GOLD, '{"vendor": 1')
     score_lines(warm.record(), DiffOptions())
-    scorer.score_text(GOLD, TEXT).record()
+    tried = Attempt(index=0, outcome=Outcome.FAILED, score=scorer.score_text(GOLD, TEXT).record())
+    first = CaseResult(nodeid="a::a", case_id="a", file="a", arm=Arm(), outcome=Outcome.FAILED, attempts=(tried,))
+    case_lines(load_result(dump_result(first)), DiffOptions())  # what a run has imported by its first case
     made = output.make()
     size = len(made) if isinstance(made, str | bytes) else 0
     memory, begin = peak_mb(), cpu_s()
@@ -331,12 +333,16 @@ def judged(output: Output) -> dict[str, Any]:
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=record, output=kept)
     case = CaseResult(nodeid="a::b", case_id="b", file="a", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
     result = load_result(dump_result(case))
+    written = cpu_s() - middle
+    told = []  # a run shows a case once, at one verbosity
     for verbosity in (0, 2):
+        start = cpu_s()
         for line in case_lines(result, DiffOptions(verbosity=verbosity)):
             if not text_of(line).isprintable():
                 raise AssertionError(f"a line of the diff is not printable: {text_of(line)!r:.200}")
-    end = cpu_s()
-    return {"size": size, "kind": kind, "score_s": middle - begin, "tell_s": end - middle, "mb": peak_mb() - memory}
+        told.append(cpu_s() - start)
+    tell = written + max(told)
+    return {"size": size, "kind": kind, "score_s": middle - begin, "tell_s": tell, "mb": peak_mb() - memory}
 
 
 def _bounded() -> None:

@@ -67,18 +67,24 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
     out as a whole, and `withheld` says why: what is scored again must be what was scored. `owned`: whether a secret
     stands in the user's own files (gold, document), and so is data.
     """
+    return safe_form(result, owned)[0]
+
+
+def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
+    """Return the line of `dump_safely` and the result in it, whose outputs may still be of types of Python's own."""
     result = _with_clean_messages(result)
     text, searched = _line_of(result)
     found = [each for each in current().find(searched) if owned is None or not owned(each)]
     if not found:
-        return text
+        return text, result
     TALLY.add("result", found)
     record = json.loads(text)
     for attempt in record["attempts"]:
         attempt["withheld"] = withheld(attempt["output"], owned)
         if attempt["withheld"] is not None:
             attempt["output"] = None
-    return dump_json(_marked(record, found))
+    line = dump_json(_marked(record, found))
+    return line, load_result(line)
 
 
 def _line_of(result: CaseResult) -> tuple[str, str]:

@@ -108,8 +108,12 @@ class Score:
 
 
 def _writable_result(result: FieldResult) -> FieldResult:
-    """Return the result with values that JSON can hold; most are short scalars and stay as they are."""
-    if type(result.gold) in _PLAIN and type(result.extracted) in _PLAIN:
+    """Return the result with values that JSON can hold; most are scalars, and the result then stays as it is."""
+    if _is_plain(result.gold) and _is_plain(result.extracted):
         return result
     gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
     return result._replace(gold=gold, extracted=extracted)
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) in _PLAIN or (type(value) is int and -(2**63) < value < 2**63)

@@ -26,7 +26,7 @@ from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_b
 from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.totals import Forecast, JudgeSpending
-from pytest_extract.results import dump_safely, load_result
+from pytest_extract.results import load_result, safe_form
 
 _PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
@@ -72,7 +72,6 @@ class ExtractItem(pytest.Item):
     forecast: Forecast | None = None
     judge_spending = JudgeSpending()
     gold_change: GoldChange | None = None
-    _result_line: str | None = None
     # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
     _request: Any = None
 
@@ -155,16 +154,19 @@ class ExtractItem(pytest.Item):
 
     def forget(self) -> None:
         """Drop the result of a run: pytest keeps items to the end, and may run one again."""
-        self.result = self.error = self._result_line = None
+        self.result = self.error = None
         vars(self).pop("owned", None)
+        vars(self).pop("_safe", None)
 
     @property
     def result_line(self) -> str:
         """The result as a line of the results file: made once for the terminal, the report and the file."""
+        return self._safe[0]
+
+    @cached_property
+    def _safe(self) -> tuple[str, CaseResult]:
         assert self.result is not None  # noqa: S101  # nobody asks before the case has run
-        if self._result_line is None:
-            self._result_line = dump_safely(self.result, self.owned)
-        return self._result_line
+        return safe_form(self.result, self.owned)
 
     def teardown(self) -> None:
         """Release the document, so that ten thousand need not fit in memory."""
@@ -175,11 +177,11 @@ class ExtractItem(pytest.Item):
         """Show a failed case as its diff, anything else from the user's own frames on."""
         traceback_style: Any = self.config.getoption("tbstyle", "auto")
         if isinstance(excinfo.value, CaseFailed):
-            # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
-            result = load_result(self.result_line)
+            line, result = self._safe
             options = DiffOptions(verbosity=self.config.get_verbosity(), brief=traceback_style == "short")
             crash = ReprFileLocation(self.location[0], self.case.line, short_reason(result))
-            return CaseRepr(lambda: result, options, self._evidence(result), crash, traceback_style)
+            # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
+            return CaseRepr(lambda: load_result(line), options, self._evidence(result), crash, traceback_style)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)

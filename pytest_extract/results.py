@@ -63,9 +63,9 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
     """`dump_result`, without secrets: the form in which a result leaves the process that measured it.
 
     Reports, baselines, JUnit XML and the terminal are made from this form, so that all of them hide the same. Messages
-    are cleaned, and a secret among values is replaced by a mark, wherever it stands. An output that holds one is left
-    out as a whole, and `withheld` says why: what is scored again must be what was scored. `owned`: whether a secret
-    stands in the user's own files (gold, document), and so is data.
+    are cleaned, and a secret among values is replaced by a mark. An output with a secret is left out as a whole, and
+    `withheld` has the reason: only the output that was scored may be scored again. `owned`: whether a secret is in the
+    user's own files (gold, document), and so is data.
     """
     return safe_form(result, owned)[0]
 
@@ -130,13 +130,13 @@ def _with_clean_attempt(attempt: Attempt) -> Attempt:
 
 
 def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:
-    """Return a record with marks for secrets, but for what says which case it is."""
+    """Return a record with marks for secrets; the names of the case stay."""
     for attempt in record["attempts"]:
         _mark_paths(attempt["score"] or {}, found)
     marked: dict[str, Json] = current().hide_in(record, found)
-    told = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
+    note = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
     for attempt in marked["attempts"]:
-        attempt["notes"] = [*attempt["notes"], told]
+        attempt["notes"] = [*attempt["notes"], note]
     return {**marked, **{name: record[name] for name in ("nodeid", "case_id", "file", "arm", "digests")}}
 
 

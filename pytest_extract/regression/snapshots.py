@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
-_STRUCTURE: Final = "structure"  # the metric in a result of a value of the wrong JSON type
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
 _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
@@ -208,7 +207,7 @@ def _pattern_state(
     """Return the state of a pattern; `digests` keeps those of the metrics, which most patterns share."""
     asked = sorted((str(result.path), result.gold) for result in results if _gold_has_value(result))
     # results of one place of the schema share their parameters: each is written once
-    bound = {(result.metric, id(result.params)): result for result in results if result.metric != _STRUCTURE}
+    bound = {(result.metric, id(result.params)): result for result in results if result.metric != STRUCTURE}
     checks = frozenset((result.metric, repr(result.params)) for result in bound.values())
     metric = digests.get(checks, "")
     if checks and not metric:

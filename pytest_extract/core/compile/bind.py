@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.compile.nodes import (
     NOTHING,
@@ -16,7 +16,7 @@ from pytest_extract.core.compile.nodes import (
     FieldMetric,
     Transform,
 )
-from pytest_extract.core.extensions import BatchMetric, Extensions
+from pytest_extract.core.extensions import BatchMetric, Extensions, PostSpec
 from pytest_extract.core.metrics import METRICS, PRESETS, equality
 from pytest_extract.core.metrics.base import (
     BoundMetric,
@@ -24,6 +24,7 @@ from pytest_extract.core.metrics.base import (
     MetricSpec,
     Param,
     SemanticsName,
+    TransformSpec,
     check_params,
     with_defaults,
 )
@@ -41,6 +42,8 @@ MOST_SHARED: Final = 4_096
 _BoundKey: TypeAlias = tuple[str, str, SemanticsName, JudgeMode, bool]
 _SHARED: Final[dict[_BoundKey, FieldMetric]] = {}
 """Built-in metrics with their parameters, as all schemas share them."""
+
+_Spec = TypeVar("_Spec", TransformSpec, PostSpec)
 
 
 class Binder:
@@ -242,13 +245,10 @@ class Binder:
 
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}
-        spec = table.get(use.name)
-        if spec is None:
-            report(f"no transform {use.name!r}{nearest(use.name, table)}", use.where)
+        named = _named_in(table, use, "transform", report)
+        if named is None:
             return None
-        params = _checked_params(use, spec.params, f"transform {use.name!r}", report)
-        if params is None:
-            return None
+        spec, params = named
         transform = spec.make(params)
         return _only_value_errors(transform, use.name) if use.name in self._extensions.transforms else transform
 
@@ -277,12 +277,20 @@ class Binder:
     def post_processor(self, use: MetricUse, report: Report) -> BoundPostProcessor | None:
         """Return a post-processor with its parameters."""
         table = {**POST_PROCESSORS, **self._extensions.post_processors}
-        spec = table.get(use.name)
-        if spec is None:
-            report(f"no post-processor {use.name!r}{nearest(use.name, table)}", use.where)
-            return None
-        params = _checked_params(use, spec.params, f"post-processor {use.name!r}", report)
-        return None if params is None else BoundPostProcessor(spec, params)
+        named = _named_in(table, use, "post-processor", report)
+        return None if named is None else BoundPostProcessor(*named)
+
+
+def _named_in(
+    table: Mapping[str, _Spec], use: MetricUse, kind: str, report: Report
+) -> tuple[_Spec, dict[str, Json]] | None:
+    """Return the named entry of a table with its parameters; None where the name or one of them is wrong."""
+    spec = table.get(use.name)
+    if spec is None:
+        report(f"no {kind} {use.name!r}{nearest(use.name, table)}", use.where)
+        return None
+    params = _checked_params(use, spec.params, f"{kind} {use.name!r}", report)
+    return None if params is None else (spec, params)
 
 
 def _checked_params(use: MetricUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:

@@ -94,10 +94,12 @@ def _line_of(result: CaseResult) -> tuple[str, str]:
         before, after = _text_around("attempts", {"format": FORMAT, **_fields_to_json(replace(result, attempts=()))})
         others, pieces = [before, after], [before, "["]
         for number, attempt in enumerate(result.attempts):
-            start, end = _text_around("score", _fields_to_json(replace(attempt, score=None)))
+            start, rest = _text_around("score", _fields_to_json(replace(attempt, score=None, output=None)))
+            between, _, end = rest.partition("null")  # the output comes next, and may be large: it is copied once
             score = "null" if attempt.score is None else score_to_text(attempt.score, texts)
-            others += [start, end]
-            pieces += [",", start, score, end] if number else [start, score, end]
+            output = dump_json(attempt.output)
+            others += [start, between, output, end]
+            pieces += [",", start, score, between, output, end] if number else [start, score, between, output, end]
     except (TypeError, ValueError, RecursionError):
         line = dump_json(writable(_record(result)))
         return line, line

@@ -71,6 +71,9 @@ class FieldPath(tuple[Step, ...]):
 def _parsed(text: str) -> FieldPath:
     if text == "$":
         return FieldPath()
+    parent, _, name = text.rpartition(".")
+    if parent and parent != "$" and _PLAIN_NAME.fullmatch(name):  # the fields of a row share the parent's path
+        return FieldPath((*_parsed(parent), name))
     steps: list[Step] = []
     at = 0
     while at < len(text):

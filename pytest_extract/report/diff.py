@@ -171,44 +171,50 @@ def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions
     """Show one finding in one line; what does not fit into the width follows below, indented."""
     item = finding.result
     over = max(len(path) - columns.path, 0)  # a long path takes its space from the next column
-    verdict = line(
+    verdict = (
         Span(f"{label.ljust(columns.metric - over)}  "),
         Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad"),
     )
-    lines = [line(Span(path.ljust(columns.path), "head"), indent=2)]
-    for group in ((verdict,), _value_parts(item, options), *((part,) for part in _note_parts(finding, options))):
-        _append_or_wrap(lines, group, options.width)
+    lines: list[Line] = []
+    open_line = [_INDENT, Span(path.ljust(columns.path), "head")]
+    used = 2 + len(open_line[1].text)
+    for group in ((verdict,), _value_parts(item, options), *[(part,) for part in _note_parts(finding, options)]):
+        spans = [span for part in group for span in (_GAP, *part)]
+        length = sum([len(text) for text, _ in spans])
+        if used + length <= options.width:
+            open_line += spans
+            used += length
+            continue
+        last = open_line.pop()
+        lines.append((*open_line, last._replace(text=last.text.rstrip())))
+        *full, last_line = _below(group, spans[1:], length - 2, options.width)
+        lines += full
+        open_line = [*last_line]
+        used = sum([len(text) for text, _ in open_line])
+    lines.append(tuple(open_line))
     return lines
 
 
+_INDENT: Final = Span("  ")
 _GAP: Final = Span("  ")
+_GOLD: Final = Span("gold ")
+_EXTRACTED: Final = Span("extracted ")
 
 
-def _append_or_wrap(lines: list[Line], group: Sequence[Line], width: int) -> None:
-    """Append a group to the last line, or as a new line, or as one line for each member, whichever fits first.
+def _below(group: Sequence[Line], spans: Sequence[Span], length: int, width: int) -> list[Line]:
+    """Indent a group of parts as one line, or, if that is too long, as one line for each part.
 
     Values on lines of their own begin in the same column, so that the eye can compare them.
     """
-    whole = tuple(span for part in group for span in (_GAP, *part))
-    length = sum([len(span.text) for span in whole])
-    if sum([len(span.text) for span in lines[-1]]) + length <= width:
-        lines[-1] += whole
-        return
-    *before, last = lines[-1]
-    lines[-1] = (*before, last._replace(text=last.text.rstrip()))
-    if _BELOW + length <= width + 2:
-        lines.append((Span(" " * _BELOW), *whole[1:]))
-    elif len(group) == 1:
-        only = group[0]
-        one_style = len(only) == 1
-        lines += (
-            prose(only[0].text, only[0].style, indent=_BELOW, width=width)
-            if one_style
-            else [line(*only, indent=_BELOW)]
-        )
-    else:
+    if _BELOW + length <= width:
+        return [line(*spans, indent=_BELOW)]
+    if len(group) > 1:
         wide = max(len(part[0].text) for part in group)
-        lines += [(Span(" " * _BELOW), Span(name.text.ljust(wide)), *rest) for name, *rest in group]
+        return [line(Span(name.text.ljust(wide)), *rest, indent=_BELOW) for name, *rest in group]
+    (only,) = group
+    if len(only) > 1:
+        return [line(*only, indent=_BELOW)]
+    return prose(only[0].text, only[0].style, indent=_BELOW, width=width)
 
 
 def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
@@ -220,11 +226,11 @@ def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
     width = options.value_width if (gold and extracted) or options.verbosity >= 2 else max(options.width - 20, 24)
     texts = isinstance(item.gold, str) and isinstance(item.extracted, str)
     at = first_difference(str(item.gold), str(item.extracted)) if texts else 0
-    parts = []
+    parts: list[Line] = []
     if gold:
-        parts.append(line("gold ", Span(show(item.gold, width, at=at), "good")))
+        parts.append((_GOLD, Span(show(item.gold, width, at=at), "good")))
     if extracted:
-        parts.append(line("extracted ", Span(show(item.extracted, width, at=at), "bad")))
+        parts.append((_EXTRACTED, Span(show(item.extracted, width, at=at), "bad")))
     return parts
 
 

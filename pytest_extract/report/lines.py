@@ -6,7 +6,7 @@ import re
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
 ELLIPSIS: Final = "…"
@@ -29,7 +29,7 @@ Line: TypeAlias = tuple[Span, ...]
 
 def line(*parts: str | Span, indent: int = 0) -> Line:
     """Make a line; a bare text is plain."""
-    spans = tuple(part if isinstance(part, Span) else Span(part) for part in parts if part)
+    spans = tuple([Span(part) if type(part) is str else cast("Span", part) for part in parts if part])
     return (Span(" " * indent), *spans) if indent else spans
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -225,5 +226,5 @@ def _params(
 
 
 def _marked(function: F, spec: Extension) -> F:
-    setattr(function, MARK, spec)
+    setattr(function, MARK, replace(spec, function=function))
     return function

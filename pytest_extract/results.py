@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from enum import Enum
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.result_json import fields_from_json, fields_to_json
 from pytest_extract.core.results import DECLINED, ScoreRecord
-from pytest_extract.core.score_json import dump_json, score_from_json, score_to_json, score_to_text
+from pytest_extract.core.score_json import dump_json, score_to_text
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_atomic
@@ -91,10 +89,10 @@ def _line_of(result: CaseResult) -> tuple[str, str]:
     """Return a result as a line, and a text to be searched that holds each text of the line, mostly once."""
     texts: set[str] = set()  # of the scores
     try:
-        before, after = _text_around("attempts", {"format": FORMAT, **_fields_to_json(replace(result, attempts=()))})
+        before, after = _text_around("attempts", {"format": FORMAT, **fields_to_json(replace(result, attempts=()))})
         others, pieces = [before, after], [before, "["]
         for number, attempt in enumerate(result.attempts):
-            start, rest = _text_around("score", _fields_to_json(replace(attempt, score=None, output=None)))
+            start, rest = _text_around("score", fields_to_json(replace(attempt, score=None, output=None)))
             between, _, end = rest.partition("null")  # the output comes next, and may be large: it is copied once
             score = "null" if attempt.score is None else score_to_text(attempt.score, texts)
             output = dump_json(attempt.output)
@@ -160,7 +158,7 @@ def load_result(line: str) -> CaseResult:
         found = record.get("format") if isinstance(record, dict) else None
         raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
     try:
-        result: CaseResult = _fields_from_json(CaseResult, record)
+        result: CaseResult = fields_from_json(CaseResult, record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
     return result
@@ -215,73 +213,5 @@ def write_results(path: Path, results: Iterable[CaseResult]) -> None:
     write_atomic(path, "".join(f"{dump_result(result)}\n" for result in results))
 
 
-_Convert: TypeAlias = Callable[[Any], Any]
-
-
 def _record(result: CaseResult) -> dict[str, Json]:
-    return {"format": FORMAT, **_fields_to_json(result)}
-
-
-def _fields_to_json(instance: Any) -> dict[str, Json]:
-    """Return the fields of a result type by name. `withheld` is left out where it is None, as files always did."""
-    kind: Any = type(instance)
-    record: dict[str, Json] = {}
-    for name, (encode, _decode, _default) in _codec(kind).items():
-        value = getattr(instance, name)
-        record[name] = value if value is None or encode is None else encode(value)
-    if record.get("withheld", "") is None:
-        del record["withheld"]
-    return record
-
-
-def _fields_from_json(kind: Any, record: Mapping[str, Any]) -> Any:
-    """Read what `_fields_to_json` has written; KeyError or TypeError for anything else."""
-    codec = _codec(kind)
-    if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
-        raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
-    values: dict[str, Any] = {}
-    for name, (_encode, decode, has_default) in codec.items():
-        if name in record or not has_default:
-            values[name] = decode(record[name])
-    return kind(**values)
-
-
-@cache
-def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, bool]]:
-    """Map each field of a result type to its encoder (None: written as it is), its decoder, and if it has a default."""
-    hints = get_type_hints(kind)
-    return {
-        each.name: (
-            *_conversions(hints[each.name], each.name),
-            each.default is not MISSING or each.default_factory is not MISSING,
-        )
-        for each in fields(kind)
-    }
-
-
-def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
-    origin, parts = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return None, lambda value: value
-    if origin is UnionType:  # `X | None`
-        encode, decode = _conversions(parts[0], name)
-        return encode, lambda value: None if value is None else decode(value)
-    if origin is tuple:
-        encode, decode = _conversions(parts[0], name)
-        return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
-    if origin is Mapping:
-        _, decode = _conversions(parts[1], name)
-        return dict, lambda value: {key: decode(each) for key, each in value.items()}
-    if hint is ScoreRecord:
-        return score_to_json, score_from_json
-    if is_dataclass(hint):
-        return _fields_to_json, partial(_fields_from_json, hint)
-    if issubclass(hint, Enum):
-        return str, hint
-    return None, partial(_checked_value, name, object if hint is float else hint)
-
-
-def _checked_value(name: str, kind: Any, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name!r} has a value of another type")
-    return value
+    return {"format": FORMAT, **fields_to_json(result)}

@@ -37,7 +37,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "case_result", "complexity", "pattern", "score_json"),
+    ("results", "case_result", "complexity", "pattern", "result_json", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),

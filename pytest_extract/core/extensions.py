@@ -1,6 +1,7 @@
 """What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors and judges.
 
-They are handed over as one argument; there is no registry to fill or to reset.
+They are handed over as one argument; there is no registry to fill or to reset. `function` of a spec is the decorated
+function that it was made of.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult, Judge
@@ -59,6 +60,7 @@ class BatchMetric:
     threshold: float = 1.0
     params: tuple[Param, ...] = ()
     doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,7 @@ class AlignerSpec:
     align: Aligner
     params: tuple[Param, ...] = ()
     doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,7 @@ class PostSpec:
     process: PostProcessor
     params: tuple[Param, ...] = ()
     doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +92,7 @@ class JudgeSpec:
     name: str
     judge: Judge
     doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -116,6 +121,14 @@ class Extensions:
     batches: Mapping[str, BatchMetric] = field(default_factory=dict)
     post_processors: Mapping[str, PostSpec] = field(default_factory=dict)
     judges: Mapping[str, JudgeSpec] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let decorated functions travel by name: what the decorators make of them cannot be pickled."""
+        tables = {
+            table: {name: spec.function or spec for name, spec in getattr(self, table).items()}
+            for table in _TABLES.values()
+        }
+        return _unpickled, (tables,)
 
     @classmethod
     def of(cls, *items: object) -> Extensions:
@@ -158,6 +171,15 @@ class Extensions:
         """Yield (kind, name) of everything, in words: ("transform", "digits")."""
         for table in _TABLES.values():
             yield from ((_noun(table), name) for name in getattr(self, table))
+
+
+def _unpickled(tables: Mapping[str, Mapping[str, object]]) -> Extensions:
+    """Return what `Extensions.__reduce__` has taken apart."""
+    specs: dict[str, Any] = {
+        table: {name: item if isinstance(item, Extension) else getattr(item, MARK) for name, item in items.items()}
+        for table, items in tables.items()
+    }
+    return Extensions(**specs)
 
 
 def marked(namespace: Mapping[str, object]) -> list[FunctionType]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
@@ -38,13 +38,26 @@ _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
 
 
 class Scorer:
-    """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it."""
+    """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it.
 
-    def __init__(self, program: Program, document: DocumentMeasures, *, gated: bool = True) -> None:
+    A pickle of it holds the schema and the arguments of `compile_schema`, and compiles them again where it is loaded.
+    `source`: those arguments.
+    """
+
+    def __init__(self, program: Program, document: DocumentMeasures, source: Mapping[str, Any]) -> None:
         self.program = program
-        self._gated = gated
+        self.source: Final = source
+        self._gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
         self.semantics: str = program.semantics.name
         self._document = document
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _compile_source, (dict(self.source),)
+
+    @property
+    def schema(self) -> Json:
+        """The schema that was compiled."""
+        return self._document.validator.schema
 
     @property
     def judges(self) -> Mapping[str, Judge]:
@@ -248,8 +261,15 @@ def _compile(
         post=post_process,
         annotated=annotated,
     )
-    gated = semantics is None or program.semantics.gated  # who names a system asks for its numbers
-    return Scorer(program, DocumentMeasures(Validator(schema)), gated=gated)
+    source = {
+        "schema": schema, "semantics": semantics, "nulls": nulls, "overrides": overrides, "extensions": extensions,
+        "judge_mode": judge_mode, "post_process": post_process,
+    }  # fmt: skip
+    return Scorer(program, DocumentMeasures(Validator(schema)), source)
+
+
+def _compile_source(source: Mapping[str, Any]) -> Scorer:
+    return compile_schema(**source)
 
 
 def _not_bare(notes: Sequence[str]) -> Failure:

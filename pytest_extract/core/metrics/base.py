@@ -102,7 +102,8 @@ class Example(NamedTuple):
 class MetricSpec:
     """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name.
 
-    `symmetric`: gold and extracted can change places without changing the score.
+    `symmetric`: gold and extracted can change places without changing the score. `function`: the project's own function
+    that it was made of.
     """
 
     name: str
@@ -111,13 +112,14 @@ class MetricSpec:
     params: tuple[Param, ...] = ()
     examples: tuple[Example, ...] = ()
     symmetric: bool = True
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformSpec:
     """One row of the transform table. The made function raises ValueError, saying why, where it does not apply.
 
-    `examples`: (value, transformed value, parameters), all run by the tests.
+    `examples`: (value, transformed value, parameters), all run by the tests. `function`: as in `MetricSpec`.
     """
 
     name: str
@@ -125,6 +127,7 @@ class TransformSpec:
     doc: str
     params: tuple[Param, ...] = ()
     examples: tuple[tuple[Json, Json, Mapping[str, Json]], ...] = ()
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) -> list[str]:

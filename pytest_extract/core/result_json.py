@@ -1,0 +1,82 @@
+"""Result types as plain JSON, and back, field by field: a new field of a type needs no code here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache, partial
+from types import UnionType
+from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
+
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.results import ScoreRecord
+from pytest_extract.core.score_json import score_from_json, score_to_json
+from pytest_extract.core.values import Json
+
+_Convert: TypeAlias = Callable[[Any], Any]
+
+
+def fields_to_json(instance: Any) -> dict[str, Json]:
+    """Return the fields of a result type by name. `withheld` is left out where it is None, as files always did."""
+    kind: Any = type(instance)
+    record: dict[str, Json] = {}
+    for name, (encode, _decode, _default) in _codec(kind).items():
+        value = getattr(instance, name)
+        record[name] = value if value is None or encode is None else encode(value)
+    if record.get("withheld", "") is None:
+        del record["withheld"]
+    return record
+
+
+def fields_from_json(kind: Any, record: Mapping[str, Any]) -> Any:
+    """Read what `fields_to_json` has written; KeyError or TypeError for anything else."""
+    codec = _codec(kind)
+    if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
+        raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
+    values: dict[str, Any] = {}
+    for name, (_encode, decode, has_default) in codec.items():
+        if name in record or not has_default:
+            values[name] = decode(record[name])
+    return kind(**values)
+
+
+@cache
+def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, bool]]:
+    """Map each field of a result type to its encoder (None: written as it is), its decoder, and if it has a default."""
+    hints = get_type_hints(kind)
+    return {
+        each.name: (
+            *_conversions(hints[each.name], each.name),
+            each.default is not MISSING or each.default_factory is not MISSING,
+        )
+        for each in fields(kind)
+    }
+
+
+def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return None, lambda value: value
+    if origin is UnionType:  # `X | None`
+        encode, decode = _conversions(parts[0], name)
+        return encode, lambda value: None if value is None else decode(value)
+    if origin is tuple:
+        encode, decode = _conversions(parts[0], name)
+        return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
+    if origin is Mapping:
+        _, decode = _conversions(parts[1], name)
+        return dict, lambda value: {key: decode(each) for key, each in value.items()}
+    if hint is ScoreRecord:
+        return score_to_json, score_from_json
+    if is_dataclass(hint):
+        return fields_to_json, partial(fields_from_json, hint)
+    if issubclass(hint, Enum):
+        return str, hint
+    return None, partial(_checked_value, name, object if hint is float else hint)
+
+
+def _checked_value(name: str, kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name!r} has a value of another type")
+    return value

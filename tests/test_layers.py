@@ -29,6 +29,7 @@ RINGS = (
     ("importers", "regression", "results"),
     ("api", "run_case", "systems", "thresholds"),
     ("report", "testing"),
+    ("golds",),
     ("cli",),
     ("plugin",),
     ("docs",),

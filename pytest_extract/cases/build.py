@@ -16,7 +16,7 @@ from pytest_extract.cases.defaults import CaseSettings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
-from pytest_extract.cases.source_position import Steps
+from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual
@@ -56,6 +56,7 @@ class _Gold:
     value: Json
     source: SourceFile
     steps: Steps
+    is_missing: bool = False
 
 
 class _Parts(NamedTuple):
@@ -89,9 +90,17 @@ class CaseBuilder:
         gates = self._shared(GateConfig.from_json, "gates", self._cache.gates)
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
-        if schema is not None and self._schema_holds(schema, gates) and gold is not None and gates.schema:
+        if (
+            schema is not None
+            and self._schema_holds(schema, gates)
+            and gold is not None
+            and gates.schema
+            and not self._cache.updates_golds
+        ):
             self._check_gold(self._cache.validator(schema), gold)
-        uncompared = self._uncompared(scorer, gold) if scorer is not None and gold is not None else None
+        uncompared = (
+            self._uncompared(scorer, gold) if scorer is not None and gold is not None and not gold.is_missing else None
+        )
         if len(self._mistakes) > self._begin or self._settings.invalid:
             return None
         if document is None or schema is None or scorer is None or gold is None:
@@ -111,6 +120,7 @@ class CaseBuilder:
             gold_path=gold.source.path,
             gold_steps=gold.steps,
             gold_line=gold.source.first_line,
+            gold_is_missing=gold.is_missing,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
             prompt=parts.prompt,
@@ -225,6 +235,10 @@ class CaseBuilder:
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
+        if self._cache.updates_golds == "new" and not _URL.match(value):
+            path = Path(self._place("gold", value))
+            if not path.exists():
+                return _Gold(None, SourceFile(path, "", "json", ParsedFile(None)), (), is_missing=True)
         source = self._read("gold", value, self._cache.source)
         if source is None:
             return None

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pytest_extract.cases.embedded_schema import Dangling, dangling, embedded_schema
 from pytest_extract.cases.json_text import pointer_steps
@@ -57,9 +57,13 @@ class SchemaCache:
 
     `compile_schema` is called with (schema, semantics=, nulls=, overrides=, post_process=); a project's own metrics are
     bound in it.
+    `updates_golds`: the run writes golds, so that one may break its schema; with `new`, its file need not be there.
     """
 
-    def __init__(self, compile_schema: Callable[..., Scorer] | None = None) -> None:
+    def __init__(
+        self, compile_schema: Callable[..., Scorer] | None = None, *, updates_golds: Literal["new", "fix"] | None = None
+    ) -> None:
+        self.updates_golds = updates_golds
         self.repeat = Repeat()
         self.thresholds = Thresholds()
         self.gates = GateConfig()

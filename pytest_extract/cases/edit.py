@@ -66,6 +66,13 @@ def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
     raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
 
 
+def new_text(value: Json, *, is_yaml: bool) -> str:
+    """Return the text of a file of its own for a value: indented JSON, or blocks of YAML."""
+    if is_yaml and isinstance(value, (dict, list)) and value:
+        return "\n".join(_block_lines(value)) + "\n"
+    return _dumped(value, indent="  ") + "\n"
+
+
 def reached(value: Json, steps: Steps) -> Json:
     """Return the part of a value at `steps`."""
     for step in steps:

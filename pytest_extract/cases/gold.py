@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cases.edit import reached, with_value
+from pytest_extract.cases.edit import new_text, reached, with_value
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps, TextTarget
 from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, read_text
@@ -19,8 +19,12 @@ def update_gold(case: Case, value: Json) -> bool:
     """Make `value` the case's gold; whether the file had to change.
 
     Works on a gold file (JSON, YAML), a gold inside a case or defaults file, and a line of a dataset. The file is read
-    afresh, so that several cases of one file can be updated one after the other. Raises StoreError, CaseFileError.
+    afresh, so that several cases of one file can be updated one after the other. A missing file is written whole.
+    Raises StoreError, CaseFileError.
     """
+    if case.gold_is_missing and not case.gold_path.exists():
+        write_atomic(case.gold_path, new_text(value, is_yaml=case.gold_path.suffix.lower() in YAML_SUFFIXES))
+        return True
     source, lines = _read(case)
     try:
         old = reached(source.value, case.gold_steps)

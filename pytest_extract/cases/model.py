@@ -89,6 +89,7 @@ class Case:
     `path`, `line`: the case file, or the line of the JSONL dataset, that holds the case.
     `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, the place of the value in it (`()`: all of
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
+    `gold_is_missing`: the file is to be written by this run (`--extract-update-gold=new`); `gold` is null.
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
@@ -106,6 +107,7 @@ class Case:
     gold_path: Path
     gold_steps: tuple[Step, ...] = ()
     gold_line: int = 1
+    gold_is_missing: bool = False
     schema_path: Path
     schema_sha256: str
     question: str | None = None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.errors import ConfigError
 
 HOOK: Final = "pytest_extract_extensions"
@@ -33,12 +33,18 @@ class Provider(NamedTuple):
 class ProjectExtensions:
     """The extensions that each folder's cases may name, and caches of the schemas compiled with them."""
 
-    def __init__(self, config: pytest.Config, judge_mode: JudgeMode) -> None:
+    def __init__(
+        self, config: pytest.Config, judge_mode: JudgeMode, *, updates_golds: Literal["new", "fix"] | None = None
+    ) -> None:
         self._config = config
+        self._updates_golds = updates_golds
         self._compile = partial(compile_schema, judge_mode=judge_mode)
         self._of_plugin: dict[int, tuple[object, Extensions]] = {}
         self._of_folder: dict[str, tuple[Extensions, tuple[int, ...]]] = {}
-        self._caches: dict[tuple[int, ...], SchemaCache] = {(): SchemaCache(self._compile)}
+        self._caches: dict[tuple[int, ...], SchemaCache] = {(): self._new_cache(self._compile)}
+
+    def _new_cache(self, compile_with: Callable[..., Scorer]) -> SchemaCache:
+        return SchemaCache(compile_with, updates_golds=self._updates_golds)
 
     @property
     def default_cache(self) -> SchemaCache:
@@ -49,7 +55,7 @@ class ProjectExtensions:
         """Return the cache that compiles the schemas of a case file; ConfigError for extensions that clash."""
         extensions, key = self._extensions_and_key(path)
         if key not in self._caches:
-            self._caches[key] = SchemaCache(partial(self._compile, extensions=extensions))
+            self._caches[key] = self._new_cache(partial(self._compile, extensions=extensions))
         return self._caches[key]
 
     def extensions_for(self, path: Path) -> Extensions:

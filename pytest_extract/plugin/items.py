@@ -37,7 +37,7 @@ class CaseRunner(Protocol):
 
     settings: Settings
     fixtures: ItemFixtures
-    gold_writer: GoldWriter
+    gold_writer: GoldWriter | None
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError for an item that has no extractor."""
@@ -127,7 +127,7 @@ class ExtractItem(pytest.Item):
         # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
-        if settings.update_gold:
+        if self.runner.gold_writer is not None:
             self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned)
             if self.gold_change.kind == "updated":  # red under every gate: nobody has reviewed the new gold
                 self.result = failed_for_new_gold(self.result, self.gold_change)

@@ -36,7 +36,7 @@ class Settings:
     max_output_bytes: int | None
     budget: float | None
     dry_run: bool
-    update_gold: bool
+    update_gold: Literal["new", "fix"] | None
     results: Path | None
     html: Path | None
     markdown: Path | None
@@ -234,10 +234,11 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "update-gold",
-            "Write what is extracted into the cases' golds; a case whose gold changes fails in this run.",
-            _switch,
-            "false",
+            "Write extracted values into the cases' golds: new (only what is missing) or fix (also what fails); "
+            "a case whose gold changes fails in this run.",
+            _one_of("new", "fix"),
             ini=False,
+            metavar="WHAT",
         ),
     ),
     "record and replay": (
@@ -314,7 +315,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "force",
-            "Let --extract-update-baseline and --extract-update-gold write in CI.",
+            "Let --extract-update-baseline and --extract-update-gold write in CI; the latter also what looks wrong.",
             _switch,
             "false",
             ini=False,
@@ -415,7 +416,7 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
 
 
 def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
-    if not values["update_gold"]:
+    if values["update_gold"] is None:
         return []
     arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
     from pytest_extract.regression.baseline_file import in_ci

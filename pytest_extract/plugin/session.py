@@ -84,7 +84,7 @@ class ExtractSession:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
         find_secrets_of_process(self.settings.allow_secrets)
-        self.extensions = ProjectExtensions(config, self.settings.judge)
+        self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.update_gold)
         workerinput: dict[str, str] = getattr(config, "workerinput", {})
         shared = limit_folder(workerinput["testrunuid"]) if "testrunuid" in workerinput else None
         self.extraction_service = ExtractionService(
@@ -98,7 +98,8 @@ class ExtractSession:
         self.fixtures = ItemFixtures(
             self.prompt_path if len(self.arms) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
-        self.gold_writer = GoldWriter(force=self.settings.force)
+        update = self.settings.update_gold
+        self.gold_writer = None if update is None else GoldWriter(update, force=self.settings.force)
         self._judges = Judges(config, self.settings, self.extraction_service)
         self._judge_spending = JudgeSpending()
         self._prefetcher: Prefetcher | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import CaseResult
@@ -97,6 +97,22 @@ def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
                 texts = [_locations_text(side, value, pages) for side, value in sides if value is not MISSING]
                 found[path] = "; ".join(text for text in texts if text)
     return {path: text for path, text in found.items() if text}
+
+
+def locator(document: Document) -> Callable[[Json], str | None]:
+    """Return what says where a scalar stands in a document: "" for nowhere, None where that cannot be said."""
+    try:
+        pages = page_texts(document.pages, document.text)
+    except DocumentError:  # an image or audio has no text
+        return lambda _value: None
+
+    def locate(value: Json) -> str | None:
+        if _value_pattern(value) is None:
+            return None
+        found, _ = find_value(value, pages)
+        return str(found[0]) if found else ""
+
+    return locate
 
 
 def _locations_text(side: str, value: Json, pages: Sequence[tuple[int | None, str]]) -> str:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +40,7 @@ def test_the_gold_file_takes_what_was_extracted(pytester: pytest.Pytester, write
     gold.write_text(json.dumps(GOLD, indent=4), encoding="utf-8")
     write_case("acme", NEW, gold="acme.gold.json")
     write_case("same")
-    result = pytester.runpytest("--extract-update-gold")
+    result = pytester.runpytest("--extract-update-gold=fix")
     result.assert_outcomes(passed=1, failed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
@@ -46,7 +48,7 @@ def test_the_gold_file_takes_what_was_extracted(pytester: pytest.Pytester, write
             "*its gold was updated from this output (1 value): review the change, and run without *",
             "2 cases: 1 passed, 1 failed*",
             "golds: 1 updated, 1 unchanged",
-            '  acme.gold.json:2: vendor: "ACME GmbH" -> "ACME Ltd"',
+            '  acme.gold.json:2: vendor: "ACME GmbH" -> "ACME Ltd" (old nowhere in the document, new at line 1, column 13)',
         ]
     )
     assert gold.read_text(encoding="utf-8") == json.dumps(NEW, indent=4)
@@ -56,8 +58,12 @@ def test_the_gold_file_takes_what_was_extracted(pytester: pytest.Pytester, write
 def test_golds_inside_a_case_file_keep_its_style(pytester: pytest.Pytester) -> None:
     path = pytester.path / "many.extract.yaml"
     path.write_text(YAML, encoding="utf-8")
-    pytester.runpytest("--extract-update-gold").stdout.fnmatch_lines(
-        ["golds: 2 updated", '  many.extract.yaml:7: a: "old" -> "new"', '  many.extract.yaml:11: a: "x" -> "y"']
+    pytester.runpytest("--extract-update-gold=fix").stdout.fnmatch_lines(
+        [
+            "golds: 2 updated",
+            '  many.extract.yaml:7: a: "old" -> "new" (old nowhere in the document, new at *)',
+            '  many.extract.yaml:11: a: "x" -> "y" (old nowhere in the document, new at *)',
+        ]
     )
     expected = YAML.replace("gold: {a: old, b: 1}", "gold: {a: new, b: 1}").replace(
         "a: x  # by hand", "a: y  # by hand"
@@ -81,7 +87,7 @@ def test_what_cannot_be_gold_leaves_it_and_fails(
 ) -> None:
     write_case("acme", output)
     before = (pytester.path / "acme.extract.yaml").read_text(encoding="utf-8")
-    result = pytester.runpytest("--extract-update-gold")
+    result = pytester.runpytest("--extract-update-gold=fix")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["golds: 1 kept", f"  acme.extract.yaml::acme: {why}"])
     assert (pytester.path / "acme.extract.yaml").read_text(encoding="utf-8") == before
@@ -92,7 +98,7 @@ def test_cases_that_share_a_gold_do_not_overwrite_each_other(pytester: pytest.Py
     gold.write_text(json.dumps(GOLD), encoding="utf-8")
     for name, output in (("a", NEW), ("b", NEW), ("c", GOLD)):
         write_case(name, output, gold="acme.gold.json")
-    result = pytester.runpytest("--extract-update-gold", "-p", "no:randomly")
+    result = pytester.runpytest("--extract-update-gold=fix", "-p", "no:randomly")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
         ["golds: 1 updated, 1 unchanged, 1 kept", "  *c: its gold is that of *a too, which gave another value; *"]
@@ -115,7 +121,7 @@ def test_without_the_option_nothing_is_written(pytester: pytest.Pytester, write_
     ],
 )
 def test_what_would_make_it_a_guess_is_a_usage_error(pytester: pytest.Pytester, args: list[str], message: str) -> None:
-    result = pytester.runpytest("--extract-update-gold", *args)
+    result = pytester.runpytest("--extract-update-gold=fix", *args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
 
@@ -127,7 +133,7 @@ def test_ci_writes_no_gold_unless_forced(
     write_case("acme", NEW)
     before = (pytester.path / "acme.extract.yaml").read_text(encoding="utf-8")
     monkeypatch.setenv(name, "true")
-    result = pytester.runpytest("--extract-update-gold")
+    result = pytester.runpytest("--extract-update-gold=fix")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*a gold is not written in CI*--extract-force*"])
     assert (pytester.path / "acme.extract.yaml").read_text(encoding="utf-8") == before
@@ -138,9 +144,14 @@ def test_forced_it_writes_in_ci_and_is_red(
 ) -> None:
     write_case("acme", NEW)
     monkeypatch.setenv("CI", "true")
-    result = pytester.runpytest("--extract-update-gold", "--extract-force")
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["golds: 1 updated", '  acme.extract.yaml:1: vendor: "ACME GmbH" -> "ACME Ltd"'])
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 updated",
+            '  acme.extract.yaml:1: vendor: "ACME GmbH" -> "ACME Ltd" (old nowhere in the document, new at line 1, column 13)',
+        ]
+    )
     monkeypatch.delenv("CI")
     assert pytester.runpytest().ret == 0
 
@@ -154,7 +165,7 @@ def test_forced_it_writes_in_ci_and_is_red(
 )
 def test_an_updated_gold_is_red_under_every_gate(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("acme", NEW)
-    result = pytester.runpytest("--extract-update-gold", *args)
+    result = pytester.runpytest("--extract-update-gold=fix", *args)
     result.assert_outcomes(failed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
@@ -164,7 +175,7 @@ def test_no_mark_and_no_threshold_makes_an_update_green(
     pytester: pytest.Pytester, write_case: Write, keys: dict[str, object]
 ) -> None:
     write_case("acme", NEW, **keys)
-    result = pytester.runpytest("--extract-update-gold", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-results=r.jsonl")
     assert "passed" not in result.parseoutcomes()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     record = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))
@@ -176,14 +187,14 @@ def test_every_value_is_told_with_its_line_and_both_values(pytester: pytest.Pyte
     gold.write_text(json.dumps({**GOLD, "note": "x"}, indent=1), encoding="utf-8")
     rows = [{"name": "Bolt", "price": 3}, GOLD["items"][1], {"name": "Nail", "price": 1}]
     write_case("acme", {**GOLD, "items": rows}, gold="acme.gold.json")
-    result = pytester.runpytest("--extract-update-gold", "--extract-force")
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
     result.stdout.fnmatch_lines(
         [
             "golds: 1 updated",
-            "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3",
-            '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail"',
-            "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1",
-            '  acme.gold.json:1: note: "x" -> (missing)',
+            "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3 (*",
+            '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail" (new at line 1, *)',
+            "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1 (new at *",
+            '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
         ]
     )
 
@@ -191,22 +202,210 @@ def test_every_value_is_told_with_its_line_and_both_values(pytester: pytest.Pyte
 def test_lines_are_those_of_the_file_after_the_run(pytester: pytest.Pytester) -> None:
     path = pytester.path / "many.extract.yaml"
     path.write_text(YAML.replace("gold: {a: old, b: 1}", "gold:\n      a: old"), encoding="utf-8")
-    result = pytester.runpytest("--extract-update-gold", "--extract-force")
-    result.stdout.fnmatch_lines(["  many.extract.yaml:9: b: (missing) -> 1", '  many.extract.yaml:13: a: "x" -> "y"'])
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
+    result.stdout.fnmatch_lines(
+        [
+            "  many.extract.yaml:9: b: (missing) -> 1 (new at *",
+            '  many.extract.yaml:13: a: "x" -> "y" (old nowhere in the document, new at *)',
+        ]
+    )
 
 
 def test_a_rerun_tells_what_the_case_changed_in_all(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("acme", NEW)
-    result = pytester.runpytest("--extract-update-gold", "--reruns=1")
-    result.stdout.fnmatch_lines(["golds: 1 updated", '  acme.extract.yaml:1: vendor: "ACME GmbH" -> "ACME Ltd"'])
+    result = pytester.runpytest("--extract-update-gold=fix", "--reruns=1")
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 updated",
+            '  acme.extract.yaml:1: vendor: "ACME GmbH" -> "ACME Ltd" (old nowhere in the document, new at line 1, column 13)',
+        ]
+    )
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_no_secret_is_told(pytester: pytest.Pytester, write_case: Write) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     write_case("acme", {**GOLD, "vendor": secret})
-    result = pytester.runpytest("--extract-update-gold")
+    result = pytester.runpytest("--extract-update-gold=fix")
     result.stdout.fnmatch_lines(['  acme.extract.yaml:1: vendor: "ACME GmbH" -> *redacted*'])
     told = [line for line in result.outlines if " -> " in line]
     assert told
     assert not any(secret in line for line in told)
+
+
+LETTER = """\
+Invoice of ACME GmbH, total 1,109.00
+1 Bolt 2.50
+2 Nut 10.00
+"""
+CONFTEST = """
+import json, pathlib, pytest
+
+@pytest.fixture(scope="session")
+def extractor():
+    return lambda document, case: json.loads(pathlib.Path(case.path.parent, "output.json").read_text())
+"""
+RIGHT: dict[str, Any] = {**GOLD, "total": 1109}
+
+
+@pytest.fixture
+def extracted(pytester: pytest.Pytester) -> Callable[..., Path]:
+    """Write a case whose document is LETTER, what its extractor gives, and its gold; return the gold's path."""
+
+    def write(output: object, gold: object = None, **keys: object) -> Path:
+        pytester.makeconftest(CONFTEST)
+        (pytester.path / "output.json").write_text(json.dumps(output), encoding="utf-8")
+        path = pytester.path / "acme.gold.json"
+        if gold is not None:
+            path.write_text(json.dumps(gold, indent=2), encoding="utf-8")
+        case = {"text": LETTER, "schema": SCHEMA, "gold": path.name, **keys}
+        (pytester.path / "acme.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_new_writes_a_gold_that_is_not_there(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+    gold = extracted(RIGHT)
+    result = pytester.runpytest("--extract-update-gold=new")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 updated",
+            '  acme.gold.json:2: vendor: (missing) -> "ACME GmbH"*',
+            "  acme.gold.json:3: total: (missing) -> 1109*",
+        ]
+    )
+    assert gold.read_text(encoding="utf-8") == json.dumps(RIGHT, indent=2) + "\n"
+    pytester.runpytest("--extract-update-gold=new").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("mode", ["fix", None])
+def test_a_gold_that_is_not_there_is_a_mistake_otherwise(
+    pytester: pytest.Pytester, extracted: Callable[..., Path], mode: str | None
+) -> None:
+    gold = extracted(RIGHT)
+    result = pytester.runpytest(*([f"--extract-update-gold={mode}"] if mode else []))
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*`gold`: no file *acme.gold.json*"])
+    assert not gold.exists()
+
+
+def test_an_output_that_breaks_the_schema_makes_no_gold(
+    pytester: pytest.Pytester, extracted: Callable[..., Path]
+) -> None:
+    gold = extracted({**RIGHT, "total": "much"})
+    result = pytester.runpytest("--extract-update-gold=new")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["golds: 1 kept", "*fails the schema gate*"])
+    assert not gold.exists()
+
+
+def test_new_adds_keys_and_changes_nothing_that_is_there(
+    pytester: pytest.Pytester, extracted: Callable[..., Path]
+) -> None:
+    wrong = [{"name": "Bolt", "price": 3}, {"name": "Nut", "price": 10}, {"name": "Nail", "price": 1}]
+    there = {"vendor": "ACME", "items": [{"name": "Bolt"}, {"name": "Nut", "price": None}]}
+    gold = extracted({**RIGHT, "items": wrong}, there)
+    result = pytester.runpytest("--extract-update-gold=new", "--extract-force")
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 updated",
+            "  acme.gold.json:13: total: (missing) -> 1109 (new at line 1, column 29)",
+            "  acme.gold.json:6: items[[]0[]].price: (missing) -> 3 (new nowhere in the document)",
+        ],
+        consecutive=False,
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == {
+        "vendor": "ACME",
+        "items": [{"name": "Bolt", "price": 3}, {"name": "Nut", "price": None}],
+        "total": 1109,
+    }
+
+
+def test_fix_changes_what_fails_and_keeps_what_passes(
+    pytester: pytest.Pytester, extracted: Callable[..., Path]
+) -> None:
+    rows = [{"name": "Nut", "price": 10.0}, {"name": "Bolt", "price": 2.5}]
+    old = {**GOLD, "vendor": "Acme gmbh", "total": 190, "items": GOLD["items"]}
+    gold = extracted(
+        {**RIGHT, "items": rows}, old, overrides={"vendor": {"metric": "text", "transform": ["lowercase"]}}
+    )
+    result = pytester.runpytest("--extract-update-gold=fix")
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 updated",
+            "  acme.gold.json:3: total: 190 -> 1109 (old nowhere in the document, new at line 1, column 29)",
+        ]
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == {**old, "total": 1109}
+
+
+def test_fix_keeps_what_the_document_has_and_the_output_has_not(
+    pytester: pytest.Pytester, extracted: Callable[..., Path]
+) -> None:
+    noisy = {"vendor": "ÜNAL SÖHNE", "total": 1190, "items": GOLD["items"]}
+    gold = extracted(noisy, RIGHT)
+    before = gold.read_text(encoding="utf-8")
+    result = pytester.runpytest("--extract-update-gold=fix")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "golds: 1 unchanged",
+            '  acme.gold.json:2: vendor: kept "ACME GmbH", not "ÜNAL SÖHNE" (old at line 1, column 12, new nowhere *)',
+            "  acme.gold.json:3: total: kept 1109, not 1190 (old at line 1, column 29, new nowhere in the document)",
+        ]
+    )
+    assert gold.read_text(encoding="utf-8") == before
+    forced = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
+    forced.stdout.fnmatch_lines(["golds: 1 updated", '  acme.gold.json:2: vendor: "ACME GmbH" -> "ÜNAL SÖHNE" (*'])
+    assert json.loads(gold.read_text(encoding="utf-8")) == noisy
+
+
+def test_fix_removes_and_adds_rows_by_the_document(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+    old = [{"name": "Cable", "price": 77}, GOLD["items"][0]]
+    gold = extracted({**RIGHT, "items": [GOLD["items"][1], GOLD["items"][0]]}, {**RIGHT, "items": old})
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
+    result.stdout.fnmatch_lines(
+        ['*items[[]0[]].name: "Cable" -> (missing) (old nowhere*', '*items[[]1[]].name: (missing) -> "Nut" (new at*']
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == {**RIGHT, "items": [GOLD["items"][0], GOLD["items"][1]]}
+
+
+def test_a_row_that_a_model_loses_stays(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+    gold = extracted({**RIGHT, "items": [GOLD["items"][1]]}, RIGHT, gates={"coverage": False})
+    result = pytester.runpytest("--extract-update-gold=fix")
+    result.stdout.fnmatch_lines(
+        ["golds: 1 unchanged", '  *items[[]0[]].name: kept "Bolt", not (missing) (old at line 2*']
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == RIGHT
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        pytest.param({"known_failures": [{"path": "total"}]}, id="known-failure"),
+        pytest.param({"absent": {"total": "must"}}, id="must-stay-empty"),
+    ],
+)
+def test_what_the_case_excuses_is_never_taken(
+    pytester: pytest.Pytester, extracted: Callable[..., Path], keys: dict[str, object]
+) -> None:
+    schema = {**SCHEMA, "required": ["vendor"]}
+    there = {"vendor": "ACME GmbH", "items": GOLD["items"], **({"total": 190} if "known_failures" in keys else {})}
+    gold = extracted(RIGHT, there, schema=schema, **keys)
+    for mode in ("new", "fix"):
+        pytester.runpytest(f"--extract-update-gold={mode}", "--extract-force").stdout.fnmatch_lines(
+            ["golds: 1 unchanged"]
+        )
+    assert json.loads(gold.read_text(encoding="utf-8")) == there
+
+
+@pytest.mark.parametrize("value", ["", "all", "review-later"])
+def test_an_unknown_mode_is_a_usage_error(pytester: pytest.Pytester, write_case: Write, value: str) -> None:
+    write_case("acme")
+    result = pytester.runpytest(f"--extract-update-gold={value}" if value else "--extract-update-gold")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*--extract-update-gold: *must be one of new, fix*" if value else "*expected one argument*"]
+    )

@@ -1,0 +1,225 @@
+"""Changes of a gold that an output proposes: keys that the gold lacks, or the leaves and rows that fail."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from pytest_extract.cases.source_position import Steps
+from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
+
+UpdateMode: TypeAlias = Literal["new", "fix"]
+"""`new` adds what the gold lacks and changes nothing else; `fix` changes what fails."""
+Locate: TypeAlias = Callable[[Json], str | None]
+"""Says where a scalar stands in the document: "" for nowhere, None where that cannot be said (a boolean, an image)."""
+
+
+class GoldEdit(NamedTuple):
+    """A value of a gold that changes, at `steps` of the gold; a side is empty where the value is absent.
+
+    `evidence`: where the two values stand in the document. Of builtins only: pytest's report carries it.
+    """
+
+    steps: Sequence[str | int]
+    old: Sequence[Json]
+    new: Sequence[Json]
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldProposal:
+    """A gold with what an output changes in it.
+
+    edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
+    the gold's value and not the output's; at their place in the gold as it was.
+    """
+
+    value: Json
+    edits: tuple[GoldEdit, ...]
+    kept: tuple[GoldEdit, ...]
+
+
+class _Change(NamedTuple):
+    """One change: a value is set, a row is added to the list at `steps`, or the row at `steps` is removed."""
+
+    kind: Literal["set", "add", "remove"]
+    steps: Steps
+    old: Json | Missing
+    new: Json | Missing
+
+
+def propose(
+    gold: Json,
+    output: Json,
+    score: ScoreRecord,
+    *,
+    mode: UpdateMode,
+    locate: Locate,
+    force: bool = False,
+    excluded: Callable[[FieldResult], bool] = lambda _result: False,
+) -> GoldProposal:
+    """Return the gold with the output's values where it lacks a key (`new`), or where the comparison fails (`fix`).
+
+    `score` compares the two. `excluded` results change nothing. `force` also makes changes that the document
+    contradicts. Keys that the schema does not declare are never added.
+    """
+    changes: list[_Change] = []
+    kept: list[GoldEdit] = []
+    for change in _changes(gold, output, score, mode, excluded):
+        if mode == "new" and not _fills(gold, change.steps):
+            continue
+        if not force and change.old is not MISSING and _is_contradicted(change, locate):
+            kept += _leaf_edits(change.old, change.new, change.steps, locate)
+        else:
+            changes.append(change)
+    return GoldProposal(value=_applied(gold, changes), edits=tuple(_edits(gold, changes, locate)), kept=tuple(kept))
+
+
+def _changes(
+    gold: Json, output: Json, score: ScoreRecord, mode: UpdateMode, excluded: Callable[[FieldResult], bool]
+) -> Iterator[_Change]:
+    """Yield a change for each failing leaf, one for each row that only one side has."""
+    missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
+    rows: set[Steps] = set()
+    for result in score.leaves:
+        if result.passed or excluded(result) or result.status in (Status.SKIPPED, Status.JUDGE_ERROR):
+            continue
+        path = tuple(result.path)
+        row = next((path[:end] for end in range(1, len(path) + 1) if path[:end] in missing_rows), None)
+        added = next((at for at, step in enumerate(path) if isinstance(step, int) and step < 0), None)
+        if row is not None:
+            if mode == "fix" and row not in rows:
+                rows.add(row)
+                yield _Change("remove", row, _at(gold, row), MISSING)
+        elif added is not None:
+            if result.matched is not None and path[: added + 1] not in rows:
+                rows.add(path[: added + 1])
+                yield _Change("add", path[:added], MISSING, _at(output, tuple(result.matched)[: added + 1]))
+        elif result.gold is MISSING:
+            if result.metric != STRUCTURE:
+                yield _Change("set", path, MISSING, result.extracted)
+        elif mode == "fix":
+            yield _Change("set", path, result.gold, result.extracted)
+
+
+def _fills(gold: Json, steps: Steps) -> bool:
+    """Whether the gold has nothing at a place, nor a null or a list of another kind around it: those are its answer."""
+    for step in steps:
+        if not isinstance(gold, dict | list):
+            return False
+        gold = _at(gold, (step,))
+        if gold is MISSING:
+            return True
+    return False
+
+
+def _at(value: Json, steps: Iterable[str | int]) -> Json | Missing:
+    for step in steps:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return MISSING
+    return value
+
+
+def _is_contradicted(change: _Change, locate: Locate) -> bool:
+    """Whether the document has what the gold says, and not what the output says."""
+    old = [locate(leaf) for _, leaf in iter_leaves(change.old)]
+    new = [] if change.new is MISSING else [locate(leaf) for _, leaf in iter_leaves(change.new)]
+    there = sum(1 for place in old if place)
+    return there > 0 and 2 * there >= sum(place is not None for place in old) and not any(new)
+
+
+def _edits(gold: Json, changes: Sequence[_Change], locate: Locate) -> Iterator[GoldEdit]:
+    """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
+    removed: dict[Steps, list[int]] = defaultdict(list)
+    size: dict[Steps, int] = {}
+    for change in changes:
+        if change.kind == "remove":
+            removed[change.steps[:-1]].append(int(change.steps[-1]))
+    for change in changes:
+        if change.kind == "remove":
+            yield from _leaf_edits(change.old, MISSING, change.steps, locate)
+            continue
+        steps = tuple(
+            step - sum(row < step for row in removed.get(change.steps[:at], ())) if isinstance(step, int) else step
+            for at, step in enumerate(change.steps)
+        )
+        if change.kind == "add":
+            rows = _at(gold, change.steps)
+            before = len(rows) - len(removed.get(change.steps, ())) if isinstance(rows, list) else 0
+            size[change.steps] = size.get(change.steps, before) + 1
+            steps = (*steps, size[change.steps] - 1)
+        yield from _leaf_edits(change.old, change.new, steps, locate)
+
+
+def _leaf_edits(old: Json | Missing, new: Json | Missing, steps: Steps, locate: Locate) -> Iterator[GoldEdit]:
+    for place, before, after in changed_leaves(old, new, steps):
+        sides = [[] if side is MISSING else [side] for side in (before, after)]
+        yield GoldEdit(place, sides[0], sides[1], _evidence(before, after, locate))
+
+
+def changed_leaves(
+    old: Json | Missing, new: Json | Missing, steps: Steps = ()
+) -> Iterator[tuple[Steps, Json | Missing, Json | Missing]]:
+    """Yield place, old and new value of every leaf that differs; a container on one side only gives its leaves."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            yield from changed_leaves(old.get(key, MISSING), new.get(key, MISSING), (*steps, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        for index in range(max(len(old), len(new))):
+            before, after = (side[index] if index < len(side) else MISSING for side in (old, new))
+            yield from changed_leaves(before, after, (*steps, index))
+    elif old is MISSING or new is MISSING:
+        value = new if old is MISSING else old
+        leaves = list(iter_leaves(value, steps)) or [(FieldPath(steps), value)]
+        for path, leaf in leaves:
+            yield (tuple(path), MISSING, leaf) if old is MISSING else (tuple(path), leaf, MISSING)
+    elif canonical_json(old) != canonical_json(new):
+        yield steps, old, new
+
+
+def _evidence(old: Json | Missing, new: Json | Missing, locate: Locate) -> str:
+    """Say where the two values of a leaf stand."""
+    parts = []
+    for name, value in (("old", old), ("new", new)):
+        place = None if value is MISSING or isinstance(value, dict | list) else locate(value)
+        if place is not None:
+            parts.append(f"{name} {f'at {place}' if place else 'nowhere in the document'}")
+    return ", ".join(parts)
+
+
+def _applied(gold: Json, changes: Sequence[_Change]) -> Json:
+    """Return the gold with the changes; rows are removed last, as all changes name rows by their place in the gold."""
+    root = {"gold": copied(gold)}
+    for change in changes:
+        if change.kind == "set":
+            _put(root, ("gold", *change.steps), change.new)
+    for change in changes:
+        if change.kind == "add":
+            rows = _at(root, ("gold", *change.steps))
+            if not isinstance(rows, list):
+                _put(root, ("gold", *change.steps), rows := [])
+            rows.append(copied(change.new))
+    removals = [change for change in changes if change.kind == "remove"]
+    for change in sorted(removals, key=lambda each: each.steps[-1], reverse=True):
+        rows = _at(root, ("gold", *change.steps[:-1]))
+        if isinstance(rows, list):
+            rows.pop(int(change.steps[-1]))
+    return root["gold"]
+
+
+def _put(root: Any, steps: Steps, value: Json | Missing) -> None:
+    """Set or delete the value at `steps`; objects on the way that are not there are made."""
+    *around, last = steps
+    for step in around:
+        if isinstance(root, dict) and not isinstance(root.get(step), dict | list):
+            root[step] = {}
+        root = root[step]
+    if value is MISSING:
+        root.pop(last, None)
+    else:
+        root[last] = copied(value)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.results import FieldResult
-from pytest_extract.core.values import MISSING, FieldPath
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
 from pytest_extract.report.lines import Line, text_of
@@ -19,38 +20,70 @@ from pytest_extract.results import ResultsReader
 
 
 def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True) -> list[CaseResult]:
-    """Return the results of all files, a case on an arm once, the last; raises StoreError, ConfigError for none.
+    """Return the results of all files, a case on an arm once for each file; raises StoreError, ConfigError for none.
 
-    Without `values`, results have no outputs, paths and values, so that a large run takes little memory.
+    Files that have a case on the same arm are runs of their own: their arms are named after the file as well. Other
+    files are parts of one run. A later line of a file replaces an earlier one of the same case and arm. Without
+    `values`, results have no outputs, paths and values, so that a large run takes little memory.
     """
-    kept: dict[tuple[str, str, str], CaseResult] = {}
+    kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
     shared: dict[tuple[object, ...], FieldResult] = {}
-    count = 0
-    for path in paths:
+    replaced = 0
+    for number, path in enumerate(paths):
         reader = ResultsReader(path)
         for result in reader:
             _check_measures(result, path)
-            count += 1
-            key = (result.file, result.case_id, result.arm.label)
-            kept[key] = result if values else _without_values(result, shared)
+            found = kept.setdefault((result.file, result.case_id, result.arm.label), {})
+            replaced += number in found
+            found[number] = result if values else _without_values(result, shared)
         if reader.torn:
             print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
-    if len(kept) < count:
-        print_note(command, repeated_results_text(count - len(kept)))
-    return list(kept.values())
+    if replaced:
+        print_note(command, repeated_results_text(replaced))
+    several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
+    names = _names_of_files(paths)
+    return [
+        _named_after_file(result, names[number]) if result.arm.label in several else result
+        for found in kept.values()
+        for number, result in found.items()
+    ]
+
+
+def _names_of_files(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each file: its stem, or all of its path where another has the stem; a number for a repeat."""
+    stems = [path.stem for path in paths]
+    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
+    if len({*paths}) == 1:
+        names = stems
+    before = [names[:index].count(name) for index, name in enumerate(names)]
+    return [f"{name}, {count + 1}" if count else name for name, count in zip(names, before, strict=True)]
+
+
+def _named_after_file(result: CaseResult, name: str) -> CaseResult:
+    arm = Arm(model=f"{result.arm.label} ({name})".strip())
+    return replace(result, arm=arm, nodeid=f"{result.nodeid} ({name})")
+
+
+_TYPICAL: Final[Mapping[str | None, Json | Missing]] = {
+    None: None, "null": None, "boolean": False, "integer": 0, "number": 0.5, "string": "", "array": [], "object": {},
+    "missing": MISSING,
+}  # fmt: skip
+"""A value of each JSON type, in place of values that nobody reads."""
 
 
 def _without_values(result: CaseResult, shared: dict[tuple[object, ...], FieldResult]) -> CaseResult:
     """Return a result with what aggregates read; `shared` holds each distinct field result once."""
 
     def shorten(item: FieldResult) -> FieldResult:
-        key = (item.pattern, item.metric, item.status, item.score, item.passed, item.weight, item.passed_empty)
+        types = (None, None) if item.passed_empty else (json_type(item.gold), json_type(item.extracted))
+        key = (item.pattern, item.metric, item.status, item.score, item.passed, item.weight, item.passed_empty, types)
         if key not in shared:
-            side, reason = (None, item.reason) if item.passed_empty else (MISSING, None)
+            gold, extracted = (_TYPICAL[kind] for kind in types)
+            reason = item.reason if item.passed_empty else None
             shared[key] = item._replace(
-                path=FieldPath(), params={}, gold=side, extracted=side, reason=reason, matched=None
+                path=FieldPath(), params={}, gold=gold, extracted=extracted, reason=reason, matched=None
             )
         return shared[key]
 

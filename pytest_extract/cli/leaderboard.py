@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.cli.console import print_lines, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
+from pytest_extract.cli.report import check_tags
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.report.aggregates import leaderboard_lines, standing_record
+from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError
+from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, standing_record
+from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 
 SHOWN = ("pass_rate", "f1")
 """Measures whose means the leaderboard shows beside SOB's columns."""
@@ -21,15 +28,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Rank arms (models, prompts, revisions) of one or several results files as SOB's leaderboard does."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
+    parser.add_argument(
+        "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag by itself; repeatable"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
-    arms = standings(read_all_results("runs leaderboard", args.results, values=False))
-    runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
+    values = bool(NEEDS_VALUES.intersection(args.by))
+    results = read_all_results("runs leaderboard", args.results, values=values)
+    check_tags(results, args.by)
+    boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
+    records: list[Json] = []
+    blocks: list[list[Line]] = []
+    for name, label, members in boards:
+        arms = standings(members)
+        runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
+        rows = [standing_record(arm, runs[arm.arm]) for arm in arms]
+        records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
+        title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
+        blocks.append([*title, *leaderboard_lines(arms, runs, width=terminal_width())])
     if args.json:
-        write_json([standing_record(arm, runs[arm.arm]) for arm in arms], None)
+        write_json(records, None)
     else:
-        print_lines(leaderboard_lines(arms, runs, width=terminal_width()))
+        print_lines(join_blocks(blocks))
     return 0
+
+
+def _slices_of(results: Sequence[CaseResult], by: Sequence[str]) -> list[tuple[str, str, list[CaseResult]]]:
+    """Return (name, slice, results) of each slice of each dimension; ConfigError for one that does not split cases."""
+    found: list[tuple[str, str, list[CaseResult]]] = []
+    for each in map(dimension, by):
+        if each.of_case is None:
+            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `runs report` takes it")
+        members: dict[str, list[CaseResult]] = {}
+        for result in results:
+            members.setdefault(each.of_case(result), []).append(result)
+        found += [(each.name, label, members[label]) for label in sorted(members, key=natural_key)]
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_extract.cli.console import print_lines, print_note, read_all_results, terminal_width
@@ -10,11 +11,14 @@ from pytest_extract.cli.files import write_json
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.errors import ConfigError
+from pytest_extract.core.aggregate.slices import DIMENSIONS, NEEDS_VALUES, TAG, known_tags, slice_tables
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.files import write_atomic
 from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
 from pytest_extract.report.files import report_texts, written_now
 from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Report on a run from its results file: measures with intervals, fields, each system's numbers."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
+    add_slice_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
     parser.add_argument(
@@ -32,16 +37,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
 
 
+def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options that split a run."""
+    built_in = "; ".join(f"`{name}`: {each.doc}" for name, each in DIMENSIONS.items())
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help=f"split the run by this tag of the cases, or by one of these; repeatable. {built_in}",
+    )
+    parser.add_argument(
+        "--as",
+        dest="system",
+        choices=VIEWS,
+        default=VIEWS[0],
+        help="the system whose numbers `--by` shows (default: %(default)s)",
+    )
+
+
+def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
+    """Raise ConfigError for a tag that no case has."""
+    tags = {name.removeprefix(TAG) for name in by if name not in DIMENSIONS}
+    known = known_tags(results) if tags else []
+    for name in tags:
+        if name not in known:
+            raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}")
+
+
 def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    results = read_all_results("runs report", args.results, values=any(files.values()))
+    values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by))
+    results = read_all_results("runs report", args.results, values=values)
+    check_tags(results, args.by)
     if any(files.values()):
-        for path, text_of_report in report_texts(RunReport(results=results, written=written_now()), **files):
+        report = RunReport(results=results, written=written_now(), by=tuple(args.by))
+        for path, text_of_report in report_texts(report, **files):
             write_atomic(path, text_of_report())
             print_note("runs report", f"{path} written")
+        return 0
+    if args.by:
+        tables = slice_tables(results, args.by)
+        if args.json:
+            write_json([slice_record(table) for table in tables], None)
+        else:
+            most = None if args.verbose else MOST_SLICES
+            print_lines(slice_lines(tables, width=terminal_width(), view=args.system, most=most))
         return 0
     arms = standings(results)
     runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]

@@ -41,7 +41,9 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
     for folder in folders:
         found = list(_cases(folder, target.folder / _case_file(folder, source), notes, copy=copy))
         schema = _place(folder, target.folder / _case_file(folder, source), copy=copy)
-        head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\ndefaults: {{schema: {yaml_quoted(schema)}}}\n"
+        tags = {"domain": _domain(folder, source), "schema": folder.resolve().name}
+        defaults = f"defaults: {{schema: {yaml_quoted(schema)}, tags: {yaml_quoted(tags)}}}"
+        head = f"# ExtractBench, {folder.relative_to(source).as_posix()}\n{defaults}\n"
         if found:
             text = f"{head}cases:\n" + "".join(each.text for each in found)
             target.write(_case_file(folder, source), text)
@@ -63,6 +65,12 @@ def _case_file(folder: Path, source: Path) -> str:
     inside = folder.relative_to(source)
     name = folder.resolve().name
     return (inside / f"{name}.extract.yaml").as_posix()
+
+
+def _domain(folder: Path, source: Path) -> str:
+    """Return the folder above that of a schema, as the dataset is laid out: `finance` of `finance/10kq`."""
+    inside = folder.relative_to(source).parent
+    return inside.name or source.resolve().name
 
 
 def _schema_of(folder: Path) -> tuple[Path, str, Json]:

@@ -79,7 +79,7 @@ def _response(output: dict[str, Any]) -> str:
 
 
 def _tags(metadata: dict[str, Any]) -> dict[str, str]:
-    tags = {name: str(metadata[name]) for name in ("record_id", "model_id") if metadata.get(name)}
+    tags = {name: str(metadata[name]) for name in ("record_id", "model_id", "category") if metadata.get(name)}
     classes = (metadata.get(name) for name in ("schema_complexity", "difficulty"))
     known = next((each for each in classes if isinstance(each, str) and each in WEIGHTS), None)
     return tags | ({"complexity": known} if known is not None else {})

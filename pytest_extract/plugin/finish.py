@@ -122,6 +122,7 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         ],
         judge=run_results.judge_spending,
         written=written_now(),
+        by=settings.by,
     )
     lines: list[Line] = []
     written: list[str] = []
@@ -202,6 +203,14 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         from pytest_extract.report.gate import repeat_lines
 
         lines += repeat_lines(results, verbosity=verbosity)
+    if run_results.settings.by:
+        from pytest_extract.core.aggregate.slices import known_tags, slice_tables
+        from pytest_extract.report.slices import slice_lines, unknown_tag_notes
+
+        tables = slice_tables(results, run_results.settings.by)
+        lines += slice_lines([table for table in tables if table.is_known], width=width)
+        notes = unknown_tag_notes(tables, known_tags(results))
+        lines += [line(Span(f"--extract-by: {safe_prose(note)}", "warn")) for note in notes]
     return lines
 
 

@@ -41,6 +41,7 @@ class Settings:
     html: Path | None
     markdown: Path | None
     csv: Path | None
+    by: tuple[str, ...]
     baseline: Path | None
     update_baseline: bool
     force: bool
@@ -326,6 +327,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option("html", "Write a report of the run as one HTML page.", Path, metavar="FILE"),
         Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
+        Option(
+            "by",
+            "Split summary and reports by this tag of the cases (or field, type, failure, depth, ...); repeatable.",
+            _nonempty_text,
+            many=True,
+            metavar="TAG",
+        ),
     ),
 }
 """Title -> options, in the order in which a user needs them; `pytest --help` and the manual follow it."""

@@ -15,6 +15,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json
 from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose, text_table
+from pytest_extract.report.slices import counts_record, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import EmptinessTotals, Spending
 
@@ -232,15 +233,11 @@ def _measure_cells(run: RunAggregate) -> list[str]:
 
 def repeated_results_text(count: int) -> str:
     """Explain that a later result of the same case and arm replaces an earlier one."""
-    return f"{plural(count, 'result')} of a case and arm that a later file, or line, has again: the later one counts"
-
-
-COUNTS = ("match", "mismatch", "omission", "hallucination", "undecided")
+    return f"{plural(count, 'result')} of a case and arm that a later line of the file has again: the later one counts"
 
 
 def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
     """Return all aggregates of one arm as JSON."""
-    rates = run.rates
     return {
         "arm": standing.arm,
         "cases": run.cases,
@@ -248,18 +245,8 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         "broken": run.broken,
         "not_run": run.not_run,
         "measures": {name: estimate_dict(means) for name, means in run.measures.items()},
-        "fields": {pattern: field_record(counts) for pattern, counts in run.fields.items()},
-        "extract_bench": {
-            "documents": rates.documents,
-            "valid": rates.valid,
-            "fields": rates.fields,
-            "passed": rates.passed,
-            "valid_fields": rates.valid_fields,
-            "valid_rate": rates.valid_rate,
-            "pass_rate": rates.pass_rate,
-            "accuracy_on_valid": rates.accuracy_on_valid,
-            "failures": dict(rates.failures),
-        },
+        "fields": {pattern: counts_record(counts) for pattern, counts in run.fields.items()},
+        "extract_bench": rates_record(run.rates),
         "sob": {
             "overall": standing.overall,
             "raw": None if standing.row is None else standing.row.raw,
@@ -269,19 +256,6 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         },
         "deepjsoneval": {level: dict(means) for level, means in run.by_depth.items()},
         "complexity": [shape_record(result) for result in standing.results],
-    }
-
-
-def field_record(counts: FieldCounts) -> dict[str, Json]:
-    """Return the counts and shares of one field pattern as JSON."""
-    return {
-        **{name: getattr(counts, name) for name in COUNTS},
-        "total": counts.total,
-        "records": len(counts.records),
-        "mean_score": counts.mean_score,
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
     }
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
@@ -23,37 +24,45 @@ _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full
 """First characters of cells that a spreadsheet takes for formulas."""
 
 
-def csv_table(results: Sequence[CaseResult]) -> str:
+def csv_table(results: Sequence[CaseResult], by: Sequence[str] = ()) -> str:
     """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
+
+    Each tag or dimension of `by` is one more column, with the slice of the case or of the value.
 
     Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
     with an apostrophe. Lone surrogates and null characters are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    dimensions = [dimension(name) for name in by]
+    heads = (f"{TAG}{each.name}" if each.name in COLUMNS else each.name for each in dimensions)
+    writer.writerow([*COLUMNS, *map(_csv_cell, heads)])
     for result in results:
-        writer.writerows([_csv_cell(value) for value in row] for row in _rows_or_reason(result))
+        writer.writerows([_csv_cell(value) for value in row] for row in _rows_or_reason(result, dimensions))
     return out.getvalue()
 
 
-def _rows_or_reason(result: CaseResult) -> list[tuple[object, ...]]:
+def _rows_or_reason(result: CaseResult, by: Sequence[Dimension]) -> list[tuple[object, ...]]:
     """Return the rows of a case; a case that cannot be written has one row with the error."""
     try:
-        return list(_case_rows(result))
+        return list(_case_rows(result, by))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case_columns(result), *[None] * 8, render_error("this case", error))]
+        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), *[None] * len(by))]
 
 
-def _case_rows(result: CaseResult) -> Iterator[tuple[object, ...]]:
+def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[object, ...]]:
     case = _case_columns(result)
+    of_case = [None if each.of_case is None else each.of_case(result) for each in by]
     empty = True
     for attempt in result.attempts:
         for leaf in attempt.score.leaves if attempt.score is not None else ():
             empty = False
-            yield (*case, attempt.index + 1, *_result_columns(leaf))
+            slices = [
+                name if each.of_value is None else each.of_value(leaf) for each, name in zip(by, of_case, strict=True)
+            ]
+            yield (*case, attempt.index + 1, *_result_columns(leaf), *slices)
     if empty:
-        yield (*case, *[None] * 8, result.why)
+        yield (*case, *[None] * 8, result.why, *of_case)
 
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:

@@ -23,7 +23,7 @@ def report_texts(
     if csv is not None:
         from pytest_extract.report.csv_table import csv_table
 
-        yield csv, lambda: csv_table(run.results)
+        yield csv, lambda: csv_table(run.results, run.by)
 
 
 def written_now() -> str:

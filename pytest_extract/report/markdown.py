@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from pytest_extract.core.aggregate.slices import SliceTable
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import gate_lines, repeat_lines
 from pytest_extract.report.lines import Line, line, percent, plural, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline
+from pytest_extract.report.slices import slice_rows
 from pytest_extract.report.summary import summary_lines
 from pytest_extract.report.totals import PatternCounts, worst_patterns
 
@@ -67,6 +69,7 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
     yield _field_table(worst_patterns(run.totals.fields))
+    yield from (_slice_table(table) for table in run.slices if table.is_known)
     lines = summary_lines(
         run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False
     )
@@ -96,6 +99,14 @@ def _field_table(bad: Sequence[tuple[str, PatternCounts]]) -> str:
         rows.append(f"| {_code(shorten(name, _LONGEST))} | {wrong} | {len(tally.cases):,} | {how} |")
     left = len(bad) - MOST_FIELDS
     return "\n".join([*rows, *(["", f"{plural(left, 'more field')} failed."] if left > 0 else []), ""])
+
+
+def _slice_table(table: SliceTable) -> str:
+    found = slice_rows(table, most=MOST_FIELDS)
+    head, *others = (_code(name) if _escape_markup(name) != name else name for name in found.heads)
+    rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
+    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in found.rows]
+    return "\n".join([*rows, *(["", *(f"{note}." for note in found.notes)] if found.notes else []), ""])
 
 
 def _fenced(lines: Sequence[Line]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.lines import Line, plural
@@ -31,6 +32,7 @@ class RunReport:
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
     `judge`: what the judge's model has used.
+    `by`: the tags and dimensions that the run is split by.
     `written` says when and by what, for the reader of a file that has left its folder.
     """
 
@@ -44,6 +46,12 @@ class RunReport:
     lines: Sequence[Line] = ()
     judge: JudgeSpending = NO_JUDGE
     written: str = ""
+    by: Sequence[str] = ()
+
+    @cached_property
+    def slices(self) -> list[SliceTable]:
+        """The run split by each of `by`."""
+        return slice_tables(self.results, self.by)
 
     @cached_property
     def totals(self) -> RunTotals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from dataclasses import replace
@@ -150,13 +151,127 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
 
 
-def test_a_case_that_stands_twice_counts_once_and_is_told(tmp_path, file, capsys):
-    again = [replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
+def test_a_case_that_stands_twice_in_a_file_counts_once_and_is_told(tmp_path, capsys):
+    again = [*RUN, replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
     write_results(tmp_path / "two.jsonl", of_arm("m/one", again))
+    told = call(capsys, "runs", "leaderboard", tmp_path / "two.jsonl", "--json")
+    (row,) = json.loads(told.out)
+    assert (row["cases"], row["scored"]) == (5, 2)
+    assert "1 result of a case and arm that a later line of the file has again" in told.err
+
+
+def test_files_with_the_same_arm_are_runs_of_their_own(tmp_path, file, capsys):
+    attempt = Attempt(index=0, outcome=Outcome.PASSED, score=score(1.0))
+    better = [replace(each, attempts=(attempt,), outcome=Outcome.PASSED) for each in of_arm("m/one", RUN)]
+    write_results(tmp_path / "two.jsonl", better)
     told = call(capsys, "runs", "leaderboard", file, tmp_path / "two.jsonl", "--json")
-    assert json.loads(told.out)[0]["cases"] == 5
-    assert json.loads(told.out)[0]["scored"] == 2
-    assert "1 result of a case and arm that a later file" in told.err
+    assert [(row["arm"], row["cases"], row["scored"]) for row in json.loads(told.out)] == [
+        ("m/one (two)", 5, 5),
+        ("m/one (run)", 5, 3),
+    ]
+    assert told.err == ""
+    same = call(capsys, "runs", "leaderboard", file, file, "--json")
+    assert [row["arm"] for row in json.loads(same.out)] == ["m/one (run)", "m/one (run, 2)"]
+    out = call(capsys, "runs", "report", file, tmp_path / "two.jsonl").out
+    assert "m/one (two): 5 cases: 5 scored" in out
+
+
+def test_files_with_other_cases_are_parts_of_one_run(tmp_path, capsys):
+    for name, part in (("one", RUN[:2]), ("two", RUN[2:])):
+        write_results(tmp_path / f"{name}.jsonl", of_arm("m/one", part))
+    told = call(capsys, "runs", "leaderboard", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json")
+    assert [(row["arm"], row["cases"]) for row in json.loads(told.out)] == [("m/one", 5)]
+
+
+@pytest.fixture
+def tagged(tmp_path):
+    path = tmp_path / "tagged.jsonl"
+    one, two = {"tags": {"domain": "finance"}}, {"tags": {"domain": "sport"}}
+    write_results(
+        path,
+        [
+            scored("a", GOLD, model="m", **one),
+            scored("b", wrong(total=1), model="m", **one),
+            scored("c", GOLD, model="n", **two),
+        ],
+    )
+    return path
+
+
+def rows_of(text):
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def test_report_by_a_tag_pools_the_fields_of_each_slice(tagged, capsys):
+    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "domain").out)
+    assert rows == [
+        "by domain",
+        "domain cases passed valid pass rate fields on valid f1",
+        "finance, m 2 1 2 of 2 83.3 % 5 of 6 83.3 % 0.9167",
+        "sport, n 1 1 1 of 1 100 % 3 of 3 100 % 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("system", "heads"),
+    [
+        ("sob", "domain cases passed value faith. json path struct. types perfect"),
+        ("deepjsoneval", "domain cases passed syntax key_match strict"),
+        ("struct-extract-eval", "domain cases passed precision recall f1"),
+    ],
+)
+def test_report_by_a_tag_in_the_numbers_of_a_system(tagged, capsys, system, heads):
+    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "domain", "--as", system).out)
+    assert rows[1] == heads
+    assert rows[3].split()[:4] == ["sport,", "n", "1", "1"]
+    assert set(rows[3].split()[4:]) == {"1"}
+
+
+def test_report_by_values_and_failures(tagged, capsys):
+    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "field", "--by", "failure", "--by", "type").out)
+    assert "total, m 2 50 % 1 1 0 0 0 0.5 0.5" in rows
+    assert rows[rows.index("by failure") :][1:4] == ["failure m n", "wrong value 1 0", "outputs in all 2 1"]
+    assert "number, m 6 83.3 % 5 1 0 0 0 0.8333 0.8333" in rows
+    found = json.loads(call(capsys, "runs", "report", tagged, "--by", "domain", "--by", "failure", "--json").out)
+    assert [(table["by"], table["kind"]) for table in found] == [("domain", "case"), ("failure", "failure")]
+    first = found[0]["rows"][0]
+    assert (first["slice"], first["arm"], first["passed"], first["extract_bench"]["pass_rate"]) == (
+        "finance", "m", 1, pytest.approx(5 / 6),
+    )  # fmt: skip
+    assert found[1]["rows"] == [{"slice": "wrong value", "arm": "m", "count": 1}]
+
+
+def test_leaderboard_by_a_tag_ranks_each_slice(tagged, capsys):
+    found = json.loads(call(capsys, "runs", "leaderboard", tagged, "--by", "domain", "--json").out)
+    assert [(row["by"], row["slice"], row["arm"], row["cases"]) for row in found] == [
+        ("domain", "finance", "m", 2),
+        ("domain", "sport", "n", 1),
+    ]
+    out = call(capsys, "runs", "leaderboard", tagged, "--by", "domain").out
+    assert out.index("domain finance: 2 results") < out.index("domain sport: 1 result")
+
+
+def test_csv_and_markdown_by_a_tag(tagged, tmp_path, capsys):
+    path = tmp_path / "r.csv"
+    call(capsys, "runs", "report", tagged, "--csv", path, "--by", "domain", "--by", "failure")
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert list(rows[0])[-2:] == ["domain", "failure"]
+    assert {(row["domain"], row["failure"]) for row in rows if row["status"] == "mismatch"} == {
+        ("finance", "wrong value")
+    }
+    call(capsys, "runs", "report", tagged, "--markdown", path, "--by", "domain")
+    assert "| <code>finance, m</code> | 2 | 1 | 2 of 2 | 83.3 % |" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["report", "leaderboard"])
+def test_a_tag_that_no_case_has_is_an_error(tagged, capsys, command):
+    assert main(["runs", command, str(tagged), "--by", "domian"]) == 2
+    assert "no case has the tag 'domian'; did you mean 'domain'?" in capsys.readouterr().err
+
+
+def test_a_leaderboard_ranks_no_values(tagged, capsys):
+    assert main(["runs", "leaderboard", str(tagged), "--by", "field"]) == 2
+    assert "--by field splits values" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,10 @@ def test_extract_bench(bench, capsys, how):
     cases = loaded(*files)
     assert [(case.id, case.gates.schema) for case in cases] == [("(a) one: #1", True), ("two", False), ("ada", True)]
     assert {case.semantics for case in cases} == {"extract-bench"}
+    assert [dict(case.tags) for case in cases[1:]] == [
+        {"domain": "finance", "schema": "bills"},
+        {"domain": "hiring", "schema": "cv"},
+    ]
     assert all(case.document.media_type == "application/pdf" for case in cases)
     where = bench / ("out" if how else "src")
     assert all(where in case.gold_path.resolve().parents for case in cases)
@@ -104,7 +108,7 @@ def record(gold, schema=SCHEMA, *, response=None, metadata=None, **given):
 
 
 def test_sob(tmp_path, capsys):
-    hard = {"record_id": "r1", "model_id": "m", "schema_complexity": "odd", "difficulty": "hard"}
+    hard = {"record_id": "r1", "model_id": "m", "schema_complexity": "odd", "difficulty": "hard", "category": "table"}
     source = jsonl(
         tmp_path / "records.jsonl",
         record({"total": 1}, response={"total": 2}, metadata=hard),
@@ -117,7 +121,7 @@ def test_sob(tmp_path, capsys):
     *rest, broken = loaded(tmp_path / "out/sob.extract.yaml", tmp_path / "out/sob-broken-golds.extract.yaml")
     first, second, third = rest
     assert (first.id, first.document.text, first.modality) == ("1-r1", '{"total": 2}', "image")
-    assert dict(first.tags) == {"record_id": "r1", "model_id": "m", "complexity": "hard"}
+    assert dict(first.tags) == {"record_id": "r1", "model_id": "m", "category": "table", "complexity": "hard"}
     assert (second.document.text, second.question) == ("The bill", "How much?")
     assert (third.gold, third.document.text) == ("a text", "no JSON")
     assert not broken.gates.schema

@@ -107,3 +107,25 @@ def test_the_gate_s_word_is_in_the_report(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nextract_gate = suite\nextract_suite_thresholds = pass_rate=0.99\n")
     pytester.runpytest("--extract-markdown=r.md")
     assert "suite gate: pass&#95;rate 0.8333 &#60; 0.99" in (pytester.path / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tagged_cases(two_cases: None, write_case: Write) -> None:
+    write_case("bad", HOSTILE, tags={"kind": "scan"})
+    write_case("good", tags={"kind": "mail"})
+
+
+@pytest.mark.usefixtures("tagged_cases")
+def test_by_splits_summary_and_reports(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--extract-by=kind", "--extract-csv=r.csv", "--extract-markdown=r.md")
+    result.stdout.re_match_lines([r"by kind", r" *kind +cases passed", r" *mail +1 +1 +1 of 1 +100 %", r" *scan +1 +0"])
+    assert (pytester.path / "r.csv").read_text(encoding="utf-8").splitlines()[0].endswith(",reason,kind")
+    assert "| kind | cases |" in (pytester.path / "r.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("tagged_cases")
+def test_by_a_tag_that_no_case_has(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nextract_by = knd\n")
+    result = pytester.runpytest("-k", "good")
+    result.stdout.fnmatch_lines(["--extract-by: no case has the tag 'knd'; did you mean 'kind'?"])
+    assert result.ret == 0

@@ -200,12 +200,22 @@ class Rates:
     only. failures: kinds of invalid output. A rate is None where there is nothing to divide by.
     """
 
-    documents: int
-    valid: int
-    fields: int
-    passed: int
-    valid_fields: int
+    documents: int = 0
+    valid: int = 0
+    fields: int = 0
+    passed: int = 0
+    valid_fields: int = 0
     failures: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: Rates) -> Rates:
+        return Rates(
+            documents=self.documents + other.documents,
+            valid=self.valid + other.valid,
+            fields=self.fields + other.fields,
+            passed=self.passed + other.passed,
+            valid_fields=self.valid_fields + other.valid_fields,
+            failures=Counter(self.failures) + Counter(other.failures),
+        )
 
     @property
     def valid_rate(self) -> float | None:

@@ -1,0 +1,347 @@
+"""Slices of a run: the numbers of its cases, or of their values, for each value of a tag or a built-in dimension.
+
+A dimension of cases (a tag, `depth`, `breadth`, `output-size`, ...) puts each case into one slice, a dimension of
+values (`field`, `type`) each leaf result. `failure` counts how outputs and values fail.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
+from pytest_extract.core.aggregate.fields import FieldCounts
+from pytest_extract.core.aggregate.run import case_rows
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, Json, json_type
+
+Kind: TypeAlias = Literal["case", "value", "failure"]
+NONE: Final = "(none)"
+"""The slice of the cases that do not have the tag, or whose number is unknown."""
+TAG: Final = "tag:"
+"""Prefix that makes a name a tag's, although a built-in dimension has the name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dimension:
+    """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned."""
+
+    name: str
+    kind: Kind
+    doc: str
+    of_case: Callable[[CaseResult], str] | None = None
+    of_value: Callable[[FieldResult], str] | None = None
+    size: Callable[[CaseResult], int | None] | None = None
+
+
+PARSE_FAILURE: Final = "no JSON could be read"
+SCHEMA_FAILURE: Final = "schema violation"
+_VALUE_FAILURES: Final[Mapping[Status, str]] = {
+    Status.OMISSION: "missing value",
+    Status.HALLUCINATION: "invented value",
+    Status.JUDGE_ERROR: "not decided by the judge",
+}
+WRONG_TYPE: Final = "wrong type"
+WRONG_VALUE: Final = "wrong value"
+_NUMBERS: Final = frozenset({"integer", "number"})
+
+
+def value_failure(result: FieldResult) -> str | None:
+    """Return how a leaf result fails (wrong type or value, missing, invented, not decided); None if it does not."""
+    if result.status is not Status.MISMATCH:
+        return _VALUE_FAILURES.get(result.status)
+    if result.gold is MISSING or result.extracted is MISSING:
+        return WRONG_VALUE
+    types = {json_type(result.gold), json_type(result.extracted)}
+    return WRONG_VALUE if len(types) == 1 or types <= _NUMBERS else WRONG_TYPE
+
+
+_BOUNDS: Final = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+
+
+def _bin(size: int | None) -> str:
+    if size is None:
+        return NONE
+    index = bisect_left(_BOUNDS, size)
+    low = _BOUNDS[index - 1] + 1 if index else 0
+    return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
+
+
+def _shape_size(name: str) -> Callable[[CaseResult], int | None]:
+    return lambda result: result.shape.get(name)
+
+
+def _response_length(result: CaseResult) -> int | None:
+    lengths = [
+        len(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=repr))
+        for attempt in result.attempts
+        if (output := attempt.output) is not None
+    ]
+    return round(sum(lengths) / len(lengths)) if lengths else None
+
+
+def _json_type_of(result: FieldResult) -> str:
+    value = result.extracted if result.gold is MISSING or result.gold is None else result.gold
+    return "null" if value is MISSING else json_type(value)
+
+
+def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
+    return Dimension(name=name, kind="case", doc=doc, of_case=lambda result: _bin(size(result)), size=size)
+
+
+def _depth_of(result: CaseResult) -> str:
+    depth = result.shape.get("depth")
+    return NONE if depth is None else str(depth)
+
+
+DIMENSIONS: Final[Mapping[str, Dimension]] = {
+    each.name: each
+    for each in (
+        Dimension(
+            name="field", kind="value", doc="the pattern of the field", of_value=lambda result: result.pattern or "$"
+        ),
+        Dimension(name="type", kind="value", doc="the JSON type of the gold value", of_value=_json_type_of),
+        Dimension(
+            name="failure",
+            kind="failure",
+            doc="how outputs and values fail",
+            of_value=lambda result: value_failure(result) or "",
+        ),
+        Dimension(
+            name="depth",
+            kind="case",
+            doc="the levels of nesting of schema and gold",
+            of_case=_depth_of,
+            size=_shape_size("depth"),
+        ),
+        _sized("breadth", "the number of fields that the schema declares", _shape_size("fields")),
+        _sized("output-size", "the number of values of the gold", _shape_size("values")),
+        _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
+        Dimension(name="modality", kind="case", doc="text, image or audio", of_case=lambda result: result.modality),
+        Dimension(
+            name="complexity",
+            kind="case",
+            doc="easy, medium or hard",
+            of_case=lambda result: result.complexity or NONE,
+        ),
+    )
+}
+"""The built-in dimensions; every other name is that of a tag."""
+
+NEEDS_VALUES: Final = frozenset({"response-length"})
+"""Dimensions that read the outputs themselves."""
+
+
+def dimension(name: str) -> Dimension:
+    """Return a built-in dimension by its name, else that of the tag; `tag:depth` is the tag in any case."""
+    if name in DIMENSIONS:
+        return DIMENSIONS[name]
+    tag = name.removeprefix(TAG)
+    return Dimension(name=tag, kind="case", doc=f"the tag `{tag}`", of_case=lambda result: tag_text(result.tags, tag))
+
+
+def tag_text(tags: Mapping[str, Json], name: str) -> str:
+    """Return the value of a tag as the name of its slice."""
+    value = tags.get(name)
+    if value is None:
+        return NONE
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The cases of one slice on one arm.
+
+    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `means`, `weighted`: of each measure over
+    the scored cases, plain and weighted by complexity (empty where no complexity is known).
+    """
+
+    outcomes: Mapping[Outcome, int]
+    scored: int
+    rates: Rates
+    values: FieldCounts
+    means: Mapping[str, float]
+    weighted: Mapping[str, float]
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return sum(self.outcomes.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceTable:
+    """A run split by one dimension: (slice, arm's label) -> its numbers, slices in natural order.
+
+    `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, arm) -> count.
+    `outputs`: scored outputs by arm. `correlation`: Spearman's rank correlation of the size with the pass rate of the
+    cases, for a dimension with a size; None where fewer than three cases differ.
+    """
+
+    by: Dimension
+    arms: tuple[str, ...]
+    slices: Mapping[tuple[str, str], Slice] = field(default_factory=dict)
+    values: Mapping[tuple[str, str], FieldCounts] = field(default_factory=dict)
+    failures: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    outputs: Mapping[str, int] = field(default_factory=dict)
+    correlation: float | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the slices, in order, without those of no case."""
+        return list(dict.fromkeys(label for label, _ in (*self.slices, *self.values, *self.failures)))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether any case has the tag."""
+        return self.labels != [NONE]
+
+
+class Slicer:
+    """Splits results by one dimension; each result is read once and not kept."""
+
+    def __init__(self, by: str) -> None:
+        self._by = dimension(by)
+        self._cells: dict[tuple[str, str], _Cell] = {}
+        self._values: dict[tuple[str, str], FieldCounts] = {}
+        self._failures: Counter[tuple[str, str]] = Counter()
+        self._outputs: Counter[str] = Counter()
+        self._sizes: list[tuple[float, float]] = []
+        self._arms: dict[str, None] = {}
+
+    def add(self, result: CaseResult) -> None:
+        """Count a case."""
+        by, arm = self._by, result.arm.label
+        self._arms.setdefault(arm)
+        self._outputs[arm] += len(result.scores)
+        if by.of_case is not None:
+            cell = self._cells.setdefault((by.of_case(result), arm), _Cell())
+            cell.add(result)
+            size = None if by.size is None else by.size(result)
+            rate = extract_bench_rates(result.scores).pass_rate
+            if size is not None and rate is not None:
+                self._sizes.append((float(size), rate))
+        elif by.kind == "value" and by.of_value is not None:
+            for leaf in _countable(result.scores):
+                self._values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
+        else:
+            self._add_failures(result, arm)
+
+    def _add_failures(self, result: CaseResult, arm: str) -> None:
+        for score in result.scores:
+            if score.failure is not None and not score.readable:
+                self._failures[f"{PARSE_FAILURE}: {score.failure.kind}", arm] += 1
+                continue
+            if score.failure is not None or not score.gates.structural:
+                self._failures[SCHEMA_FAILURE, arm] += 1
+            self._failures.update((kind, arm) for leaf in score.leaves if (kind := value_failure(leaf)) is not None)
+
+    def table(self) -> SliceTable:
+        """Return what was counted."""
+        arms = tuple(sorted(self._arms))
+        if self._by.kind == "failure":
+            order = (PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
+            keys = sorted(self._failures, key=lambda key: (order.index(key[0].partition(":")[0]), key))
+        else:
+            keys = sorted((*self._cells, *self._values), key=lambda key: (natural_key(key[0]), key[1]))
+        return SliceTable(
+            by=self._by,
+            arms=arms,
+            slices={key: self._cells[key].slice() for key in keys if key in self._cells},
+            values={key: counts for key in keys if (counts := self._values.get(key)) is not None and counts.records},
+            failures={key: self._failures[key] for key in keys if key in self._failures},
+            outputs=dict(self._outputs),
+            correlation=rank_correlation(self._sizes),
+        )
+
+
+def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:
+    """Split a run by each of the dimensions and tags, in one pass."""
+    slicers = [Slicer(name) for name in names]
+    for result in results if slicers else ():
+        for slicer in slicers:
+            slicer.add(result)
+    return [slicer.table() for slicer in slicers]
+
+
+def known_tags(results: Iterable[CaseResult]) -> list[str]:
+    """Return the names of all tags, in order of appearance."""
+    return list(dict.fromkeys(name for result in results for name in result.tags))
+
+
+@dataclass(slots=True)
+class _Cell:
+    """Sums over the cases of one slice on one arm."""
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    rates: Rates = field(default_factory=Rates)
+    values: FieldCounts = field(default_factory=FieldCounts)
+    sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    weight: float = 0.0
+    scored: int = 0
+
+    def add(self, result: CaseResult) -> None:
+        self.outcomes[result.outcome] += 1
+        self.rates += extract_bench_rates(result.scores)
+        for leaf in _countable(result.scores):
+            self.values.add(leaf, result.nodeid)
+        for row in case_rows([result]):
+            self.scored += 1
+            self.weight += row.weight
+            for name, value in row.measures.items():
+                self.sums[name] += value
+                self.weighted[name] += value * row.weight
+
+    def slice(self) -> Slice:
+        return Slice(
+            outcomes=dict(self.outcomes),
+            scored=self.scored,
+            rates=self.rates,
+            values=self.values,
+            means={name: total / self.scored for name, total in self.sums.items()},
+            weighted={name: total / self.weight for name, total in self.weighted.items()} if self.weight else {},
+        )
+
+
+def _countable(scores: Iterable[ScoreRecord]) -> Iterable[FieldResult]:
+    return (leaf for score in scores for leaf in score.leaves)
+
+
+def natural_key(label: str) -> tuple[bool, list[tuple[bool, int, str]]]:
+    """Return the sort key of a slice: numbers in its name by value, and `(none)` last."""
+    parts = re.split(r"(\d[\d,]*)", label)
+    return label == NONE, [
+        (bool(index % 2), int(part.replace(",", "")) if index % 2 else 0, part) for index, part in enumerate(parts)
+    ]
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's rank correlation, ties at their mean rank; None below three pairs or without a difference."""
+    if len(pairs) < 3:
+        return None
+    first, second = (_ranks([pair[side] for pair in pairs]) for side in (0, 1))
+    middle = (len(pairs) + 1) / 2
+    products = sum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
+    spread = sum((a - middle) ** 2 for a in first) * sum((b - middle) ** 2 for b in second)
+    return float(products / spread**0.5) if spread else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(range(len(values)), key=values.__getitem__)
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for position in order[start:end]:
+            ranks[position] = (start + 1 + end) / 2
+        start = end
+    return ranks

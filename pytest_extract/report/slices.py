@@ -1,0 +1,202 @@
+"""Slices of a run as tables: rows of text for the terminal and Markdown, and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_extract.core.aggregate.extractbench import Rates
+from pytest_extract.core.aggregate.fields import FieldCounts
+from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
+from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.measures.table import measures_of_system
+from pytest_extract.core.values import Json
+from pytest_extract.errors import nearest
+from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, safe_prose, text_table
+
+MOST_SLICES: Final = 50
+"""Rows of a table; further slices are counted."""
+VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
+"""Systems whose numbers a table of slices can show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRows:
+    """A table of slices as text: a title, column heads (the first is the slice), rows, and notes below."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> TextRows:
+    """Write a table of slices as rows of text; `view`: the system whose numbers the slices of cases show."""
+    title = f"by {table.by.name}"
+    if table.by.kind == "failure":
+        heads, rows = _failure_rows(table)
+    elif table.by.kind == "value":
+        heads, rows = _VALUE_HEADS, [_value_cells(counts) for counts in table.values.values()]
+        rows = [(_row_name(key, table), *cells) for key, cells in zip(table.values, rows, strict=True)]
+    else:
+        heads, cells_of = _CASE_VIEWS[view]
+        rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
+    shown = rows if most is None else rows[:most]
+    notes = [f"and {plural(len(rows) - len(shown), 'more row')}"] if len(shown) < len(rows) else []
+    if table.correlation is not None:
+        notes.append(f"rank correlation of {table.by.name} with the pass rate of a case: {table.correlation:.2f}")
+    return TextRows(title=title, heads=(table.by.name, *heads), rows=tuple(shown), notes=tuple(notes))
+
+
+def slice_lines(
+    tables: Sequence[SliceTable], *, width: int, view: str = VIEWS[0], most: int | None = MOST_SLICES
+) -> list[Line]:
+    """Write tables of slices as lines."""
+    lines: list[Line] = []
+    for table in tables:
+        found = slice_rows(table, view=view, most=most)
+        lines.append(line(Span(safe_prose(found.title), "head")))
+        lines += text_table(found.heads, found.rows, width)
+        lines += [line(Span(safe_prose(note), "dim"), indent=2) for note in found.notes]
+    return lines
+
+
+def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:
+    """Say which of the tags no case has, and which is meant."""
+    known = [*tags, *DIMENSIONS]
+    return [
+        f"no case has the tag {table.by.name!r}{nearest(table.by.name, known)}"
+        for table in tables
+        if table.by.kind == "case" and not table.is_known
+    ]
+
+
+def _row_name(key: tuple[str, str], table: SliceTable) -> str:
+    label, arm = key
+    return f"{label}, {arm or '(no model)'}" if len(table.arms) > 1 else label
+
+
+def _share_text(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "-"
+
+
+def _four(value: float | None) -> str:
+    return "-" if value is None else number_text(round(value, 4))
+
+
+def _counts(each: Slice) -> tuple[str, ...]:
+    return f"{each.cases:,}", f"{each.outcomes.get(Outcome.PASSED, 0):,}"
+
+
+def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
+    rates = each.rates
+    return (
+        *_counts(each),
+        f"{rates.valid:,} of {rates.documents:,}",
+        _share_text(rates.passed, rates.fields),
+        f"{rates.passed:,} of {rates.fields:,}",
+        _share_text(rates.passed, rates.valid_fields),
+        _four(each.means.get("f1")),
+    )
+
+
+def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
+    def cells(each: Slice) -> tuple[str, ...]:
+        means = each.weighted if weighted and each.weighted else each.means
+        return (*_counts(each), *(_four(means.get(name)) for name in names))
+
+    return cells
+
+
+_SOB: Final[Mapping[str, str]] = {
+    "value_accuracy": "value", "faithfulness": "faith.", "json_pass": "json", "path_recall": "path",
+    "structure_coverage": "struct.", "type_safety": "types", "perfect": "perfect",
+}  # fmt: skip
+_STRUCT: Final = ("precision", "recall", "f1")
+_DEEPJSON: Final = measures_of_system("deepjsoneval")
+_CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
+    "extract-bench": (
+        ("cases", "passed", "valid", "pass rate", "fields", "on valid", "f1"),
+        _extract_bench_cells,
+    ),
+    "struct-extract-eval": (("cases", "passed", *_STRUCT), _mean_cells(_STRUCT)),
+    "sob": (("cases", "passed", *_SOB.values()), _mean_cells(tuple(_SOB), weighted=True)),
+    "deepjsoneval": (("cases", "passed", *_DEEPJSON), _mean_cells(_DEEPJSON)),
+}
+_VALUE_HEADS: Final = ("values", "right", "match", "mism.", "omit.", "halluc.", "undec.", "score", "f1")
+
+
+def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
+    numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
+    return (
+        f"{counts.total:,}",
+        _share_text(counts.match, counts.total),
+        *(f"{count:,}" for count in numbers),
+        _four(counts.mean_score),
+        _four(counts.f1),
+    )
+
+
+def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    heads = tuple(safe_prose(arm) or "count" for arm in table.arms)
+    rows = [(label, *(f"{table.failures.get((label, arm), 0):,}" for arm in table.arms)) for label in table.labels]
+    return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(arm, 0):,}" for arm in table.arms))]
+
+
+def slice_record(table: SliceTable) -> dict[str, Json]:
+    """Return a table of slices as JSON."""
+    return {
+        "by": table.by.name,
+        "kind": table.by.kind,
+        "rank_correlation": table.correlation,
+        "outputs": dict(table.outputs),
+        "rows": [
+            *({"slice": label, "arm": arm, **_slice_numbers(each)} for (label, arm), each in table.slices.items()),
+            *({"slice": label, "arm": arm, **counts_record(each)} for (label, arm), each in table.values.items()),
+            *({"slice": label, "arm": arm, "count": count} for (label, arm), count in table.failures.items()),
+        ],
+    }
+
+
+def _slice_numbers(each: Slice) -> dict[str, Json]:
+    return {
+        "cases": each.cases,
+        **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
+        "scored": each.scored,
+        "extract_bench": rates_record(each.rates),
+        "means": dict(each.means),
+        "weighted": dict(each.weighted),
+        "values": counts_record(each.values),
+    }
+
+
+def rates_record(rates: Rates) -> dict[str, Json]:
+    """Return ExtractBench's rates as JSON."""
+    return {
+        "documents": rates.documents,
+        "valid": rates.valid,
+        "fields": rates.fields,
+        "passed": rates.passed,
+        "valid_fields": rates.valid_fields,
+        "valid_rate": rates.valid_rate,
+        "pass_rate": rates.pass_rate,
+        "accuracy_on_valid": rates.accuracy_on_valid,
+        "failures": dict(rates.failures),
+    }
+
+
+COUNTS: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
+
+
+def counts_record(counts: FieldCounts) -> dict[str, Json]:
+    """Return the counts and shares of leaf results as JSON."""
+    return {
+        **{name: getattr(counts, name) for name in COUNTS},
+        "total": counts.total,
+        "records": len(counts.records),
+        "mean_score": counts.mean_score,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+    }

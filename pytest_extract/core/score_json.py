@@ -167,7 +167,7 @@ class _ResultWriter:
         self._parts.update((place, values, why, where))
         return (
             f'{{"path":{place},{check},"status":"{status}","score":{_value_text(score)},'
-            f'"passed":{_value_text(passed)}{values},"reason":{why},"weight":{_value_text(weight)}{where}}}'
+            f'"passed":{"true" if passed else "false"}{values},"reason":{why},"weight":{_value_text(weight)}{where}}}'
         )
 
 

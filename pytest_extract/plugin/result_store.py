@@ -13,6 +13,8 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.results import load_result
 
 _FASTEST = 1
+_MOST_KEPT = 8_000_000
+"""Bytes of lines whose results stay in memory once they are read; they take about four times as much."""
 
 
 class _Spool:
@@ -25,6 +27,8 @@ class _Spool:
         self._file: IO[bytes] | None = None
         self._end = 0
         self._full = False
+        self._kept: dict[StoredResult, CaseResult] = {}
+        self._room = _MOST_KEPT
 
     def put(self, text: bytes) -> StoredResult:
         packed = zlib.compress(text, _FASTEST)
@@ -44,25 +48,37 @@ class _Spool:
         except OSError:
             return False
 
-    def get(self, start: int, size: int) -> bytes:
+    def load(self, stored: StoredResult) -> CaseResult:
+        """Read a result back. Those that fit are kept: the summary, the diffs and each report read all in turn."""
+        result = self._kept.get(stored)
+        if result is None:
+            line = zlib.decompress(self._packed(stored))
+            result = load_result(line.decode("ascii"))
+            if len(line) <= self._room:
+                self._room -= len(line)
+                self._kept[stored] = result
+        return result
+
+    def _packed(self, stored: StoredResult) -> bytes:
+        if stored.packed is not None:
+            return stored.packed
         assert self._file is not None  # noqa: S101  # the file exists if anything was written to it
-        self._file.seek(start)
-        return self._file.read(size)
+        self._file.seek(stored.start)
+        return self._file.read(stored.size)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StoredResult:
     """One result of the run."""
 
-    _spool: _Spool
-    _start: int
-    _size: int
-    _packed: bytes | None
+    spool: _Spool
+    start: int
+    size: int
+    packed: bytes | None
 
     def load(self) -> CaseResult:
         """Read it back."""
-        packed = self._spool.get(self._start, self._size) if self._packed is None else self._packed
-        return load_result(zlib.decompress(packed).decode("ascii"))
+        return self.spool.load(self)
 
 
 class ResultStore(Sequence[CaseResult]):

@@ -316,7 +316,7 @@ def _of_format(text: str) -> list[Secret]:
     if PRIVATE_KEY.hints[0] in text:
         text = _take_out(PRIVATE_KEY, text, found)
     # in bytes, as this takes a fifth of the time of a pattern
-    words = text.encode("ascii", "replace").translate(_SEPARATE_RUNS).split()
+    words = set(text.encode("ascii", "replace").translate(_SEPARATE_RUNS).split())
     runs = {word.decode("ascii") for word in words if len(word) >= _SHORTEST_RUN}
     joined = "\n".join(runs)
     for each in FORMATS:

@@ -11,7 +11,7 @@ import math
 import unicodedata
 from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_extract.core.values import Json, json_type
 
@@ -147,10 +147,13 @@ class _Style(NamedTuple):
     key: Callable[[str], str]
 
 
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def json_text(value: Json) -> str:
     """Return canonical JSON (sorted keys, no white space, 1 and 1.0 differ) of any value."""
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return _ENCODER.encode(value)
     except (RecursionError, ValueError, TypeError):
         return _write(value, _json_scalar, _COMPACT)
 

@@ -111,8 +111,8 @@ class _Draft:
 
     @cached_property
     def _rust(self) -> Any:
-        """The jsonschema-rs validator where it may answer, else None."""
-        if not self._traits.rust or too_deep(self.schema):
+        """The jsonschema-rs validator where it may answer, else None; for a schema that is not nested too deeply."""
+        if not self._traits.rust:
             return None
         try:
             import jsonschema_rs

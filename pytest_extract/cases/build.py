@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.checks import CHECKS, LIMITS
-from pytest_extract.cases.defaults import CaseSettings
+from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
@@ -154,14 +154,17 @@ class CaseBuilder:
         given = self._values.keys() | self._settings.invalid
         slips = [key for key in own.raw if key not in CHECKS]
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not is_misspelt(key, slips)]
-        if "document" not in given and "text" not in given and not is_misspelt("document", slips):
-            missing.append("either `document` (a path) or `text`")
+        if not given & {*DOCUMENT_FORMS} and not is_misspelt("document", slips):
+            missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
             *most, last = missing
             needed = f"{', '.join(most)} and {last}" if most else last
             self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {needed}"))
-        if "document" in self._values and "text" in self._values:
-            self._add_mistake("the case has both `document` and `text`; keep one of them", "text", on_key=True)
+        layers = (own,) if defaults is None else (own, defaults)
+        forms = next(filter(None, ([form for form in DOCUMENT_FORMS if form in layer.raw] for layer in layers)), [])
+        if len(forms) > 1:
+            both = f"both `{forms[0]}` and `{forms[1]}`"
+            self._add_mistake(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
     def _place(self, key: str, name: str) -> str:
         return self._cache.place(self._settings.layer_of(key).source.folder, name)
@@ -177,7 +180,8 @@ class CaseBuilder:
             if is_file(place):
                 self._mistakes.append(mistake_in(error))
             else:
-                self._add_mistake(no_file(key, Path(place)), key)
+                hint = "; make it with --extract-update-gold=new" if key == "gold" else ""
+                self._add_mistake(no_file(key, Path(place)) + hint, key)
             return None
 
     def _is_url(self, key: str, name: str) -> bool:
@@ -194,7 +198,7 @@ class CaseBuilder:
         name = self._values["document"]
         if self._is_url("document", name):
             return None
-        place = self._place("document", name)
+        place = self._place("document" if "documents" not in self._values else "documents", name)
         if not is_file(place):
             self._add_mistake(no_file("document", Path(place)), "document")
             return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 from pytest_extract.cases.checks import CASE_KEYS, FILE_KEYS, MERGED, SHARED_SCHEMAS
+from pytest_extract.cases.defaults import DOCUMENT_FORMS
 from pytest_extract.core.values import Json
 
 
@@ -29,9 +31,8 @@ def case_schema_text() -> str:
             "$ref": "#/$defs/path",
         },
     }
-    document = {"required": ["document"]}
-    text = {"required": ["text"]}
-    both = {"required": ["document", "text"]}
+    forms = [{"required": [form]} for form in DOCUMENT_FORMS]
+    several_forms = {"anyOf": [{"required": [*pair]} for pair in itertools.combinations(DOCUMENT_FORMS, 2)]}
     return (
         json.dumps(
             {
@@ -46,13 +47,13 @@ def case_schema_text() -> str:
                 "if": {"anyOf": [{"required": ["cases"]}, {"required": ["dataset"]}]},
                 "then": {"propertyNames": {"enum": [*FILE_KEYS]}},
                 "else": {
-                    "not": both,
+                    "not": several_forms,
                     "if": {"not": {"required": ["defaults"]}},
-                    "then": {"required": ["schema", "gold"], "anyOf": [document, text]},
+                    "then": {"required": ["schema", "gold"], "anyOf": forms},
                 },
                 "$defs": {
                     **SHARED_SCHEMAS,
-                    "case": {"type": "object", "properties": keys, "additionalProperties": False, "not": both},
+                    "case": {"type": "object", "properties": keys, "additionalProperties": False, "not": several_forms},
                     **{name: {"description": key.description, **key.schema} for name, key in CASE_KEYS.items()},
                 },
             },

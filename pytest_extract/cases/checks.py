@@ -79,6 +79,19 @@ def _check_file_path(value: Json, at: Steps, add_mistake: AddMistake) -> str | L
     return BAD
 
 
+def _check_patterns(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    patterns = value if value.__class__ is list and value else [value]
+    for pattern in patterns:
+        if _check_file_path(pattern, at, add_mistake) is BAD:
+            return BAD
+        if str(pattern).startswith(("/", "~")):
+            add_mistake(
+                at, f"must be a pattern relative to this file, such as docs/**/*.pdf, not {short_repr(pattern)}"
+            )
+            return BAD
+    return tuple(patterns)
+
+
 def _one_of(names: Iterable[str]) -> Check:
     known = tuple(names)
 
@@ -408,6 +421,14 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
             _check_file_path,
             "Path of the document (text, Markdown, HTML, JSON, PDF, image or audio), relative to this file.",
             _PATH,
+        ),
+        "documents": KeyDefinition(
+            _check_patterns,
+            "Pattern of documents, or a list of them, such as `docs/**/*.pdf`: a case for each, in place of "
+            "`document`. In `gold`, `id`, `prompt`, `question` and `tags`, `{stem}` is a document's name without "
+            "suffix, `{name}` its name, `{path}` its path below the pattern's fixed folder without suffix, which is "
+            "also the id.",
+            {"anyOf": [_PATH, {"type": "array", "minItems": 1, "items": _PATH}]},
         ),
         "text": KeyDefinition(_check_text, "The text of the document, in place of `document`.", _STRING),
         "schema": KeyDefinition(

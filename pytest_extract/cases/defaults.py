@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile
 from pytest_extract.core.values import Json, path_text
 from pytest_extract.errors import nearest
+
+DOCUMENT_FORMS: Final = ("document", "documents", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class CaseSettings:
 def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
     """Merge a case's keys with its defaults, its own first: the mappings of MERGED key by key, all others as a whole.
 
-    A case with a document of either form drops the default's other form.
+    A case with a document of one form drops those of the defaults.
     """
     if defaults is None:
         return CaseSettings(own, None, own.clean, own.invalid)
@@ -95,12 +97,11 @@ def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettin
     for key in MERGED & own.clean.keys() & defaults.clean.keys():
         values[key] = _merge_mappings(defaults.clean[key], own.clean[key])
     inherited = {key for key in defaults.invalid if key not in own.raw or key in MERGED}
-    if "document" in own.raw and "text" not in own.raw:
-        values.pop("text", None)
-        inherited.discard("text")
-    elif "text" in own.raw and "document" not in own.raw:
-        values.pop("document", None)
-        inherited.discard("document")
+    if any(form in own.raw for form in DOCUMENT_FORMS):
+        for form in DOCUMENT_FORMS:
+            if form not in own.raw:
+                values.pop(form, None)
+                inherited.discard(form)
     return CaseSettings(own, defaults, values, own.invalid | inherited)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.checks import CHECKS, FILE_KEYS
-from pytest_extract.cases.defaults import CheckedKeys, check_keys, merge_defaults
+from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS
+from pytest_extract.cases.defaults import CaseSettings, CheckedKeys, check_keys, merge_defaults
+from pytest_extract.cases.globbed import filled_keys, matched_documents
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import (
@@ -177,15 +178,51 @@ class _Loader:
         begin = len(self.mistakes)
         own = check_keys(source, steps, raw, self.mistakes)
         settings = merge_defaults(own, defaults)
+        is_broken = own.broken or (defaults is not None and defaults.broken)
+        if "documents" in settings.values and len(self.mistakes) == begin and not is_broken:
+            yield from self._case_of_each(settings, line)
+            return
         name = str(settings.values.get("id", name))
         other = self._ids.setdefault(name, line)
         if other != line:
             at = Mistake(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other}")
             self.mistakes.append(at)
         case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
-        usable = len(self.mistakes) == begin and not own.broken and not (defaults is not None and defaults.broken)
-        if case is not None and usable:
+        if case is not None and len(self.mistakes) == begin and not is_broken:
             yield case
+
+    def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
+        """Yield a case for each document that the patterns of `documents` match."""
+        layer = settings.layer_of("documents")
+        at = (*layer.steps, "documents")
+        golds: dict[str, str] = {}
+        unfit: list[str] = []
+        try:
+            for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
+                begin = len(self.mistakes)
+                values = filled_keys(settings.values, document)
+                name, gold = str(values["id"]), values.get("gold")
+                if CHECKS["id"](name, at, lambda at, message, *, on_key=False: unfit.append(message)) is BAD:  # noqa: ARG005
+                    self.mistakes.append(Mistake(layer.source, at, f"the id of {document.file} {unfit.pop()}"))
+                    continue
+                if self._ids.setdefault(name, line) != line or name in golds:
+                    message = (
+                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}"
+                    )
+                    self.mistakes.append(Mistake(layer.source, at, message))
+                    continue
+                if isinstance(gold, str) and gold in golds.values():
+                    message = (
+                        f"{document.file} has the gold {gold} of another document; write it with {{path}} or {{name}}"
+                    )
+                    self.mistakes.append(Mistake(layer.source, at, message))
+                    continue
+                golds[name] = gold if isinstance(gold, str) else ""
+                case = CaseBuilder(replace(settings, values=values), self._cache, self.mistakes).build(name, line)
+                if case is not None and len(self.mistakes) == begin:
+                    yield case
+        except CaseFileError as error:
+            self.mistakes.append(Mistake(layer.source, at, f"`documents`: {error.message}"))
 
 
 def _read_yaml(path: Path) -> SourceFile:

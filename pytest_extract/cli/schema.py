@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from importlib.resources import files
 
-
-def case_file_schema() -> str:
-    """Return the text of the JSON Schema of the case file, which is a file of the package."""
-    return files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8")
+from pytest_extract.cases.editor import case_file_schema
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cli.metrics import metrics_manual as metrics_lines
-from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
@@ -89,7 +89,7 @@ def case_keys_page() -> Iterator[str]:
     keys, definitions = schema["properties"], schema["$defs"]
     own = definitions["case"]["properties"]
     yield from _CASE_KEYS.split("\n")
-    yield from ("## Keys of a case", "", "A case needs `document` or `text`, `schema` and `gold`.", "")
+    yield from ("## Keys of a case", "", "A case needs `document`, `documents` or `text`, and `schema` and `gold`.", "")
     yield from _table(("key", "value", "meaning"), (_key_row(key, part, definitions) for key, part in own.items()))
     yield from ("## Keys of a file with several cases", "")
     several = {key: part for key, part in keys.items() if key not in own}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import parse_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
@@ -59,8 +60,14 @@ class ImportFolder:
             raise StoreError(f"{', '.join(there)} exists already; --force writes over it")
 
     def write(self, name: str, text: str) -> None:
-        """Write a file below the folder, whole or not at all; raises StoreError."""
+        """Write a file below the folder, whole or not at all; raises StoreError.
+
+        A case file gets the line by which editors find the schema of case files, which is written as well.
+        """
         path = self.folder / name
+        if name.endswith(".extract.yaml"):
+            text = editor_line(name) + text
+            write_atomic(self.folder / EDITOR_SCHEMA, case_file_schema())
         write_atomic(path, text)
         self.written.append(path)
 

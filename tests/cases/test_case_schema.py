@@ -10,8 +10,8 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.case_schema import case_schema_text
 from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRESHOLDS, UNCOMPARED
+from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.schema.annotations import _OVERRIDE_KEYS
 from pytest_extract.core.semantics import SEMANTICS
@@ -85,6 +85,8 @@ BAD = {
     "schema empty": {"schema": " "},
     "gold empty": {"gold": ""},
     "both": {"document": "a.txt"},
+    "both with a pattern": {"documents": "*.txt"},
+    "patterns": {"text": None, "documents": []},
     "marks": {"marks": 1},
     "mark": {"marks": [1]},
     "tags": {"tags": {"a": None}},

@@ -13,9 +13,9 @@ from datetime import date
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.schema import case_file_schema
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import THRESHOLD_MEASURES
 from pytest_extract.extraction.base import Extraction
@@ -119,6 +119,7 @@ KEYS = {
     "dataset": (collected, {"cases": [BASE]}, DATASET),
     "defaults": (results, {}, {"defaults": {"tags": {"supplier": "acme"}}}),
     "document": (given, {"text": None, "document": "a.txt"}, {"text": None, "document": "b.txt"}),
+    "documents": (collected, {"text": None, "documents": "a.tx?"}, {"text": None, "documents": ["a.txt", "b.*"]}),
     "text": (given, {}, {"text": "Another invoice"}),
     "schema": (scores, {}, {"schema": {"type": "object"}}),
     "gold": (scores, {}, {"gold": OUTPUT}),

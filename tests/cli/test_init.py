@@ -3,6 +3,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.editor import case_file_schema
+from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 
 
@@ -28,3 +33,55 @@ def test_what_is_there_already_is_never_touched(tmp_path, capsys):
 def test_a_folder_with_a_space_can_be_copied_into_a_shell(tmp_path, capsys):
     assert main(["init", str(tmp_path / "my cases")]) == 0
     assert capsys.readouterr().out.endswith(f"now run: pytest '{tmp_path / 'my cases' / 'cases'}'\n")
+
+
+def test_documents_get_a_suite_whose_golds_a_run_can_make(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "sub/a"):
+        path = tmp_path / "in voices" / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "in voices" / ".cache.txt").write_text("hidden")
+    assert main(["init", "in voices"]) == 0
+    told = capsys.readouterr().out
+    assert "then make the golds: pytest cases/in-voices.extract.yaml --extract-update-gold=new" in told
+    suite = tmp_path / "cases" / "in-voices.extract.yaml"
+    assert suite.read_text().startswith("# yaml-language-server: $schema=extract.schema.json\n")
+    assert (tmp_path / "cases" / "extract.schema.json").read_text() == case_file_schema()
+    writing = load_cases(suite, SchemaCache(updates_golds="new"))
+    assert writing.errors == ()
+    golds = [(case.id, case.gold_path.relative_to(tmp_path / "cases").as_posix()) for case in writing.cases]
+    assert golds == [("a", "golds/a.json"), ("b", "golds/b.json"), ("sub/a", "golds/sub/a.json")]
+
+
+def test_files_and_a_schema_of_ones_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.md"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "s.json").write_text('{"$defs": {"x": {"type": "object", "properties": {"t": {"type": "string"}}}}}')
+    assert main(["init", "a.txt", "b.md", "--schema", "s.json#/$defs/x", "--suite", "suite.extract.yaml"]) == 0
+    writing = load_cases(tmp_path / "suite.extract.yaml", SchemaCache(updates_golds="new"))
+    assert writing.errors == ()
+    assert [(case.id, case.schema["properties"]["t"]) for case in writing.cases] == [
+        ("a", {"type": "string"}),
+        ("b", {"type": "string"}),
+    ]
+    assert main(["init", "a.txt", "--suite", "suite.extract.yaml"]) == 2
+    assert "already there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(["gone.pdf"], "gone.pdf is not there", id="gone"),
+        pytest.param(["a.txt", "--suite", "x.yaml"], "ends in .extract.yaml or .extract.yml", id="suite"),
+        pytest.param(["--schema", "s.json"], "no document is there", id="schema-alone"),
+        pytest.param(["a.txt", "--schema", "s.json"], "s.json", id="no-schema"),
+    ],
+)
+def test_what_cannot_be_made_writes_nothing(tmp_path, capsys, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("a")
+    assert main(["init", *args]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

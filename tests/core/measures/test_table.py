@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract import compile_schema
 from pytest_extract.cases.checks import THRESHOLDS
-from pytest_extract.cli.schema import case_file_schema
+from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
 from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system

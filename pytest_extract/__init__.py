@@ -59,6 +59,7 @@ PUBLIC_MODULES = (
     "pytest_extract",
     "pytest_extract.cases",
     "pytest_extract.cli",
+    "pytest_extract.evidence",
     "pytest_extract.extend",
     "pytest_extract.regression",
     "pytest_extract.results",

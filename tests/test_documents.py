@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import io
 import sys
 import threading
 import zlib
@@ -18,32 +17,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document, DocumentError, media_type_of
 from pytest_extract.documents.pdf import pdf_pages
 from pytest_extract.documents.text import decode, html_text
-
-
-def _pdf(*pages: str) -> bytes:
-    """A small PDF with a line of text a page."""
-    kids = " ".join(f"{4 + 2 * index} 0 R" for index in range(len(pages)))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    for index, text in enumerate(pages):
-        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
-        resources = "/Resources << /Font << /F1 3 0 R >> >>"
-        objects.append(f"<< /Type /Page /Parent 2 0 R {resources} /Contents {5 + 2 * index} 0 R >>")
-        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
-    out = io.BytesIO()
-    out.write(b"%PDF-1.4\n")
-    offsets = []
-    for number, body in enumerate(objects, start=1):
-        offsets.append(out.tell())
-        out.write(f"{number} 0 obj\n{body}\nendobj\n".encode())
-    start = out.tell()
-    out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
-    out.writelines(f"{offset:010} 00000 n \n".encode() for offset in offsets)
-    out.write(f"trailer << /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n".encode())
-    return out.getvalue()
+from tests.small_pdf import small_pdf
 
 
 @pytest.mark.parametrize(
@@ -224,7 +198,7 @@ def test_kinds_without_text_say_what_to_do(tmp_path, name, words):
 def test_a_pdf_has_pages_and_text(tmp_path):
     pytest.importorskip("pypdfium2")
     path = tmp_path / "a.pdf"
-    path.write_bytes(_pdf("Invoice 7", "Total 12.50"))
+    path.write_bytes(small_pdf("Invoice 7", "Total 12.50"))
     document = Document(path)
     assert [page.strip() for page in document.pages] == ["Invoice 7", "Total 12.50"]
     assert document.text.split("\f") == list(document.pages)
@@ -233,7 +207,7 @@ def test_a_pdf_has_pages_and_text(tmp_path):
 def test_a_pdf_without_pypdfium2_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     path = tmp_path / "a.pdf"
-    path.write_bytes(_pdf("x"))
+    path.write_bytes(small_pdf("x"))
     with pytest.raises(DocumentError, match=r"pip install 'pytest-extract\[pdf\]'"):
         _ = Document(path).text
 
@@ -244,9 +218,9 @@ def test_a_pdf_without_pypdfium2_says_what_to_install(tmp_path, monkeypatch):
         b"",
         b"%PDF-1.4",
         b"hello",
-        _pdf("x")[:-120],
+        small_pdf("x")[:-120],
         b"%PDF-1.4\n" + b"[" * 100_000,
-        _pdf("x").replace(b"/Kids", b"/Kidz"),
+        small_pdf("x").replace(b"/Kids", b"/Kidz"),
     ],
     ids=["empty", "header", "text", "cut", "deep", "kids"],
 )
@@ -258,7 +232,7 @@ def test_a_broken_pdf_is_an_error_or_a_text_never_a_crash(data):
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_a_damaged_pdf_is_an_error_or_a_text_never_a_crash(noise, at):
     pytest.importorskip("pypdfium2")
-    whole = _pdf("Invoice 7")
+    whole = small_pdf("Invoice 7")
     assert _pages_or_error(whole[:at] + noise + whole[at + len(noise) :])
 
 
@@ -274,9 +248,9 @@ def _pages_or_error(data: bytes) -> bool:
 def test_a_pdf_beyond_the_bounds_is_a_page_limit():
     pytest.importorskip("pypdfium2")
     with pytest.raises(DocumentError, match="has 3 pages, more than the 2") as pages:
-        pdf_pages(_pdf("a", "b", "c"), "long.pdf", max_pages=2, max_text=1000)
+        pdf_pages(small_pdf("a", "b", "c"), "long.pdf", max_pages=2, max_text=1000)
     with pytest.raises(DocumentError, match="the text of page 2 passes 12 characters") as text:
-        pdf_pages(_pdf("0123456789", "0123456789"), "long.pdf", max_pages=5, max_text=12)
+        pdf_pages(small_pdf("0123456789", "0123456789"), "long.pdf", max_pages=5, max_text=12)
     assert pages.value.kind is text.value.kind is FailureKind.PAGE_LIMIT
 
 
@@ -331,7 +305,7 @@ def test_a_stream_that_unpacks_to_far_too_much_is_refused():
 
 def test_pages_may_be_read_in_several_threads():
     pytest.importorskip("pypdfium2")
-    data = _pdf(*(f"page {number}" for number in range(20)))
+    data = small_pdf(*(f"page {number}" for number in range(20)))
     with ThreadPoolExecutor(8) as pool:
         found = pool.map(lambda _: pdf_pages(data, "a.pdf", max_pages=50, max_text=10_000), range(40))
         assert {tuple(page.strip() for page in pages) for pages in found} == {tuple(f"page {n}" for n in range(20))}

@@ -24,6 +24,7 @@ RINGS = (
     ("errors", "lazy"),
     ("core",),
     ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
+    ("evidence",),
     ("cases",),
     ("extraction",),
     ("importers", "regression", "results"),

@@ -10,15 +10,17 @@ import builtins
 import hashlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from pytest_extract.documents.box import Box
 from pytest_extract.documents.errors import DocumentError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
-__all__ = ("MEDIA_TYPES", "Document", "DocumentError", "media_type_of")
+__all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError", "media_type_of")
 
 T = TypeVar("T")
 
@@ -94,7 +96,8 @@ class Document:
             self._read.setdefault("lock", threading.RLock()) if lock is None else lock
         )  # one wins, also among threads
 
-    def _once(self, name: str, read: Callable[[], T]) -> T:
+    def once(self, name: str, read: Callable[[], T]) -> T:
+        """Return what `read` made when it was first asked for under this name, since the last release."""
         with self._lock:
             if name not in self._read:
                 self._read[name] = read()
@@ -104,7 +107,7 @@ class Document:
     @property
     def bytes(self) -> bytes:
         """The file's bytes, or the inline text's in UTF-8."""
-        return self._once("bytes", self._read_bytes)
+        return self.once("bytes", self._read_bytes)
 
     def _read_bytes(self) -> builtins.bytes:
         if self._inline is not None:
@@ -118,7 +121,7 @@ class Document:
     @property
     def sha256(self) -> str:
         """Digest of the bytes (hex)."""
-        return self._once("sha256", lambda: hashlib.sha256(self.bytes).hexdigest())
+        return self.once("sha256", lambda: hashlib.sha256(self.bytes).hexdigest())
 
     @property
     def data_url(self) -> str:
@@ -133,14 +136,14 @@ class Document:
         Raises DocumentError for images, audio and other kinds, which have none.
         """
         if self.media_type == "application/pdf":
-            return self._once("text", lambda: "\f".join(self.pages))
-        return self._once("text", self._read_text)
+            return self.once("text", lambda: "\f".join(self.pages))
+        return self.once("text", self._read_text)
 
     @property
     def pages(self) -> tuple[str, ...]:
         """The text of each page of a PDF; every other text is one page."""
         if self.media_type == "application/pdf":
-            return self._once("pages", self._read_pages)
+            return self.once("pages", self._read_pages)
         return (self.text,)
 
     @property
@@ -148,12 +151,24 @@ class Document:
         """The encoding that the text was read in; `latin-1` if it is neither declared nor UTF-8."""
         if self._inline is not None:
             return "utf-8"
-        return self._once("decoded", self._decode)[1]
+        return self.once("decoded", self._decode)[1]
+
+    def boxes(self, spans: Sequence[tuple[int, int, int]]) -> list[tuple[Box, ...]]:
+        """Return for parts of a PDF's text the boxes that hold them on the page, a box for each line; () elsewhere.
+
+        A part is (number of the page from 0, start, end): offsets in the text of that page, as in `pages`. The PDF is
+        opened once for all. Raises DocumentError for a file that cannot be read.
+        """
+        if self.media_type != "application/pdf" or not spans:
+            return [()] * len(spans)
+        from pytest_extract.documents.pdf import pdf_boxes
+
+        return pdf_boxes(self.bytes, str(self.path or "the document"), spans)
 
     def release(self) -> None:
         """Forget bytes and texts, so that ten thousand documents need not fit in memory; asked again, read again."""
         with self._lock:
-            for name in ("bytes", "text", "pages", "decoded"):
+            for name in ("bytes", "text", "pages", "decoded", "evidence"):
                 self._read.pop(name, None)
 
     def _decode(self) -> tuple[str, str]:
@@ -167,7 +182,7 @@ class Document:
         elif self.media_type.startswith("text/") or self.media_type in _TEXTUAL:
             if self.media_type == _OTHER and b"\0" in self.bytes:
                 raise DocumentError(f"{self.path}: is not a text; read `document.bytes` with a library that knows it")
-            text = self._once("decoded", self._decode)[0]
+            text = self.once("decoded", self._decode)[0]
         else:
             hint = "hand `document.data_url` to a model that can see or hear it"
             if not self.media_type.startswith(("image/", "audio/")):
@@ -181,5 +196,8 @@ class Document:
 
     def _read_pages(self) -> tuple[str, ...]:
         from pytest_extract.documents.pdf import pdf_pages
+        from pytest_extract.documents.text_store import stored_pages
 
-        return pdf_pages(self.bytes, str(self.path or "the document"), max_pages=MAX_PAGES, max_text=MAX_TEXT)
+        name = str(self.path or "the document")
+        read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)
+        return stored_pages(self.sha256, read)

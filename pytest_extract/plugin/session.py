@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
@@ -84,6 +86,7 @@ class ExtractSession:
         self.config = config
         self.settings: Settings = config.stash[SETTINGS]
         find_secrets_of_process(self.settings.allow_secrets)
+        use_text_store(partial(config.cache.mkdir, FOLDER) if getattr(config, "cache", None) is not None else None)
         self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.update_gold)
         workerinput: dict[str, str] = getattr(config, "workerinput", {})
         shared = limit_folder(workerinput["testrunuid"]) if "testrunuid" in workerinput else None

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.plugin.conftest import GOLD
+from tests.plugin.conftest import ECHO, GOLD
+from tests.small_pdf import small_pdf
 
 pytestmark = pytest.mark.usefixtures("echo")
 Write = Callable[..., None]
@@ -245,3 +246,17 @@ def test_an_output_above_its_bound_is_not_read(pytester: pytest.Pytester, write_
     result = pytester.runpytest(*(["--extract-max-output-bytes=50"] if where == "option" else []))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unusable outputs: 1 output_too_large"])
+
+
+def test_the_text_of_a_pdf_is_kept_between_runs(pytester, monkeypatch):
+    pytest.importorskip("pypdfium2")
+    (pytester.path / "a.pdf").write_bytes(small_pdf("Total 12.50 EUR"))
+    pytester.makeconftest(ECHO.replace("document.text", "{'total': 12}"))
+    pytester.makefile(
+        ".extract.yaml", a="document: a.pdf\nschema: {properties: {total: {type: number}}}\ngold: {total: 12.5}"
+    )
+    place = "*gold at line 1, column 7; extracted stands nowhere in the document*"
+    pytester.runpytest("-v").stdout.fnmatch_lines([place])
+    monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("another text",))
+    pytester.runpytest("-v").stdout.fnmatch_lines([place])
+    pytester.runpytest("-v", "--cache-clear").stdout.no_fnmatch_line(place)

@@ -12,11 +12,14 @@ from pytest_extract.cli.report import check_tags
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
+from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
+from pytest_extract.importers.sob_results import read_sob_results
 from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, standing_record
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
+from pytest_extract.report.sob_tables import sob_lines, sob_record, sob_tables
 
 SHOWN = ("pass_rate", "f1")
 """Measures whose means the leaderboard shows beside SOB's columns."""
@@ -31,11 +34,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag by itself; repeatable"
     )
+    parser.add_argument(
+        "--as",
+        dest="system",
+        choices=("sob",),
+        help="read SOB's own result files (rows as JSONL, columns or means as JSON, also .gz) and print its tables",
+    )
+    parser.add_argument(
+        "--modality",
+        choices=tuple(MODALITY_WEIGHTS),
+        help="with --as sob: the modality of rows (default: by file name)",
+    )
+    parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples of the intervals")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
+    if args.system == "sob":
+        return _print_sob_tables(args)
     values = bool(NEEDS_VALUES.intersection(args.by))
     results = read_all_results("runs leaderboard", args.results, values=values)
     check_tags(results, args.by)
@@ -53,6 +70,22 @@ def run(args: argparse.Namespace) -> int:
         write_json(records, None)
     else:
         print_lines(join_blocks(blocks))
+    return 0
+
+
+def _print_sob_tables(args: argparse.Namespace) -> int:
+    if args.samples is not None and args.samples < 1:
+        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
+    if args.by:
+        raise ConfigError("--by splits results of pytest-extract; --as sob always prints each modality by itself")
+    runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
+    if not runs:
+        raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
+    tables = sob_tables(runs, samples=args.samples)
+    if args.json:
+        write_json(sob_record(tables), None)
+    else:
+        print_lines(sob_lines(tables, width=terminal_width()))
     return 0
 
 

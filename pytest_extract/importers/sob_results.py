@@ -1,0 +1,140 @@
+"""SOB's own result files: rows of `evaluate.py`, the same as columns, and means by model and modality.
+
+- JSONL, a row a record: `record_id, model_id, difficulty_weight` and the ten metrics of `SOB_METRICS`.
+- JSON with `columns`: metric -> list of numbers, with `difficulty_weight`; beside it `model`, `modality` and, where the
+  published intervals were made otherwise, `bootstrap_samples`.
+- JSON with `models`: model -> modality -> metric -> complexity-weighted mean.
+
+Files may be compressed (`.gz`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS, SOB_METRICS
+from pytest_extract.errors import CaseFileError
+from pytest_extract.files import MOST_BULK_BYTES, read_regular
+
+WEIGHT: Final = "difficulty_weight"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SobRun:
+    """One model on one modality: rows with their weights, or only the weighted `means` of the metrics.
+
+    `samples`: resamples of the published intervals, None where the file does not say.
+    """
+
+    model: str
+    modality: str
+    rows: Sequence[Mapping[str, float]] = ()
+    weights: Sequence[float] = ()
+    means: Mapping[str, float] | None = None
+    samples: int | None = None
+
+
+def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]:
+    """Read a result file; raises CaseFileError with the line or the place of what cannot be used.
+
+    `modality`: that of rows; by default the one that the name of the file or its folder begins with, else text.
+    """
+    text = _text(path)
+    if ".jsonl" in path.suffixes:
+        return _runs_of_rows(path, text, modality or _modality_of(path))
+    value = _json(path, text)
+    if isinstance(value, dict) and isinstance(value.get("columns"), dict):
+        return [_run_of_columns(path, value, modality)]
+    if isinstance(value, dict) and isinstance(value.get("models"), dict):
+        return list(_runs_of_means(path, value["models"]))
+    raise CaseFileError("a result file of SOB is JSONL, or an object with `columns` or `models`", path=path)
+
+
+def _text(path: Path) -> str:
+    try:
+        data = read_regular(path, MOST_BULK_BYTES)
+        if path.suffix == ".gz":
+            unpacker = zlib.decompressobj(wbits=31)
+            data = unpacker.decompress(data, MOST_BULK_BYTES)
+            if unpacker.unconsumed_tail:
+                raise CaseFileError(f"more than {MOST_BULK_BYTES:,} bytes when unpacked", path=path)
+        return data.decode("utf-8")
+    except (OSError, zlib.error, gzip.BadGzipFile) as error:
+        raise CaseFileError(f"cannot be read: {error}", path=path) from error
+    except UnicodeDecodeError as error:
+        raise CaseFileError("is not UTF-8", path=path) from error
+
+
+def _json(path: Path, text: str, line: int | None = None) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CaseFileError(f"not JSON: {error}", path=path, line=line) from error
+
+
+def _modality_of(path: Path) -> str:
+    for name in (path.name, path.parent.name):
+        found = next((known for known in MODALITY_WEIGHTS if name.lower().startswith(known)), None)
+        if found is not None:
+            return found
+    return "text"
+
+
+def _number(value: Any, name: str, path: Path, line: int | None = None) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise CaseFileError(f"{name!r} must be a number, not {value!r}", path=path, line=line)
+    return float(value)
+
+
+def _runs_of_rows(path: Path, text: str, modality: str) -> list[SobRun]:
+    models: dict[str, tuple[list[dict[str, float]], list[float]]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        row = _json(path, line, number)
+        if not isinstance(row, dict):
+            raise CaseFileError("a row is a JSON object", path=path, line=number)
+        rows, weights = models.setdefault(str(row.get("model_id", "unknown")), ([], []))
+        rows.append({name: _number(row.get(name), name, path, number) for name in SOB_METRICS})
+        weights.append(_number(row.get(WEIGHT, 0.0), WEIGHT, path, number))
+    return [
+        SobRun(model=model, modality=modality, rows=rows, weights=weights) for model, (rows, weights) in models.items()
+    ]
+
+
+def _run_of_columns(path: Path, value: Mapping[str, Any], modality: str | None) -> SobRun:
+    columns: dict[str, list[float]] = {}
+    for name in (*SOB_METRICS, WEIGHT):
+        column = value["columns"].get(name)
+        if not isinstance(column, list):
+            raise CaseFileError(f"`columns` has no list {name!r}", path=path)
+        columns[name] = [_number(each, name, path) for each in column]
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise CaseFileError(f"the columns differ in length: {sizes}", path=path)
+    samples = value.get("bootstrap_samples")
+    return SobRun(
+        model=str(value.get("model", path.name.partition(".")[0])),
+        modality=modality or str(value.get("modality") or _modality_of(path)),
+        rows=[{name: columns[name][index] for name in SOB_METRICS} for index in range(sizes[WEIGHT])],
+        weights=columns[WEIGHT],
+        samples=samples if isinstance(samples, int) and samples > 0 else None,
+    )
+
+
+def _runs_of_means(path: Path, models: Mapping[str, Any]) -> Iterator[SobRun]:
+    for model, modalities in models.items():
+        for modality, means in modalities.items() if isinstance(modalities, dict) else ():
+            if means is None:  # the model has no results on it
+                continue
+            if modality not in MODALITY_WEIGHTS or not isinstance(means, dict):
+                raise CaseFileError(f"{model!r}: {modality!r} is none of {', '.join(MODALITY_WEIGHTS)}", path=path)
+            found = {name: _number(means.get(name), f"{model}.{modality}.{name}", path) for name in SOB_METRICS}
+            yield SobRun(model=str(model), modality=modality, means=found)

@@ -1,0 +1,92 @@
+"""`pytest-extract runs leaderboard --as sob`: SOB's own result files as its published tables."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from pytest_extract.cli import main
+from pytest_extract.core.aggregate.sob import CATEGORIES, SOB_METRICS
+from tests.shared_data import ROOT, shared
+
+SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))
+
+
+def printed(capsys, *args):
+    assert main(["runs", "leaderboard", "--as", "sob", *map(str, args)]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_published_leaderboard(capsys):
+    path = shared("vectors/sob_aggregate/leaderboard.json")
+    published = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    found = json.loads(printed(capsys, path, "--json"))["leaderboard"]
+    assert [row["model"] for row in found] == [row["model_dir"] for row in published]
+    for row, expected in zip(found, published, strict=True):
+        for name, value in row.items():
+            if isinstance(value, float):
+                assert value == pytest.approx(expected[name], abs=1e-9)
+    rows = [line.split() for line in printed(capsys, path).splitlines()]
+    assert ["1", "openai-gpt-5-4", "0.8702", "0.7977"] in [row[:4] for row in rows]
+
+
+@pytest.mark.skipif(not SMALL, reason="shared data not here")
+def test_the_published_metrics_and_categories(capsys):
+    paths = [shared(f"vectors/sob_aggregate/{name}") for name in SMALL]
+    found = json.loads(printed(capsys, *paths, "--json"))["summaries"]
+    assert len(found) == len(SMALL)
+    by_name = {(each["modality"], each["model"]): each for each in found}
+    for path in paths:
+        expected = json.loads(gzip.decompress(path.read_bytes()))
+        ours = by_name[expected["modality"], expected["model"]]
+        for block in ("overall", "overall_weighted"):
+            for part in ("metrics", "category_scores"):
+                for name, numbers in expected["expected"][block][part].items():
+                    for key in ("mean", "ci95_low", "ci95_high"):
+                        assert ours[block][part][name][key] == pytest.approx(numbers[key], abs=1e-9)
+
+
+def row(model, value, weight=1.0):
+    return {"record_id": "r", "model_id": model, "difficulty_weight": weight, **dict.fromkeys(SOB_METRICS, value)}
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "image__both.jsonl"
+    lines = [row("a", 1.0), row("a", 0.0, 3.0), row("b", 0.5)]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+def test_rows_as_the_published_program_writes_them(rows, capsys):
+    found = json.loads(printed(capsys, rows, "--json", "--samples", "50"))
+    assert [(one["model"], one["modalities"]) for one in found["leaderboard"]] == [("b", ["image"]), ("a", ["image"])]
+    first = next(one for one in found["summaries"] if one["model"] == "a")
+    assert first["overall"]["metrics"]["leaf_value_em"]["mean"] == 0.5
+    assert first["overall_weighted"]["category_scores"]["Strict Precision"]["mean"] == 0.25
+    out = printed(capsys, rows)
+    assert "image: metrics, weighted by complexity (2 records)" in out
+    assert all(f"a: {name}" in out for name in CATEGORIES)
+    assert "audio: categories, plain" in printed(capsys, rows, "--modality", "audio")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.jsonl", "{}", "x.jsonl:1: 'json_parse_success' must be a number, not None"),
+        ("x.jsonl", "{", "x.jsonl:1: not JSON"),
+        ("x.jsonl", "1", "x.jsonl:1: a row is a JSON object"),
+        ("x.jsonl", "", "no result in"),
+        ("x.json", "{}", "JSONL, or an object with `columns` or `models`"),
+        ("x.json", '{"columns": {}}', "`columns` has no list 'json_parse_success'"),
+        ("x.json", '{"models": {"m": {"video": {}}}}', "'m': 'video' is none of text, image, audio"),
+        ("x.json.gz", "no gzip", "cannot be read"),
+    ],
+)
+def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, message):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert main(["runs", "leaderboard", "--as", "sob", str(path)]) == 2
+    assert message in capsys.readouterr().err

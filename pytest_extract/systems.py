@@ -24,7 +24,7 @@ from pytest_extract.schema_tools.annotate import annotate_schema
 from pytest_extract.schema_tools.resolve import resolve_schema_references
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extractbench import extract_bench_rates, extract_bench_report
+    from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_rates, extract_bench_report
     from pytest_extract.core.aggregate.fields import struct_eval_run
     from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
 
@@ -35,6 +35,7 @@ __all__ = [
     "SystemColumn",
     "SystemComparison",
     "compare_systems",
+    "content_coverage",
     "deepjson_text",
     "extract_bench_rates",
     "extract_bench_report",
@@ -47,6 +48,7 @@ __getattr__, _ = lazy_names(
     __name__,
     {
         "SOB_METRICS": "core.aggregate.sob",
+        "content_coverage": "core.aggregate.extractbench",
         "extract_bench_rates": "core.aggregate.extractbench",
         "extract_bench_report": "core.aggregate.extractbench",
         "sob_leaderboard_row": "core.aggregate.sob",

@@ -13,13 +13,15 @@ from typing import Any, Final
 
 from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
+from pytest_extract.core.aggregate.extractbench import DocumentReport, content_coverage, extract_bench_report
+from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics.judged import SPECS as JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
-from pytest_extract.core.results import Judge, Status
+from pytest_extract.core.results import Failure, Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
@@ -38,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", type=Path, metavar="OUTPUT")
     parser.add_argument(
         "--as", dest="systems", metavar="S,S", help=f"systems to put side by side: {', '.join(SYSTEMS)}, or `all`"
+    )
+    parser.add_argument(
+        "--document-report",
+        action="store_true",
+        help="print ExtractBench's report of the document: confusion, metrics, reasons, and coverage of the paths",
     )
     parser.add_argument("--judge", choices=("exact", "fuzzy", "llm"), default="exact", help="default: exact")
     parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
@@ -62,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     parsed = parse_output(text, repair=args.repair, most_repaired=most_repaired(gold, None))
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
+    if args.document_report:
+        return _print_document_report(args, schema, gold, parsed.value, parsed.failure, judge, extensions, gates)
     if args.systems is None:
         scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
         how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
@@ -87,6 +96,61 @@ def run(args: argparse.Namespace) -> int:
     lines = comparison_lines(comparison, args.judge, most)
     print(json.dumps(comparison_record(comparison), indent=1) if args.json else "\n".join(lines))  # noqa: T201
     return 0
+
+
+def _print_document_report(
+    args: argparse.Namespace,
+    schema: Json,
+    gold: Json,
+    extracted: Json | Missing,
+    failure: Failure | None,
+    judge: Judge | None,
+    extensions: Extensions | None,
+    gates: dict[str, Json] | None,
+) -> int:
+    if args.systems is not None:
+        raise ConfigError(
+            "--document-report is that of extract-bench; --as puts systems side by side: give one of them"
+        )
+    scorer = compile_schema(schema, semantics="extract-bench", judge_mode=args.judge, extensions=extensions)
+    score = scorer.score(gold, extracted, judge=judge, modality=args.modality, gates=gates, failure=failure)
+    report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
+    if args.json:
+        numbers = {"failed": report.failed, "pass_rate": report.pass_rate}
+        confusion = {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
+        record = asdict(report)
+        print(json.dumps({**record, **numbers, "confusion": {**record["confusion"], **confusion}}, indent=1))  # noqa: T201
+        return 0
+    if failure is not None:
+        print(f"{args.output}: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
+    print("\n".join(_document_report_lines(report)))  # noqa: T201
+    return 0
+
+
+def _document_report_lines(report: DocumentReport) -> list[str]:
+    confusion, coverage, judged = report.confusion, report.coverage, report.judged
+    cells = ", ".join(f"{name} {getattr(confusion, name)}" for name in ("tp", "fp", "fn", "tn"))
+    rates = ", ".join(f"{name} {getattr(confusion, name):.4g}" for name in ("precision", "recall", "f1"))
+    passed = f"{report.passed} of {plural(report.evaluated, 'field')} passed"
+    lines = [
+        f"{passed}: pass rate {report.pass_rate:.4g}, score {report.score:.4g}",
+        f"confusion        {cells}; {rates}",
+    ]
+    if coverage is not None:
+        lines.append(
+            f"coverage         {plural(coverage.both, 'path')} in both, {coverage.missing} missing "
+            f"({coverage.required_missing} of them required), {coverage.spurious} spurious"
+        )
+    for title, split in (("by metric", report.by_metric), ("by type", report.by_type)):
+        lines += [
+            f"{title:<16} {safe(name)}: {each.passed} passed, {each.failed} failed" for name, each in split.items()
+        ]
+    for title, counts in (("failed because", report.fail_reasons), ("failed below", report.fail_prefixes)):
+        lines += [f"{title:<16} {safe(name)}: {count}" for name, count in counts.items()]
+    if judged is not None:
+        buckets = ", ".join(f"{name}: {count}" for name, count in judged.buckets.items() if count)
+        lines.append(f"judged           {judged.count}: mean {judged.mean:.4g}, median {judged.median:.4g} ({buckets})")
+    return lines
 
 
 def _selected_systems(args: argparse.Namespace) -> list[str]:

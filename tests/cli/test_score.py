@@ -170,3 +170,41 @@ def test_the_published_protocol_reads_the_raw_text(files, capsys):
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "deepjsoneval", "--json"]) == 0
     raw = json.loads(capsys.readouterr().out)["systems"]["deepjsoneval"]["raw_text"]
     assert raw == {"format": 1, "detailed": 0.5, "strict": 0, "note": "Give score in 3 criteria"}
+
+
+def test_the_document_report_of_extract_bench(files, capsys):
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "string"}},
+        "required": ["b", "c"],
+    }
+    (files / "s.json").write_text(json.dumps(schema))
+    (files / "gold.json").write_text('{"a": 1, "b": "x", "c": "y"}')
+    (files / "out.txt").write_text('{"a": 2, "b": "x", "d": [1, 2]}')
+    args = ["score", "s.json", "gold.json", "out.txt", "--document-report", "--no-schema-gate"]
+    assert main(args) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "1 of 3 fields passed: pass rate 0.3333, score 0.3333",
+        "confusion tp 1, fp 0, fn 2, tn 0; precision 1, recall 0.3333, f1 0.5",
+        "coverage 2 paths in both, 1 missing (1 of them required), 2 spurious",
+        "by metric integer_exact: 0 passed, 1 failed",
+        "by metric string_semantic: 1 passed, 1 failed",
+        "by type integer: 0 passed, 1 failed",
+        "by type string: 1 passed, 1 failed",
+        "failed because numeric_mismatch: 1",
+        "failed because extracted_absent: 1",
+        "failed below a: 1",
+        "failed below c: 1",
+        "judged 2: mean 0.5, median 0.5 (0.8-1.0: 1, 0.0-0.2: 1)",
+    ]
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["coverage"] == {"both": 2, "missing": 1, "spurious": 2, "required_missing": 1}
+    assert (found["failed"], found["confusion"]["fn"], found["confusion"]["precision"]) == (2, 2, 1.0)
+
+
+def test_a_document_report_is_of_one_system(files, capsys):
+    args = ["score", "s.json#/wrapped", "gold.json", "out.txt", "--document-report", "--as", "sob"]
+    assert main(args) == 2
+    assert "give one of them" in capsys.readouterr().err

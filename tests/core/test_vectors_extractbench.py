@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.aggregate.extractbench import extract_bench_report
+from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_report
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.shared_data import jsonl, shared
@@ -139,6 +139,12 @@ def test_published_document_reports(vector):
         if keys_of(schema, path) not in skipped
     ]
     assert in_report(extract_bench_report(ours)) == in_report(extract_bench_report(theirs))
+
+
+@pytest.mark.parametrize("vector", PUBLISHED, ids=lambda vector: vector["id"])
+def test_published_coverage(vector):
+    found = content_coverage(vector["schema"], vector["gold"], vector["extracted"])
+    assert dataclasses.asdict(found) == vector["report"]["coverage"]
 
 
 CONFIGURATION = re.compile(r"evaluation_config|evaluation preset|has no attribute 'metrics'")

@@ -6,13 +6,14 @@ import json
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json, Missing, Step
 
+Path: TypeAlias = tuple[Step, ...]
 Row: TypeAlias = Mapping[str, Json]
 """A field result as in a results file: `path, metric, score, passed`, `status` or `reason`, `gold`, `extracted`."""
 Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
@@ -74,8 +75,73 @@ class JudgedScores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContentCoverage:
+    """Leaf paths of gold and output: in both, in gold only, in the output only, and required ones of the missing."""
+
+    both: int
+    missing: int
+    spurious: int
+    required_missing: int
+
+
+def content_coverage(schema: Json, gold: Json, extracted: Json | Missing) -> ContentCoverage:
+    """Compare the leaf paths of two values as ExtractBench does (`content_stats.py`), whatever the metrics.
+
+    Scalars and nulls are leaves, and so is an empty container that is no item of an array. A path is required if its
+    last key is, along objects and references of the schema; not inside arrays and `anyOf`.
+    """
+    wanted = set(_leaf_paths(gold, ()))
+    found = set() if extracted is MISSING else set(_leaf_paths(extracted, ()))
+    missing = wanted - found
+    return ContentCoverage(
+        both=len(wanted & found),
+        missing=len(missing),
+        spurious=len(found - wanted),
+        required_missing=len(missing.intersection(_required_paths(schema, schema, (), frozenset()))),
+    )
+
+
+def _leaf_paths(value: Json, path: Path) -> Iterator[Path]:
+    stack: list[tuple[Path, Json]] = [(path, value)]
+    while stack:
+        place, node = stack.pop()
+        if isinstance(node, dict) and node:
+            stack.extend(((*place, key), child) for key, child in node.items())
+        elif isinstance(node, list) and node:
+            stack.extend(((*place, index), child) for index, child in enumerate(node))
+        elif not isinstance(node, dict | list) or isinstance(place[-1] if place else 0, str):
+            yield place
+
+
+def _required_paths(schema: Json, root: Json, path: Path, seen: frozenset[str]) -> Iterator[Path]:
+    if not isinstance(schema, dict):
+        return
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        if reference not in seen:
+            yield from _required_paths(_referenced(root, reference), root, path, seen | {reference})
+        return
+    required, properties = schema.get("required"), schema.get("properties")
+    yield from ((*path, name) for name in required if isinstance(name, str)) if isinstance(required, list) else ()
+    for name, child in properties.items() if isinstance(properties, dict) else ():
+        yield from _required_paths(child, root, (*path, name), seen)
+
+
+def _referenced(root: Json, reference: str) -> Json:
+    """Return the definition that `#/...` names; None if there is none."""
+    node = root if reference.startswith("#") else None
+    for token in reference.removeprefix("#").split("/")[1:]:
+        step = token.replace("~1", "/").replace("~0", "~")
+        node = node.get(step) if isinstance(node, dict) else None
+    return node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentReport:
-    """ExtractBench's report of one document; rates are 0.0 when nothing was evaluated."""
+    """ExtractBench's report of one document; rates are 0.0 when nothing was evaluated.
+
+    `coverage`: of the leaf paths, None where the values were not given.
+    """
 
     evaluated: int
     passed: int
@@ -86,6 +152,7 @@ class DocumentReport:
     fail_reasons: Mapping[str, int]
     fail_prefixes: Mapping[str, int]
     judged: JudgedScores | None
+    coverage: ContentCoverage | None = None
 
     @property
     def failed(self) -> int:
@@ -98,8 +165,11 @@ class DocumentReport:
         return self.passed / self.evaluated if self.evaluated else 0.0
 
 
-def extract_bench_report(rows: Iterable[Row]) -> DocumentReport:
-    """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out."""
+def extract_bench_report(rows: Iterable[Row], coverage: ContentCoverage | None = None) -> DocumentReport:
+    """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out.
+
+    `coverage`: that of the document's values (`content_coverage`).
+    """
     kept = [row for row in rows if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
     failed = [row for row in kept if not row["passed"]]
     cells = Counter(_cell(row) for row in kept)
@@ -110,9 +180,10 @@ def extract_bench_report(rows: Iterable[Row]) -> DocumentReport:
         confusion=Confusion(**cells),
         by_metric=_split((_metric(row), row) for row in kept),
         by_type=_split((_type(_metric(row)), row) for row in kept),
-        fail_reasons=Counter(_fail_reason(row) for row in failed),
-        fail_prefixes=Counter(_first_key(str(row["path"])) for row in failed),
+        fail_reasons=dict(Counter(_fail_reason(row) for row in failed)),
+        fail_prefixes=dict(Counter(_first_key(str(row["path"])) for row in failed)),
         judged=_judged([row["score"] for row in kept if _metric(row) in _JUDGED]),
+        coverage=coverage,
     )
 
 
@@ -181,7 +252,7 @@ def _judged(scores: Sequence[float]) -> JudgedScores | None:
         return None
     buckets = Counter(_BUCKETS[min(4, int(score * 5))] for score in scores)
     return JudgedScores(
-        count=len(scores), mean=sum(scores) / len(scores), median=statistics.median(scores), buckets=buckets
+        count=len(scores), mean=sum(scores) / len(scores), median=statistics.median(scores), buckets=dict(buckets)
     )
 
 

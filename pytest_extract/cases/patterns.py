@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
-from pytest_extract.core.values import Json, iter_leaves
+from pytest_extract.core.values import Json, Step, iter_leaves
 from pytest_extract.errors import nearest
 
 
@@ -120,16 +120,27 @@ def _below(plan: Node, step: FieldStep) -> Iterator[Node]:
             yield from _below(plan.structure, step)
 
 
+def values_at(value: Json, text: str) -> Iterator[tuple[tuple[Step, ...], Json]]:
+    """Yield every value that a field's path leads to, with its concrete place."""
+    yield from _places_at(value, parse_field(text) or (), ())
+
+
 def _at(value: Json, steps: tuple[FieldStep, ...]) -> Iterator[Json]:
     """Yield every value that a field's path leads to."""
+    return (found for _, found in _places_at(value, steps, ()))
+
+
+def _places_at(
+    value: Json, steps: tuple[FieldStep, ...], place: tuple[Step, ...]
+) -> Iterator[tuple[tuple[Step, ...], Json]]:
     if not steps:
-        yield value
+        yield place, value
         return
     step, rest = steps[0], steps[1:]
-    found: Iterable[Json] = ()
+    found: Iterable[Step] = ()
     if isinstance(value, dict):
-        found = value.values() if isinstance(step, AnyKey) else [value[step]] if step in value else ()
+        found = value if isinstance(step, AnyKey) else [step] if isinstance(step, str) and step in value else ()
     elif isinstance(value, list) and not isinstance(step, str | AnyKey):
-        found = value if step is None else value[step : step + 1] if step >= 0 else ()
-    for inner in found:
-        yield from _at(inner, rest)
+        found = range(len(value)) if step is None else [step] if 0 <= step < len(value) else ()
+    for key in found:
+        yield from _places_at(value[key], rest, (*place, key))

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import argparse
 import functools
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.gold import gold_source
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.errors import ConfigError
+from pytest_extract.golds.lint import LintFinding, gold_findings, lint_cases, unused_files
 from pytest_extract.schema_tools.golds import validate_golds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "List every mistake with file, line and column; warn of gold values that no comparison reaches. "
-        "Exit status: 0 no mistake, 1 some, 2 nothing to check."
+        "List every mistake with file, line and column. Warn of gold values that no comparison reaches, thresholds "
+        "that cannot pass or cannot fail, keys that are not unique, documents that occur twice and, of folders, files "
+        "that no case uses. Exit status: 0 no mistake, 1 some, 2 nothing to check."
     )
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
@@ -39,6 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="hold golds to more than their JSON Schema: no undeclared field, no declared one left out, no other type",
     )
+    parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
+    parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
     add_gold_arguments(parser)
 
 
@@ -47,46 +50,42 @@ def run(args: argparse.Namespace) -> int:
     if args.schema is not None:
         return check_golds(args)
     cache = SchemaCache(functools.partial(compile_schema, extensions=load_extensions(args.extensions)))
-    files = list(case_files(args.paths or [Path()]))
+    paths = args.paths or [Path()]
+    files = list(case_files(paths))
     if not files:
         raise ConfigError(f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) here")
     cases: list[Case] = []
-    errors: dict[str, CaseFileError] = {}  # by text: a mistake in a shared schema is listed once
+    findings: list[LintFinding] = []
     for file in files:
         loaded = load_cases(file, cache)
         cases.extend(loaded.cases)
-        errors.update({str(error): error for error in loaded.errors})
+        findings += [LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors]
     if args.golds:
-        errors.update({str(error): error for error in _gold_errors(cases)})
-    warnings = {str(warning): warning for warning in _uncompared_warnings(cases)}
-    for text in (*errors, *warnings):
-        print(text)  # noqa: T201  # printing is the command
-    print(_check_summary(len(cases), len(files), len(errors), len(warnings)))  # noqa: T201  # as above
-    return 1 if errors else 0
+        findings += _undeclared(cases)
+    findings += lint_cases(cases)
+    if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
+        findings += unused_files(cases, files)
+    listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
+    listed.sort(key=lambda finding: finding.severity == "warning")
+    mistakes = sum(finding.severity == "mistake" for finding in listed)
+    if args.json:
+        print(json.dumps([finding.to_dict() for finding in listed], indent=2))  # noqa: T201  # printing is the command
+    else:
+        for finding in listed:
+            print(finding)  # noqa: T201  # as above
+        print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above
+    return 1 if mistakes or (args.strict and listed) else 0
 
 
-def _uncompared_warnings(cases: Iterable[Case]) -> Iterator[CaseFileError]:
-    """Yield a warning for each gold with values that no comparison reaches; a case where they are most is no case."""
-    for case in cases:
-        if case.uncompared is not None:
-            source = gold_source(case)
-            where = (*case.gold_steps, *case.uncompared.first)
-            yield from errors_of([Mistake(source, where, f"warning: {case.uncompared}", on_key=True)], source.path)
-
-
-def _gold_errors(cases: Iterable[Case]) -> Iterator[CaseFileError]:
-    from pytest_extract.schema_tools.golds import validate_golds
-
+def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
     seen: set[tuple[int, int]] = set()
     for case in cases:
         if (id(case.gold), id(case.scorer)) in seen:
             continue
         seen.add((id(case.gold), id(case.scorer)))
         problems = validate_golds([case.gold], case.schema, strict_types=True)
-        if problems:
-            source = gold_source(case)
-            mistakes = [Mistake(source, (*case.gold_steps, *item.path), f"gold: {item.message}") for item in problems]
-            yield from errors_of(mistakes, source.path)
+        places = [(problem.path, f"gold: {problem.message}") for problem in problems]
+        yield from gold_findings(case, "undeclared", "mistake", places)
 
 
 def _check_summary(cases: int, files: int, mistakes: int, warnings: int) -> str:

@@ -1,0 +1,216 @@
+"""What is doubtful about cases and golds although they can run: `pytest-extract check` lists it.
+
+Each rule yields findings; nothing is extracted, and no judge or model is asked.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pytest_extract.cases.editor import EDITOR_SCHEMA
+from pytest_extract.cases.gold import gold_source
+from pytest_extract.cases.model import Case
+from pytest_extract.cases.patterns import values_at
+from pytest_extract.cases.sources import Mistake, errors_of
+from pytest_extract.core.compile.nodes import Array
+from pytest_extract.core.results import Failure, FailureKind, Status
+from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
+from pytest_extract.documents import DocumentError
+from pytest_extract.errors import CaseFileError
+from pytest_extract.golds.changes import changed_leaves
+from pytest_extract.report.values import show
+from pytest_extract.thresholds import Requirements, breaches_of
+
+Severity: TypeAlias = Literal["mistake", "warning"]
+FindingKind: TypeAlias = Literal[
+    "case_file",
+    "uncompared",
+    "undeclared",
+    "cannot_pass",
+    "cannot_fail",
+    "key_not_unique",
+    "duplicate_document",
+    "different_golds",
+    "unused_file",
+]
+MOST_PLACES = 3
+"""Places or cases that a sentence names; further ones are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintFinding:
+    """One thing that is wrong or doubtful, with its place; `case` is the id of the case, "" where it is about a file.
+
+    A mistake fails `pytest-extract check`; a warning does so with `--strict`.
+    """
+
+    kind: FindingKind
+    severity: Severity
+    error: CaseFileError
+    case: str = ""
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the finding as JSON."""
+        error = self.error
+        place = {"file": str(error.path), "line": error.line, "column": error.column}
+        return {"kind": self.kind, "severity": self.severity, **place, "case": self.case, "message": error.message}
+
+
+def lint_cases(cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Yield what is doubtful about cases, rule by rule; a case that is not read from files may be among them."""
+    for case in cases:
+        yield from _uncompared(case)
+        yield from _thresholds(case)
+        yield from _keys(case)
+    yield from _shared_documents(cases)
+
+
+def _warning(case: Case, kind: FindingKind, message: str) -> LintFinding:
+    """Return a warning at the line of a case."""
+    error = CaseFileError(f"warning: {case.id}: {message}", path=case.path, line=case.line, column=1)
+    return LintFinding(kind=kind, severity="warning", error=error, case=case.id)
+
+
+def gold_findings(
+    case: Case, kind: FindingKind, severity: Severity, found: Iterable[tuple[FieldPath, str]], *, on_key: bool = False
+) -> Iterator[LintFinding]:
+    """Yield findings at places of a case's gold."""
+    found = list(found)
+    if not found:
+        return
+    source = gold_source(case)
+    start = "warning: " if severity == "warning" else ""
+    mistakes = [Mistake(source, (*case.gold_steps, *path), f"{start}{message}", on_key) for path, message in found]
+    for error in errors_of(mistakes, source.path):
+        yield LintFinding(kind=kind, severity=severity, error=error, case=case.id)
+
+
+def _uncompared(case: Case) -> Iterator[LintFinding]:
+    """Warn of gold values that no comparison reaches; a case where they are most is no case."""
+    if case.uncompared is not None:
+        found = [(case.uncompared.first, str(case.uncompared))]
+        yield from gold_findings(case, "uncompared", "warning", found, on_key=True)
+
+
+def _thresholds(case: Case) -> Iterator[LintFinding]:
+    """Warn of thresholds that the gold itself misses, and of a case that an output without any value passes."""
+    bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
+    score = partial(
+        case.scorer.score, case.gold, modality=case.modality, gates=case.gates, accept=case.accept, absent=case.absent
+    )
+    right = score(case.gold)
+    if all(result.status is not Status.JUDGE_ERROR for result in right.leaves):
+        for breach in breaches_of(bounds, right):
+            yield _warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
+    no_json = Failure(kind=FailureKind.NO_JSON, message="")
+    if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, modality=case.modality, gates=case.gates)):
+        yield _warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
+        return
+    if not any(leaf not in (None, "") for _, leaf in iter_leaves(case.gold)):
+        return
+    empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None
+    nothing = score(empty)
+    undecided = any(result.status is Status.JUDGE_ERROR for result in nothing.leaves)
+    if not undecided and not breaches_of(bounds, nothing):
+        shown = show(empty, 20)
+        yield _warning(case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes")
+
+
+def _keys(case: Case) -> Iterator[LintFinding]:
+    """Warn of rows that their key does not tell apart: which of them an extracted row belongs to is then a guess."""
+    found = []
+    for pattern, node in case.scorer.program.patterns.items():
+        if not isinstance(node, Array) or node.align.mode != "key":
+            continue
+        name = " and ".join(f"`{key}`" for key in node.align.key)
+        for path, rows in values_at(case.gold, pattern):
+            seen: dict[str, int] = {}
+            for index, row in enumerate(rows if isinstance(rows, list) else ()):
+                key = [_inside(row, step) for step in node.align.key]
+                text = canonical_json(key)
+                place = FieldPath((*path, index))
+                if all(part is None for part in key):
+                    found.append((place, f"the row has no key: {name} is missing"))
+                elif text in seen:
+                    shown = show(key[0] if len(key) == 1 else key, 60)
+                    found.append((place, f"the key {name} is not unique: row {seen[text]} has {shown} as well"))
+                seen.setdefault(text, index)
+    yield from gold_findings(case, "key_not_unique", "warning", found)
+
+
+def _inside(row: Json, key: str) -> Json:
+    return row.get(key) if isinstance(row, dict) else None
+
+
+def _shared_documents(cases: Sequence[Case]) -> Iterator[LintFinding]:
+    """Find documents with the same content: golds that differ are a mistake, equal ones say the same twice.
+
+    Cases with another schema, question or prompt ask something else of the document.
+    """
+    same: dict[tuple[str, ...], list[Case]] = defaultdict(list)
+    for case in cases:
+        try:
+            digest = case.document.sha256
+        except (DocumentError, OSError):
+            continue
+        same[digest, case.schema_sha256, case.question or "", case.prompt.sha256 if case.prompt else ""].append(case)
+    for first, *others in same.values():
+        for other in others:
+            difference = next(changed_leaves(first.gold, other.gold), None)
+            if difference is None:
+                message = f"the document is that of {first.id} ({first.path}:{first.line}), and so is the gold"
+                yield _warning(other, "duplicate_document", message)
+                continue
+            steps, here, there = difference
+            message = (
+                f"the document is that of {first.id} ({first.path}:{first.line}), whose gold has {show(here, 60)} "
+                f"here, not {show(there, 60)}"
+            )
+            yield from gold_findings(other, "different_golds", "mistake", [(FieldPath(steps), message)])
+
+
+def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[LintFinding]:
+    """Warn of golds, schemas and prompts that no case names: files beside those that cases name, with their suffixes.
+
+    `case_files` are all that there are: a file that one of them names cannot be told from an unused one without it.
+    """
+    used: dict[str, dict[Path, None]] = {"gold": {}, "schema": {}, "prompt": {}}
+    named: set[Path] = {path.resolve() for path in case_files}
+    for case in cases:
+        for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", _prompt_path(case))):
+            if path is not None and path.resolve() not in named:
+                used[role][path] = None
+        if case.document.path is not None:
+            named.add(Path(case.document.path).resolve())
+    everything = named | {path.resolve() for paths in used.values() for path in paths}
+    for role, paths in used.items():
+        kinds = dict.fromkeys((path.parent, _suffixes(path)) for path in paths)
+        for folder, suffixes in kinds:
+            for path in sorted(folder.iterdir()):
+                if path.resolve() in everything or not path.is_file() or _suffixes(path) != suffixes or _is_known(path):
+                    continue
+                everything.add(path.resolve())
+                error = CaseFileError(f"warning: no case uses this {role}", path=path, line=1, column=1)
+                yield LintFinding(kind="unused_file", severity="warning", error=error)
+
+
+def _prompt_path(case: Case) -> Path | None:
+    return None if case.prompt is None else case.prompt.path
+
+
+def _suffixes(path: Path) -> str:
+    """Return the suffixes that tell the role of a file: `.gold.json` of `acme.v2.gold.json`, `.md` of `a.md`."""
+    return "".join(path.suffixes[-2:]) if len(path.suffixes) > 1 and path.suffixes[-2][1:].isalpha() else path.suffix
+
+
+def _is_known(path: Path) -> bool:
+    return path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page.name for page in resources.files("pytest_extract.docs").iterdir() if page.name.endswith(".md"))
-WITHOUT_EXAMPLES = {"case-keys.md", "options.md", "recordings.md"}
+WITHOUT_EXAMPLES = {"case-keys.md", "golds.md", "options.md", "recordings.md"}
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 ABSOLUTE = "https://github.com/pytest-extract/pytest-extract/blob/main/"

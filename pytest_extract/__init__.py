@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         JudgeSpec,
         PostSpec,
     )
+    from pytest_extract.core.field_metadata import Citation
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.metrics import compare_values
     from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
@@ -76,6 +77,7 @@ __all__ = [
     "BoundMetric",
     "CaseFileError",
     "CaseFileErrors",
+    "Citation",
     "ConfigError",
     "Document",
     "Extensions",
@@ -128,6 +130,7 @@ __getattr__, __dir__ = lazy_names(
         "BoundMetric": "core.metrics.base",
         "CaseFileError": "errors",
         "CaseFileErrors": "errors",
+        "Citation": "core.field_metadata",
         "ConfigError": "errors",
         "Document": "documents",
         "Extensions": "core.extensions",

@@ -32,6 +32,7 @@ def score(
     judge_mode: JudgeMode = "llm",
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
+    confidence: Json = None,
 ) -> Score:
     """Score an extracted JSON value against gold under a JSON Schema.
 
@@ -42,7 +43,10 @@ def score(
         schema, semantics=semantics, nulls=nulls, overrides=overrides, extensions=extensions,
         judge_mode=judge_mode, post_process=post_process,
     )  # fmt: skip
-    return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, accept=accept, absent=absent)
+    return scorer.score(
+        gold, extracted, judge=judge, modality=modality, gates=gates, accept=accept, absent=absent,
+        confidence=confidence,
+    )  # fmt: skip
 
 
 def score_text(
@@ -64,6 +68,7 @@ def score_text(
     judge_mode: JudgeMode = "llm",
     accept: Mapping[str, Sequence[Json]] | None = None,
     absent: Mapping[str, str] | None = None,
+    confidence: Json = None,
 ) -> Score:
     """Parse a model's raw output, gate it, and score it; `repair` mends broken JSON and tells so.
 
@@ -75,7 +80,7 @@ def score_text(
     )  # fmt: skip
     return scorer.score_text(
         gold, text, repair=repair, finish_reason=finish_reason, max_output_bytes=max_output_bytes, judge=judge,
-        modality=modality, gates=gates, accept=accept, absent=absent,
+        modality=modality, gates=gates, accept=accept, absent=absent, confidence=confidence,
     )  # fmt: skip
 
 

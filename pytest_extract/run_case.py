@@ -17,6 +17,7 @@ from pytest_extract.core.complexity import WEIGHTS, case_shape
 from pytest_extract.core.judges import NO_JUDGE as NOBODY
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
+from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
@@ -207,6 +208,7 @@ class _Repeats:
         breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
         undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
         usage = extraction.usage
+        hint = _shape_hint(self.case, extraction, score) if breaches else ()
         return Attempt(
             index=index,
             outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
@@ -219,7 +221,9 @@ class _Repeats:
             latency_s=extraction.latency_s,
             finish_reason=extraction.finish_reason,
             recorded=extraction.recorded,
-            notes=(*extraction.notes, *score.wrapped.values()),
+            notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
+            confidence=extraction.confidence,
+            citations=extraction.citations,
         )
 
     def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
@@ -233,6 +237,8 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
     return case.scorer.score_text(
         case.gold,
         extraction.output,
+        confidence=case.confidence,
+        reported=extraction.reported,
         finish_reason=extraction.finish_reason,
         max_output_bytes=case.max_output_bytes,
         judge=judge,
@@ -241,6 +247,22 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
         accept=case.accept,
         absent=case.absent,
     )
+
+
+def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, ...]:
+    """Say how to declare the shape of an output that holds confidence or citations beside its values."""
+    if case.confidence is not None or extraction.reported is not None or score.extracted is MISSING:
+        return ()
+    from pytest_extract.core.output_shape import undeclared_shape
+
+    name = undeclared_shape(score.extracted, case.gold)
+    if name is None:
+        return ()
+    hint = (
+        "the output has confidence or citations beside its values: to score the values, declare its shape with "
+        f"`confidence: {name}` in the case or its defaults, or `extract_confidence = {name}` in the ini file"
+    )
+    return (hint,)
 
 
 def _all(score: Score) -> Iterable[FieldResult]:

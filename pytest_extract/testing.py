@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score import Score
+    from pytest_extract.extraction.base import Extraction
 
 __all__ = ["Gold", "assert_extraction"]
 
@@ -37,6 +38,7 @@ def assert_extraction(
     absent: Mapping[str, str] | None = None,
     gates: Mapping[str, Any] | None = None,
     max_output_bytes: int | None = None,
+    confidence: Json = None,
     overrides: Mapping[str, Json] | None = None,
     post_process: Json = None,
     extensions: Extensions | None = None,
@@ -61,6 +63,7 @@ def assert_extraction(
             absent=absent,
             gates=gates,
             max_output_bytes=max_output_bytes,
+            confidence=confidence,
             overrides=overrides,
             post_process=post_process,
             extensions=extensions,
@@ -94,13 +97,14 @@ class Gold:
         absent: Mapping[str, str] | None = None,
         gates: Mapping[str, Any] | None = None,
         max_output_bytes: int | None = None,
+        confidence: Json = None,
         overrides: Mapping[str, Json] | None = None,
         post_process: Json = None,
         extensions: Extensions | None = None,
     ) -> None:
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.pattern import usual
-        from pytest_extract.core.scorer import compile_schema
+        from pytest_extract.core.scorer import compile_schema, output_shape
 
         self.value = value
         self._judge = judge
@@ -109,6 +113,7 @@ class Gold:
         self._absent = {usual(place): rule for place, rule in _check_argument("absent", absent).items()}
         self._thresholds = _thresholds_of(_check_argument("thresholds", thresholds))
         self._max_output_bytes = max_output_bytes
+        self._confidence = confidence if confidence is None else output_shape(confidence)
         self._gates = GateConfig.from_json(_check_argument("gates", gates))
         self._scorer = compile_schema(
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
@@ -152,7 +157,7 @@ class Gold:
         from pytest_extract.thresholds import Requirements, breaches_of
 
         extraction = as_extraction(output)
-        score = self._score(extraction.output, extraction.finish_reason)
+        score = self._score(extraction)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         if undecided:
             breach = Breach(what="judge", message=f"{undecided[0].path} is not decided: {undecided[0].reason}")
@@ -160,11 +165,13 @@ class Gold:
         bounds = Requirements(thresholds=self._thresholds, absent=self._absent)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
-    def _score(self, output: object, finish_reason: str | None) -> Score:
+    def _score(self, extraction: Extraction) -> Score:
         return self._scorer.score_text(
             self.value,
-            output,
-            finish_reason=finish_reason,
+            extraction.output,
+            finish_reason=extraction.finish_reason,
+            confidence=self._confidence,
+            reported=extraction.reported,
             max_output_bytes=self._max_output_bytes,
             judge=self._judge,
             modality=self._modality,

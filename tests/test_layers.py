@@ -39,14 +39,14 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "case_result", "complexity", "pattern", "result_json", "score_json"),
+    ("results", "case_result", "complexity", "field_metadata", "pattern", "result_json", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),
     ("matching",),
     ("engine",),
     ("judges", "uncompared"),
-    ("parse",),
+    ("parse", "output_shape"),
     ("validate",),
     ("measures", "gates"),
     ("score",),

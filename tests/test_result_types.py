@@ -171,6 +171,8 @@ DERIVED = {
     "unread": "`failure` is the same where there was no output",
     "ungated": "worked out from fields and leaves",
     "empty_passes": "worked out from fields",
+    "extracted": "read from the output, which the attempt holds",
+    "notes": "the attempt holds them",
 }
 """What a score says beside what its record holds."""
 

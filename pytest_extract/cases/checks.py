@@ -20,9 +20,10 @@ from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
+from pytest_extract.core.output_shape import SHAPES, UNITS, OutputShape
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.core.values import Json, json_type, short_repr
-from pytest_extract.errors import nearest
+from pytest_extract.errors import ConfigError, nearest
 
 
 class _Bad(Enum):
@@ -376,6 +377,14 @@ def _check_post_process(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     return value
 
 
+def _check_confidence(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    try:
+        return OutputShape.from_json(value)
+    except ConfigError as error:
+        add_mistake(at, str(error))
+        return BAD
+
+
 class KeyDefinition(NamedTuple):
     """A key of a case: the check of its value, what it means, and the JSON Schema of the values that pass."""
 
@@ -403,6 +412,8 @@ _COUNT: Final = {"$ref": "#/$defs/count"}
 _POST_PROCESSOR: Final = {"$ref": "#/$defs/post_processor"}
 _STRING: Final = {"type": "string"}
 _BOOLEAN: Final = {"type": "boolean"}
+_NUMBER: Final = {"type": "number"}
+_PLACES: Final = {"anyOf": [_STRING, {"type": "array", "items": _STRING, "minItems": 1}]}
 SHARED_SCHEMAS: Final[Mapping[str, Json]] = MappingProxyType(
     {
         "path": {"type": "string", "pattern": "\\S"},
@@ -620,6 +631,44 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
             _check_post_process,
             "Post-processors of the leaf results, in order: names, or mappings of `name` and parameters.",
             {"anyOf": [_POST_PROCESSOR, {"type": "array", "items": _POST_PROCESSOR}]},
+        ),
+        "confidence": KeyDefinition(
+            _check_confidence,
+            "The shape in which the output holds its values with their confidence and citations: the name of a ready "
+            "shape, or the places of each.",
+            {
+                "anyOf": [
+                    {"enum": [*SHAPES]},
+                    _object_schema(
+                        values=_described("Path of the values in the output. Default: the whole output.", _PLACES),
+                        wrapper=_described(
+                            "Keys of the object around each value.",
+                            _object_schema(
+                                value=_described("Key of the value. Default: `value`.", _PLACES),
+                                confidence=_described("Path of its confidence. Default: `confidence`.", _PLACES),
+                                citations=_described("Path of its citations. Default: `citations`.", _PLACES),
+                            ),
+                        ),
+                        confidence=_described(
+                            "Path of a value's confidence from the root of the output, with `{path}` for the path of "
+                            'the value: `metadata.{path}.score`, or `metadata["{path}"].score` where its text is a '
+                            "key.",
+                            _PLACES,
+                        ),
+                        citations=_described("Path of a value's citations, in the same way.", _PLACES),
+                        scale=_described(
+                            "Highest confidence, or lowest and highest. Default: `[0, 1]`.",
+                            {"anyOf": [_NUMBER, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}]},
+                        ),
+                        first_page=_described("Number of the first page. Default: 1.", {"enum": [0, 1]}),
+                        unit=_described(
+                            "Unit of boxes: `page` (fractions of its width and height, the default), `point` or "
+                            "`inch`.",
+                            {"enum": [*UNITS]},
+                        ),
+                    ),
+                ]
+            },
         ),
         "uncompared": KeyDefinition(
             _one_of(UNCOMPARED),

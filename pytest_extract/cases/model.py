@@ -13,6 +13,7 @@ from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.output_shape import OutputShape
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.documents import Document
@@ -94,6 +95,7 @@ class Case:
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
     `post_process`: names of post-processors, as written.
+    `confidence`: the shape in which the output holds its values with their confidence; None where they are bare.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
 
@@ -127,3 +129,4 @@ class Case:
     overrides: Mapping[str, Json] = field(default_factory=_nothing)
     post_process: Json = None
     uncompared: Uncompared | None = None
+    confidence: OutputShape | None = None

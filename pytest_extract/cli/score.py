@@ -20,7 +20,7 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Failure, Judge, Status
 from pytest_extract.core.score import Score
-from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.scorer import compile_schema, output_shape
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
     parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, as for `check`")
+    parser.add_argument("--confidence", metavar="SHAPE", help="shape of an output with confidence, as in a case")
     parser.add_argument("--repair", action="store_true", help="mend broken JSON, and say so")
     parser.add_argument(
         "--no-schema-gate",
@@ -74,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
     if args.systems is None:
         scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
         how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
+        how["confidence"] = args.confidence
         score = scorer.score_text(gold, text, **how)
         print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
         return 0
@@ -82,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = compare_systems(
         schema,
         gold,
-        parsed.value,
+        _bare_value(parsed.value, args.confidence),
         _selected_systems(args),
         judge=judge,
         judge_mode=args.judge,
@@ -151,6 +153,14 @@ def _document_report_lines(report: DocumentReport) -> list[str]:
         buckets = ", ".join(f"{name}: {count}" for name, count in judged.buckets.items() if count)
         lines.append(f"judged           {judged.count}: mean {judged.mean:.4g}, median {judged.median:.4g} ({buckets})")
     return lines
+
+
+def _bare_value(value: Json | Missing, shape: str | None) -> Json | Missing:
+    if shape is None or value is MISSING:
+        return value
+    from pytest_extract.core.output_shape import unwrap
+
+    return unwrap(value, output_shape(shape)).value
 
 
 def _selected_systems(args: argparse.Namespace) -> list[str]:

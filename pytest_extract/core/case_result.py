@@ -67,6 +67,7 @@ class Attempt:
     text of what broke (extractor or judge).
     `withheld` says why a results file does not have the output (it holds a secret), None where it does.
     `cost_usd` is None when unknown (an unpriced model), never 0 for that reason.
+    `confidence`, `citations`: what the extractor returned beside the output (`Extraction`), None where it is nothing.
     """
 
     index: int
@@ -83,6 +84,8 @@ class Attempt:
     notes: tuple[str, ...] = ()
     """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""
     withheld: str | None = None
+    confidence: Json = None
+    citations: Json = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

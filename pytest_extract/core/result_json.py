@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from types import UnionType
-from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import ScoreRecord
@@ -15,17 +15,20 @@ from pytest_extract.core.score_json import score_from_json, score_to_json
 from pytest_extract.core.values import Json
 
 _Convert: TypeAlias = Callable[[Any], Any]
+_LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations"))
+"""Fields that few results have: a file has them where they are not None."""
 
 
 def fields_to_json(instance: Any) -> dict[str, Json]:
-    """Return the fields of a result type by name. `withheld` is left out where it is None, as files always did."""
+    """Return the fields of a result type by name; those of `_LEFT_OUT` are left out where they are None."""
     kind: Any = type(instance)
     record: dict[str, Json] = {}
     for name, (encode, _decode, _default) in _codec(kind).items():
         value = getattr(instance, name)
         record[name] = value if value is None or encode is None else encode(value)
-    if record.get("withheld", "") is None:
-        del record["withheld"]
+    for name in _LEFT_OUT & record.keys():
+        if record[name] is None:
+            del record[name]
     return record
 
 

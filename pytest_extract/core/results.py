@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
 
 
@@ -61,6 +62,68 @@ class FieldResult(NamedTuple):
             and self.gold in _ABSENT
             and self.extracted in _ABSENT
         )
+
+    @property
+    def confidence(self) -> float | None:
+        """The extractor's confidence in the extracted value, from 0 to 1; None where it reports none."""
+        return None
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The places of the document that the extractor names for the extracted value."""
+        return ()
+
+
+class AnnotatedResult(FieldResult):
+    """A comparison with what the extractor reports beside the value.
+
+    Its own type, so that the results of the many extractors that report nothing are no larger.
+    """
+
+    metadata: FieldMetadata = NO_METADATA
+
+    @classmethod
+    def of(cls, result: FieldResult, metadata: FieldMetadata) -> AnnotatedResult:
+        """Return a result with metadata."""
+        annotated = tuple.__new__(cls, result)
+        annotated.metadata = metadata
+        return annotated
+
+    @property
+    def confidence(self) -> float | None:
+        """As `FieldResult.confidence`."""
+        return self.metadata.confidence
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """As `FieldResult.citations`."""
+        return self.metadata.citations
+
+    def _replace(self, **changes: Any) -> AnnotatedResult:
+        return AnnotatedResult.of(super()._replace(**changes), self.metadata)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple.__eq__(self, other) is True and self.metadata == getattr(other, "metadata", NO_METADATA)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
+
+
+def annotate(results: Sequence[FieldResult], metadata: Metadata, known: dict[int, FieldResult]) -> list[FieldResult]:
+    """Return the results with what is reported for the values that they compare.
+
+    `known` keeps the result for each id, so that one that is both a field and a leaf result stays one object.
+    """
+    for result in results:
+        if id(result) not in known:
+            known[id(result)] = result
+            if result.extracted is not MISSING:
+                found = metadata_at(metadata, result.path if result.matched is None else result.matched)
+                if found != NO_METADATA:
+                    known[id(result)] = AnnotatedResult.of(result, found)
+    return [known[id(result)] for result in results]
 
 
 class ArrayResult(NamedTuple):

@@ -26,6 +26,8 @@ class Score:
     arrays: how the rows of each array were paired, with its numbers.
     unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
     wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
+    notes: what could not be read of confidence and citations.
+    extracted: the value that was scored, without what an output of a declared shape holds around it.
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """
 
@@ -38,6 +40,8 @@ class Score:
         failure: Failure | None = None,
         questions_asked: int = 0,
         wrapped: Mapping[Wrapping, str] | None = None,
+        notes: tuple[str, ...] = (),
+        extracted: Json | Missing = MISSING,
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
         self.leaves: tuple[FieldResult, ...] = scored.leaves
@@ -47,6 +51,8 @@ class Score:
         self.semantics: str = semantics.name
         self.questions_asked = questions_asked
         self.wrapped: Mapping[Wrapping, str] = wrapped or {}
+        self.notes = notes
+        self.extracted = extracted
         self._document_of = document
         self._empty = semantics.empty_rate
 

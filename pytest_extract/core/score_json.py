@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as _quote
 from typing import Any, Final
 
+from pytest_extract.core.field_metadata import metadata_from_json, metadata_to_json
 from pytest_extract.core.results import (
+    AnnotatedResult,
     ArrayResult,
     Failure,
     FailureKind,
@@ -133,7 +135,7 @@ def _result_to_json(result: FieldResult) -> dict[str, Json]:
     found |= {"reason": result.reason, "weight": result.weight}
     if result.matched is not None:
         found["matched"] = str(result.matched)
-    return found
+    return found | metadata_to_json(result.metadata) if isinstance(result, AnnotatedResult) else found
 
 
 class _ResultWriter:
@@ -164,6 +166,8 @@ class _ResultWriter:
             values = f'{values},"extracted":{_value_text(extracted)}'
         why = "null" if reason is None else _quote(reason)
         where = "" if matched is None else f',"matched":{_quote(str(matched))}'
+        if type(result) is AnnotatedResult:
+            where += f",{dump_json(metadata_to_json(result.metadata))[1:-1]}"
         self._parts.update((place, values, why, where))
         return (
             f'{{"path":{place},{check},"status":"{status}","score":{_value_text(score)},'
@@ -192,7 +196,10 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
         score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
         None if matched is None else _path(matched),
     )  # fmt: skip
-    return _new(FieldResult, values)
+    result = _new(FieldResult, values)
+    if "confidence" in record or "citations" in record:
+        return AnnotatedResult.of(result, metadata_from_json(record))
+    return result
 
 
 def _array_to_json(array: ArrayResult) -> dict[str, Json]:

@@ -16,7 +16,17 @@ from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.pattern import usual
-from pytest_extract.core.results import Answer, Failure, FailureKind, FieldResult, Judge, Question, Status, Wrapping
+from pytest_extract.core.results import (
+    Answer,
+    Failure,
+    FailureKind,
+    FieldResult,
+    Judge,
+    Question,
+    Status,
+    Wrapping,
+    annotate,
+)
 from pytest_extract.core.schema.annotations import MARKS
 from pytest_extract.core.score import Score
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -25,6 +35,7 @@ from pytest_extract.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.measures.document import DocumentMeasures
+    from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
 
 MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
@@ -82,6 +93,8 @@ class Scorer:
         absent: Mapping[str, str] | None = None,
         failure: Failure | None = None,
         wrapped: Mapping[Wrapping, str] | None = None,
+        confidence: OutputShape | Mapping[str, Json] | str | None = None,
+        unwrapped: Unwrapped | None = None,
     ) -> Score:
         """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
 
@@ -90,26 +103,49 @@ class Scorer:
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
         `gates`: as in a case. None is what a case has by default, but where a published system's semantics were asked
         for by name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
+        `confidence`: the shape in which `extracted` holds values with their confidence, as in a case; `unwrapped`: what
+        was taken out of an output of such a shape.
         """
         arguments.function("judge", judge)
         arguments.instance("failure", failure, Failure, "a Failure")
         arguments.mapping("wrapped", wrapped)
+        if confidence is not None and extracted is not MISSING:
+            from pytest_extract.core.output_shape import unwrap
+
+            unwrapped = unwrap(extracted, output_shape(confidence))
+            extracted = unwrapped.value
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
         config = self._gates(gates, modality)
         rules = _rules(accept, absent)
-        known: dict[str, Answer | NoAnswer] = dict(arguments.mapping("answers", answers))
+        answered: dict[str, Answer | NoAnswer] = dict(arguments.mapping("answers", answers))
         asked = 0
         judge = judges_of(judge, self.program.judges)
-        scored = self._walk(gold, extracted, known, rules, NO_JUDGE if judge is None else UNDECIDED)
+        scored = self._walk(gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
         for _ in range(MOST_ROUNDS if judge is not None else 0):
             if judge is None or not scored.questions:
                 break
             asked += len(scored.questions)
-            known |= ask(judge, scored.questions)
-            scored = self._walk(gold, extracted, known, rules, UNDECIDED)
+            answered |= ask(judge, scored.questions)
+            scored = self._walk(gold, extracted, answered, rules, UNDECIDED)
+        notes: tuple[str, ...] = ()
+        if unwrapped is not None:
+            notes, metadata = unwrapped.notes, unwrapped.metadata
+            if metadata:
+                known: dict[int, FieldResult] = {}
+                fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
+                scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
         document = partial(self._document.of, gold, extracted, failure=failure, modality=modality, config=config)
-        return Score(scored, document, self.program.semantics, failure=failure, questions_asked=asked, wrapped=wrapped)
+        return Score(
+            scored,
+            document,
+            self.program.semantics,
+            failure=failure,
+            questions_asked=asked,
+            wrapped=wrapped,
+            notes=notes,
+            extracted=extracted,
+        )
 
     def score_text(
         self,
@@ -119,12 +155,16 @@ class Scorer:
         repair: bool = False,
         finish_reason: str | None = None,
         max_output_bytes: int | None = None,
+        confidence: OutputShape | Mapping[str, Json] | str | None = None,
+        reported: ReportedMetadata | None = None,
         **how: Json,
     ) -> Score:
         """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`.
 
         `max_output_bytes`: the longest output that is read, and 200 times the values that are scored (default 10 MB,
         or ten times the gold).
+        `confidence`: the shape in which the output holds values with their confidence; `reported`: confidence and
+        citations that the extractor returned beside the output.
         """
         from pytest_extract.core.parse.output import parse_output
         from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
@@ -144,11 +184,18 @@ class Scorer:
         parsed = parse_output(text, repair=repair, finish_reason=finish_reason, most_repaired=most)
         failure = parsed.failure
         if parsed.value is not MISSING:
-            unfit = too_many_values(parsed.value, gold, max_output_bytes)
+            value, unwrapped = parsed.value, None
+            if confidence is not None or reported is not None:
+                from pytest_extract.core.output_shape import unwrap
+
+                shape = None if confidence is None else output_shape(confidence)
+                unwrapped = unwrap(value, shape, reported)
+                value = unwrapped.value
+            unfit = too_many_values(value, gold, max_output_bytes)
             if unfit is None and parsed.wrapped and self._gates(gates, modality).bare:
                 unfit = _not_bare(parsed.notes)
             if unfit is None:
-                return self.score(gold, parsed.value, failure=failure, wrapped=parsed.wrapped, **how)
+                return self.score(gold, value, failure=failure, wrapped=parsed.wrapped, unwrapped=unwrapped, **how)
             failure = unfit
         if failure is None:
             raise TypeError("an output without a value has a failure")
@@ -276,6 +323,16 @@ def _not_bare(notes: Sequence[str]) -> Failure:
     around = "; ".join(notes)
     message = f"the text is more than its JSON: {around} (`gates: {{bare: true}}` takes what json.loads() reads)"
     return Failure(kind=FailureKind.NOT_BARE, message=message)
+
+
+def output_shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
+    """Read the argument `confidence`: the shape in which an output holds its values. Raises ConfigError."""
+    from pytest_extract.core.output_shape import OutputShape
+
+    try:
+        return OutputShape.from_json(given)
+    except ConfigError as error:
+        raise ConfigError(f"confidence: {error}") from None
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> CaseRules:

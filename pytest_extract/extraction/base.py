@@ -6,11 +6,14 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.errors import ConfigError, ExtractError, nearest
+
+if TYPE_CHECKING:
+    from pytest_extract.core.output_shape import ReportedMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,9 @@ class Extraction:
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
     notes: remarks for readers of the result (a redacted recording).
     extractor: of a replayed output, the digest of the code that made it, if the recording has it.
+    confidence: by value a number from 0 to 1, as an object that is nested as the output or has paths for keys
+    (`{"total": 0.93, "items[0].price": 0.7}`); a single number is that of the whole output.
+    citations: by value, in the same way, a list of citations: quotes, or objects with `page`, `quote` and `box`.
     """
 
     output: Any
@@ -36,6 +42,17 @@ class Extraction:
     failure: Failure | None = None
     notes: tuple[str, ...] = ()
     extractor: str | None = None
+    confidence: Any = None
+    citations: Any = None
+
+    @property
+    def reported(self) -> ReportedMetadata | None:
+        """Confidence and citations as they are scored; None where the extractor returned neither."""
+        if self.confidence is None and self.citations is None:
+            return None
+        from pytest_extract.core.output_shape import ReportedMetadata
+
+        return ReportedMetadata(self.confidence, self.citations)
 
 
 class ExtractionFailure(ExtractError):
@@ -79,7 +96,28 @@ def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
         cost_usd=_amount("cost_usd", given.cost_usd),
         latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
         finish_reason=None if given.finish_reason is None else str(given.finish_reason),
+        confidence=_reported("confidence", given.confidence, dict | int | float),
+        citations=_reported("citations", given.citations, dict | list),
     )
+
+
+def _reported(name: str, value: Any, kinds: Any) -> Any:
+    """Return what an extractor reports beside its output as plain JSON."""
+    if value is None:
+        return None
+    from pytest_extract.core.parse.value import NotJson, plain_json
+
+    try:
+        plain = plain_json(value)
+    except NotJson as problem:
+        raise ConfigError(f"Extraction({name}=...) is no JSON: at {problem.path}, {problem}") from problem
+    if isinstance(plain, kinds) and not isinstance(plain, bool):
+        return plain
+    wanted = {
+        "confidence": "a mapping of value to number from 0 to 1, or one number",
+        "citations": "a mapping of value to list of citations, or a list of them",
+    }
+    raise ConfigError(f"Extraction({name}=...) takes {wanted[name]}, not {value!r:.60}")
 
 
 def _amount(name: str, value: Any) -> float | None:

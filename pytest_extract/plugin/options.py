@@ -34,6 +34,7 @@ class Settings:
     suite_thresholds: Mapping[str, float]
     from_results: Path | None
     max_output_bytes: int | None
+    confidence: Any
     budget: float | None
     dry_run: bool
     update_gold: Literal["new", "fix"] | None
@@ -180,6 +181,18 @@ def _gate_rule(value: str) -> tuple[str, Any]:
     return read_rule(value)
 
 
+def _output_shape(value: str) -> Any:
+    import json
+
+    from pytest_extract.core.output_shape import OutputShape
+    from pytest_extract.errors import ConfigError
+
+    try:
+        return OutputShape.from_json(json.loads(value) if value.lstrip().startswith("{") else value.strip())
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+
+
 _SWITCH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
 
@@ -232,6 +245,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
             _whole_number,
             metavar="BYTES",
+        ),
+        Option(
+            "confidence",
+            "Take values, confidence and citations out of outputs of this shape, in cases without `confidence`: a "
+            "ready name, or a declaration as JSON.",
+            _output_shape,
+            metavar="SHAPE",
         ),
         Option(
             "update-gold",

@@ -73,4 +73,6 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
         recorded=True,
         failure=failure,
         extractor=extractor,
+        confidence=attempt.confidence,
+        citations=attempt.citations,
     )

@@ -147,6 +147,8 @@ class ExtractSession:
             case = at_revision
         if self.settings.max_output_bytes is not None and case.max_output_bytes is None:
             case = replace(case, max_output_bytes=self.settings.max_output_bytes)
+        if self.settings.confidence is not None and case.confidence is None:
+            case = replace(case, confidence=self.settings.confidence)
         return case if path is None else replace(case, prompt=self.extensions.default_cache.prompt(str(path)))
 
     # git revisions

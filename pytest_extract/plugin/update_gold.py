@@ -118,6 +118,10 @@ class GoldWriter:
             failure = self._gate_failure(attempt.score.gates, compares=not case.gold_is_missing)
             if failure is None:
                 value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+                if case.confidence is not None:
+                    from pytest_extract.core.output_shape import unwrap
+
+                    value = unwrap(value, case.confidence).value
                 return value, attempt.score, ""
             problem = problem or failure
         return None, None, problem or "there is no output to take it from"

@@ -17,7 +17,7 @@ from pytest_extract.report.lines import render_error
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
-    "gold", "extracted", "reason",
+    "gold", "extracted", "reason", "confidence",
 )  # fmt: skip
 
 _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
@@ -47,7 +47,7 @@ def _rows_or_reason(result: CaseResult, by: Sequence[Dimension]) -> list[tuple[o
     try:
         return list(_case_rows(result, by))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), *[None] * len(by))]
+        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), None, *[None] * len(by))]
 
 
 def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[object, ...]]:
@@ -62,7 +62,7 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
             ]
             yield (*case, attempt.index + 1, *_result_columns(leaf), *slices)
     if empty:
-        yield (*case, *[None] * 8, result.why, *of_case)
+        yield (*case, *[None] * 8, result.why, None, *of_case)
 
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:
@@ -75,7 +75,8 @@ def _result_columns(item: FieldResult) -> tuple[object, ...]:
         None if side is MISSING else json.dumps(side, default=repr, ensure_ascii=False)
         for side in (item.gold, item.extracted)
     )
-    return (str(item.path), item.pattern, metric_label(item), str(item.status), item.score, *sides, item.reason)
+    check = (str(item.path), item.pattern, metric_label(item), str(item.status), item.score)
+    return (*check, *sides, item.reason, item.confidence)
 
 
 def _csv_cell(value: object) -> object:

@@ -111,6 +111,10 @@ def _attempt_lines(
     if attempt.error is not None:
         for text in attempt.error.splitlines():
             lines += prose(text, "warn", indent=2, width=options.width)
+    shown = () if attempt.score is None else attempt.score.wrapped.values()
+    for note in attempt.notes:
+        if note not in shown:
+            lines += prose(note, "warn", indent=2, width=options.width)
     if attempt.score is None:
         return lines
     return lines + score_lines(attempt.score, options, known=known, places=places, output=attempt.output)
@@ -251,6 +255,8 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
         and not _is_reason_redundant(item, spans, options)
     ):
         parts.append(line(Span(shorten(safe_prose(item.reason), max(options.width - 8, 40)), "dim")))
+    if item.confidence is not None:
+        parts.append(line(Span(f"confidence {number_text(item.confidence)}", "dim")))
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
         parts.append(line(Span(f"{verb} {safe_prose(str(item.matched))}", "dim")))

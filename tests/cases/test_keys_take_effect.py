@@ -112,6 +112,23 @@ def of_right_but_name(case):
 KNOWN = {"path": "name"}
 MOSTLY = {"semantics": "extract-bench", "gold": {"name": "Acme", "extra": [1, 2]}}
 """A gold that is mostly compared with nothing."""
+WRAPPED = {"total": {"v": 100, "value": 1, "confidence": 0.9, "c": 0.8, "q": ["Sum"], "citations": ["Total"]}}
+BESIDE = {
+    "data": {"total": 100},
+    "rest": {"total": 3},
+    "p": {"total": 0.5},
+    "q": {"total": {"page": 0, "box": [0, 0, 1, 1]}},
+}
+
+
+def of_wrapped(case):
+    return scores(case, WRAPPED)
+
+
+def of_beside(case):
+    return scores(case, BESIDE)
+
+
 POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
 KEYS = {
     # key: (what is seen, the keys of one case file, those of the other)
@@ -166,6 +183,53 @@ KEYS = {
         of_extra,
         {"gates": {"coverage": {"floor": 0.9}}},
         {"gates": {"coverage": {"floor": 0.1}}},
+    ),
+    "confidence": (of_wrapped, {}, {"confidence": "wrapper"}),
+    "confidence.values": (
+        of_beside,
+        {"confidence": {"values": "data", "confidence": "p.{path}"}},
+        {"confidence": {"values": "rest", "confidence": "p.{path}"}},
+    ),
+    "confidence.wrapper": (of_wrapped, {}, {"confidence": {"wrapper": {}}}),
+    "confidence.wrapper.value": (
+        of_wrapped,
+        {"confidence": {"wrapper": {}}},
+        {"confidence": {"wrapper": {"value": "v"}}},
+    ),
+    "confidence.wrapper.confidence": (
+        of_wrapped,
+        {"confidence": {"wrapper": {}}},
+        {"confidence": {"wrapper": {"confidence": "c"}}},
+    ),
+    "confidence.wrapper.citations": (
+        of_wrapped,
+        {"confidence": {"wrapper": {}}},
+        {"confidence": {"wrapper": {"citations": "q"}}},
+    ),
+    "confidence.confidence": (
+        of_beside,
+        {"confidence": {"values": "data", "citations": "q.{path}"}},
+        {"confidence": {"values": "data", "citations": "q.{path}", "confidence": "p.{path}"}},
+    ),
+    "confidence.citations": (
+        of_beside,
+        {"confidence": {"values": "data", "confidence": "p.{path}"}},
+        {"confidence": {"values": "data", "citations": "q.{path}", "confidence": "p.{path}"}},
+    ),
+    "confidence.scale": (
+        of_beside,
+        {"confidence": {"values": "data", "confidence": "p.{path}"}},
+        {"confidence": {"values": "data", "confidence": "p.{path}", "scale": 2}},
+    ),
+    "confidence.first_page": (
+        of_beside,
+        {"confidence": {"values": "data", "citations": "q.{path}"}},
+        {"confidence": {"values": "data", "citations": "q.{path}", "first_page": 0}},
+    ),
+    "confidence.unit": (
+        of_beside,
+        {"confidence": {"values": "data", "citations": "q.{path}"}},
+        {"confidence": {"values": "data", "citations": "q.{path}", "unit": "inch"}},
     ),
     "thresholds": (breaches, {}, {"thresholds": {"pass_rate": 0}}),
     "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),

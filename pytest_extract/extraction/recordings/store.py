@@ -65,6 +65,8 @@ class Recording:
             failure=body["failure"] and failure_from_json(body["failure"]),
             notes=tuple(body["notes"]),
             extractor=body.get("extractor"),
+            confidence=body.get("confidence"),
+            citations=body.get("citations"),
         )
 
 
@@ -137,7 +139,7 @@ class Recordings:
             return extraction
         try:
             output = _stored(extraction.output)
-            refusal = withheld(extraction.output, owned)
+            refusal = withheld(extraction.output, owned) or withheld(extraction.citations, owned)
             text = _dump(_body(key, extraction, output))
         except (TypeError, ValueError, RecursionError) as error:
             told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
@@ -236,6 +238,11 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
         "usage": usage and dataclasses.asdict(usage),
         "cost_usd": extraction.cost_usd,
         "latency_s": extraction.latency_s,
+        **{
+            name: value
+            for name, value in (("confidence", extraction.confidence), ("citations", extraction.citations))
+            if value is not None
+        },
     }
 
 

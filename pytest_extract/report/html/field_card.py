@@ -64,6 +64,8 @@ def finding_card(finding: Finding, *, was_right: bool = False) -> Markup:
     chips.append(element("span", shorten(metric_label(item), _LONGEST_NAME), class_="metric"))
     if 0 < item.score < 1:
         chips.append(element("span", f"score {number_text(item.score)}", class_="metric"))
+    if item.confidence is not None:
+        chips.append(element("span", f"confidence {number_text(item.confidence)}", class_="metric"))
     both = side_by_side(item.gold, item.extracted, VALUE_WIDTH)
     return field_card(str(item.path), chips, _card_values(item, both), _card_notes(finding, both))
 

@@ -70,8 +70,9 @@ def run(args: argparse.Namespace) -> int:
     parsed = parse_output(text, repair=args.repair, most_repaired=most_repaired(gold, None))
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
+    extracted = _bare_value(parsed.value, args.confidence)
     if args.document_report:
-        return _print_document_report(args, schema, gold, parsed.value, parsed.failure, judge, extensions, gates)
+        return _print_document_report(args, schema, gold, extracted, parsed.failure, judge, extensions, gates)
     if args.systems is None:
         scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
         how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = compare_systems(
         schema,
         gold,
-        _bare_value(parsed.value, args.confidence),
+        extracted,
         _selected_systems(args),
         judge=judge,
         judge_mode=args.judge,

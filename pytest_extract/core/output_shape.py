@@ -11,7 +11,7 @@ from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 
-from pytest_extract.core.field_metadata import Corners, Citation, FieldMetadata, Metadata
+from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr
 from pytest_extract.errors import ConfigError, nearest
 

@@ -16,7 +16,7 @@ from pytest_extract.cli.files import case_files, load_extensions, read_records, 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import ConfigError
-from pytest_extract.golds.lint import LintFinding, gold_findings, lint_cases, unused_files
+from pytest_extract.golds.lint import LintFinding, check_evidence, gold_findings, lint_cases, unused_files
 from pytest_extract.schema_tools.golds import validate_golds
 
 
@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--golds",
         action="store_true",
         help="hold golds to more than their JSON Schema: no undeclared field, no declared one left out, no other type",
+    )
+    parser.add_argument(
+        "--evidence", action="store_true", help="look up every gold value in its document, and warn of those not there"
     )
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
@@ -65,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     findings += lint_cases(cases)
     if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
         findings += unused_files(cases, files)
+    evidence = check_evidence(cases) if args.evidence else None
+    findings += evidence.findings if evidence is not None else ()
     listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
     listed.sort(key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in listed)
@@ -73,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         for finding in listed:
             print(finding)  # noqa: T201  # as above
+        if evidence is not None:
+            print(f"evidence: {evidence}")  # noqa: T201  # as above
         print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above
     return 1 if mistakes or (args.strict and listed) else 0
 

@@ -6,23 +6,25 @@ Each rule yields findings; nothing is extracted, and no judge or model is asked.
 from __future__ import annotations
 
 import datetime as dt
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.editor import EDITOR_SCHEMA
 from pytest_extract.cases.gold import gold_source
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.patterns import values_at
+from pytest_extract.cases.patterns import declared, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
+from pytest_extract.core.pattern import field_text
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import CaseFileError
+from pytest_extract.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.values import show
 from pytest_extract.thresholds import Requirements, breaches_of
@@ -38,9 +40,13 @@ FindingKind: TypeAlias = Literal[
     "duplicate_document",
     "different_golds",
     "unused_file",
+    "no_evidence",
 ]
-MOST_PLACES = 3
-"""Places or cases that a sentence names; further ones are counted."""
+DERIVED_SHARE: Final = 0.5
+"""Share of a field's values, over all golds, from which on those that stand in no document are derived."""
+LEAST_DERIVED: Final = 3
+"""Fewest values that stand in no document and are derived."""
+LONGEST_QUOTE: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,3 +220,114 @@ def _suffixes(path: Path) -> str:
 
 def _is_known(path: Path) -> bool:
     return path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA
+
+
+class EvidenceReport(NamedTuple):
+    """What the documents say of gold values: findings, and how many values stand in their documents, of how many.
+
+    `derived`: values that stand nowhere and are no findings, as whoever writes golds makes them: a unit, a category.
+    `without_text`: ids of the cases whose documents have no text.
+    """
+
+    findings: tuple[LintFinding, ...]
+    found: int
+    total: int
+    derived: int
+    without_text: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [f"{self.found:,} of {self.total:,} gold values stand in their documents"]
+        if self.derived:
+            parts.append(f"{self.derived:,} are derived (units, categories and the like, which stand nowhere)")
+        if self.without_text:
+            documents = "1 document has" if len(self.without_text) == 1 else f"{len(self.without_text)} documents have"
+            parts.append(f"{documents} no text (scans?)")
+        return "; ".join(parts)
+
+
+class _Unfound(NamedTuple):
+    case: Case
+    path: FieldPath
+    pattern: str
+    value: Json
+    nearest: TextLocation | None
+
+
+def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
+    """Look up the values of golds in their documents.
+
+    Booleans, null, empty texts and skipped fields are not looked up. Values are derived where at least half the values
+    of a field stand in no document, or all occurrences of one value under one key, and LEAST_DERIVED of them.
+    """
+    total: Counter[str] = Counter()
+    labels: Counter[tuple[str, str]] = Counter()
+    unfound: list[_Unfound] = []
+    without_text: list[str] = []
+    for case in cases:
+        try:
+            for path, value, evidence in _looked_up(case):
+                pattern = pattern_of(path)
+                total[pattern] += 1
+                labels[_label(path, value)] += 1
+                if not evidence.found:
+                    nearest = evidence.nearest[0] if evidence.nearest else None
+                    unfound.append(_Unfound(case, path, pattern, value, nearest))
+        except DocumentError:
+            without_text.append(case.id)
+        finally:
+            case.document.release()
+    absent = Counter(each.pattern for each in unfound)
+    absent_labels = Counter(_label(each.path, each.value) for each in unfound)
+
+    def is_derived(each: _Unfound) -> bool:
+        label = _label(each.path, each.value)
+        by_field = absent[each.pattern] >= max(LEAST_DERIVED, DERIVED_SHARE * total[each.pattern])
+        return by_field or absent_labels[label] >= max(LEAST_DERIVED, labels[label])
+
+    by_case: dict[int, list[_Unfound]] = defaultdict(list)
+    for each in unfound:
+        if not is_derived(each):
+            by_case[id(each.case)].append(each)
+    findings: list[LintFinding] = []
+    for group in by_case.values():
+        places = [(each.path, _no_evidence_text(each)) for each in group]
+        findings += gold_findings(group[0].case, "no_evidence", "warning", places)
+    return EvidenceReport(
+        findings=tuple(findings),
+        found=sum(total.values()) - len(unfound),
+        total=sum(total.values()),
+        derived=len(unfound) - len(findings),
+        without_text=tuple(without_text),
+    )
+
+
+def _looked_up(case: Case) -> Iterator[tuple[FieldPath, Json, Evidence]]:
+    """Yield every gold value that a text can show, and where it stands. Raises DocumentError."""
+    skipped: dict[str, bool] = {}
+    program = case.scorer.program
+    for path, value in iter_leaves(case.gold):
+        pattern = pattern_of(path)
+        if pattern not in skipped:
+            skipped[pattern] = declared(pattern, program) and is_skipped(pattern, program)
+        evidence = None if skipped[pattern] else find_evidence(case.document, value, most=1)
+        if evidence is not None:
+            yield path, value, evidence
+
+
+def _label(path: FieldPath, value: Json) -> tuple[str, str]:
+    """Return the key that a value stands under, and the value."""
+    return next((step for step in reversed(path) if isinstance(step, str)), ""), canonical_json(value)
+
+
+def _no_evidence_text(unfound: _Unfound) -> str:
+    nearest = unfound.nearest
+    shown = f"{unfound.path} {show(unfound.value, LONGEST_QUOTE)} not found in the document"
+    if nearest is None:
+        return shown
+    place = f"page {nearest.page}, line {nearest.line}" if nearest.page is not None else f"line {nearest.line}"
+    return f"{shown}; nearest {show(nearest.quote, LONGEST_QUOTE)}, {place}"
+
+
+def pattern_of(path: FieldPath) -> str:
+    """Return the pattern of a place, with `[]` for every index."""
+    return field_text(tuple(None if isinstance(step, int) else step for step in path))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.cli import main
+from tests.shared_data import shared
 
 SCHEMA = {
     "type": "object",
@@ -30,6 +31,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             gold = tmp_path / f"c{number}.gold.json"
             gold.write_text(json.dumps(keys.pop("gold", {"total": number}), indent=1), encoding="utf-8")
             case = {"text": f"t{number}", "schema": "s.schema.json", "gold": gold.name, **keys}
+            case = {key: value for key, value in case.items() if value is not None}
             (tmp_path / f"c{number}.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
         status = main(["check", *args])
         return status, capsys.readouterr().out.splitlines()
@@ -123,3 +125,61 @@ def test_findings_as_json(check) -> None:
         2,
     )
     assert (warning["kind"], warning["severity"], warning["case"]) == ("cannot_fail", "warning", "c0")
+
+
+INVOICE = """\
+ACME GmbH, Berlin, 2 August 2024
+Total due: 1,109.00 EUR
+"""
+
+
+def test_evidence_names_values_that_the_document_does_not_have(check) -> None:
+    schema = {"type": "object", "properties": {"vendor": {}, "date": {}, "total": {}, "paid": {}, "note": {}}}
+    gold = {"vendor": "ACME GMBH", "date": "2024-08-02", "total": 1190.0, "paid": True, "note": None}
+    status, lines = check({"text": INVOICE, "schema": schema, "gold": gold}, args=("--evidence",))
+    assert status == 0
+    assert lines == [
+        'c0.gold.json:4:11: warning: total 1190.0 not found in the document; nearest "1,109.00", line 2',
+        "evidence: 2 of 3 gold values stand in their documents",
+        "1 good case in 1 file, no mistake, 1 warning",
+    ]
+    assert check({"text": INVOICE, "schema": schema, "gold": gold}, args=("--evidence", "--strict"))[0] == 1
+    assert check({"text": INVOICE, "schema": schema, "gold": gold})[1] == ["1 good case in 1 file, no mistake"]
+
+
+def test_labels_that_stand_nowhere_are_counted_and_not_listed(check) -> None:
+    schema = {"type": "object", "properties": {"vendor": {}, "kind": {}, "unit": {}}}
+    cases = [
+        {
+            "text": f"{INVOICE}{n}",
+            "schema": schema,
+            "gold": {"vendor": "ACME", "kind": f"class-{'abc'[n]}", "unit": "NA"},
+        }
+        for n in range(3)
+    ]
+    _, lines = check(*cases, args=("--evidence",))
+    derived = "6 are derived (units, categories and the like, which stand nowhere)"
+    assert lines == [
+        f"evidence: 3 of 9 gold values stand in their documents; {derived}",
+        "3 good cases in 3 files, no mistake",
+    ]
+
+
+def test_skipped_fields_and_documents_without_text_are_not_looked_up(check, tmp_path: Path) -> None:
+    (tmp_path / "scan.png").write_bytes(b"PNG")
+    skip = {"total": "skip"}
+    _, lines = check(
+        {"text": "nothing", "gold": {"total": 7}, "overrides": skip, "thresholds": {"json_parse": 1}},
+        {"text": None, "document": "scan.png", "gold": {"total": 8}},
+        args=("--evidence",),
+    )
+    assert "evidence: 0 of 0 gold values stand in their documents; 1 document has no text (scans?)" in lines
+    assert not any("not found" in line for line in lines)
+
+
+def test_evidence_on_published_golds_finds_known_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = shared("data/extract-bench/dataset/sport")
+    assert main(["import", "extract-bench", str(source), str(tmp_path)]) == 0
+    assert main(["check", "--evidence", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert 'CLUB BANCARIO DE GUADALAJARRA" not found in the document; nearest "CLUB BANCARIO DE GUADALAJARA"' in told

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 PUBLIC_MODULES = (
     "pytest_extract",
+    "pytest_extract.bulk",
     "pytest_extract.cases",
     "pytest_extract.cli",
     "pytest_extract.evidence",

@@ -9,10 +9,10 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import IO, BinaryIO, Final, TextIO
 
 from pytest_extract.errors import NotWritten
 from pytest_extract.sharing import try_lock
@@ -101,7 +101,21 @@ def write_atomic(path: Path, text: str) -> None:
             raise NotWritten(path, error) from error
         return
     target = Path(os.path.realpath(path))
-    with _scratch(target, text) as scratch:
+    with _scratch(target, lambda file: file.write(text)) as scratch:
+        scratch.replace(target)
+
+
+def write_bytes_atomic(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write what `write` puts into an open file to `path`, piece by piece, and else as `write_atomic`."""
+    if _is_stream(path):
+        try:
+            with path.open("ab") as stream:
+                write(stream)
+        except OSError as error:
+            raise NotWritten(path, error) from error
+        return
+    target = Path(os.path.realpath(path))
+    with _scratch(target, lambda file: write(file.buffer)) as scratch:
         scratch.replace(target)
 
 
@@ -147,7 +161,7 @@ def write_once(path: Path, text: str) -> bool:
 
     Raises NotWritten when it cannot be written.
     """
-    with _scratch(path, text) as scratch:
+    with _scratch(path, lambda file: file.write(text)) as scratch:
         try:
             os.link(scratch, path)
         except FileExistsError:
@@ -158,8 +172,8 @@ def write_once(path: Path, text: str) -> bool:
 
 
 @contextmanager
-def _scratch(path: Path, text: str) -> Iterator[Path]:
-    """Give a temporary file beside `path` that holds `text`, and remove it where it is still there at the end."""
+def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
+    """Give a temporary file beside `path` that `write` has filled, and remove it where it is still there at the end."""
     scratch: Path | None = None
     held: int | None = None
     try:
@@ -168,7 +182,7 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
         with file:
             if _try_lock is not None:
                 held = os.dup(file.fileno())  # keeps the lock: closing the file is what tells of a full disk on NFS
-            file.write(text)
+            write(file)
         if path.parent not in _tidied:
             if len(_tidied) >= _MOST_TIDIED:  # a run may write into a folder for each of its cases
                 _tidied.clear()
@@ -184,7 +198,7 @@ def _scratch(path: Path, text: str) -> Iterator[Path]:
             scratch.unlink(missing_ok=True)
 
 
-def _new_scratch(folder: Path) -> tuple[Path, IO[str]]:
+def _new_scratch(folder: Path) -> tuple[Path, TextIO]:
     """Make a temporary file in `folder`, locked where files can be: that tells it from what a killed process left."""
     while True:
         # a file of tempfile is readable by its owner only

@@ -1,7 +1,8 @@
 r"""The results file: one `CaseResult` a line, as JSON with a version number.
 
 The text also travels from xdist workers to the controller; `--extract-from`, `runs compare` and `runs merge` read it.
-Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transport.
+Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transport. The same results as a table of
+Parquet (`parquet`) are read wherever a results file is, and written where its name ends in `.parquet`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.score_json import dump_json, score_to_text
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
-from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_atomic
+from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_bytes_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 FORMAT: Final = 1
+_MAGIC: Final = b"PAR1"
+"""How a Parquet file begins."""
+_MOST_PARQUET_BYTES: Final = 1024**4  # it is read in batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,15 +180,34 @@ def read_results(path: Path) -> ResultsFile:
 class ResultsReader:
     """Reads a results file line by line, so that memory holds one result; StoreError with `path:line` for a bad line.
 
-    After the last line: `torn`, whether that was cut off, and `digest`, the SHA-256 of all lines.
+    After the last line: `torn`, whether that was cut off, and `digest`, the SHA-256 of all lines; of a Parquet file, of
+    which a batch is read at a time, that of its bytes. `values=False`: who reads needs no outputs, paths and values.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, values: bool = True) -> None:
         self.path = path
         self.torn = False
         self.digest = ""
+        self._values = values
 
     def __iter__(self) -> Iterator[CaseResult]:
+        if self._is_parquet():
+            from pytest_extract.parquet import read_parquet
+
+            yield from read_parquet(self.path, values=self._values)
+            with self.path.open("rb") as file:
+                self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        else:
+            yield from self._from_lines()
+
+    def _is_parquet(self) -> bool:
+        try:
+            with open_regular(self.path, _MOST_PARQUET_BYTES) as file:
+                return file.read(len(_MAGIC)) == _MAGIC
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}") from error
+
+    def _from_lines(self) -> Iterator[CaseResult]:
         digest = hashlib.sha256()
         for number, line in enumerate(self._lines(), start=1):
             if not line.strip():
@@ -209,8 +232,13 @@ class ResultsReader:
 
 
 def write_results(path: Path, results: Iterable[CaseResult]) -> None:
-    """Write a whole results file at once, atomically."""
-    write_atomic(path, "".join(f"{dump_result(result)}\n" for result in results))
+    """Write a whole results file, atomically, result by result: as Parquet where the name ends in `.parquet`."""
+    if path.suffix.lower() == ".parquet":
+        from pytest_extract.parquet import write_parquet
+
+        write_parquet(path, results)
+    else:
+        write_bytes_atomic(path, lambda file: file.writelines(f"{dump_result(each)}\n".encode() for each in results))
 
 
 def _record(result: CaseResult) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.complexity import WEIGHTS, case_shape
+from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.judges import NO_JUDGE as NOBODY
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
@@ -91,7 +91,7 @@ def run_case(
     breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
     if breaches and outcome is Outcome.PASSED:
         outcome = Outcome.FAILED
-    shape = case_shape(case.schema, case.gold)
+    shape = case.scorer.shape_of(case.gold)
     return CaseResult(
         nodeid=nodeid,
         case_id=case.id,
@@ -214,7 +214,7 @@ class _Repeats:
             outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
             score=score.record(),
             output=extraction.output,
-            error=_undecided(undecided) if undecided else None,
+            error=undecided_text(undecided) if undecided else None,
             breaches=breaches,
             usage=usage if isinstance(usage, Usage) else None,
             cost_usd=extraction.cost_usd,
@@ -269,7 +269,7 @@ def _all(score: Score) -> Iterable[FieldResult]:
     return {id(result): result for result in (*score.fields, *score.leaves)}.values()
 
 
-def _undecided(results: Sequence[FieldResult]) -> str:
+def undecided_text(results: Sequence[FieldResult]) -> str:
     """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own."""
     found: dict[str, list[str]] = {}
     for result in results:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.arguments import mapping
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import Json
@@ -14,7 +13,6 @@ from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import text_of
 
 if TYPE_CHECKING:
-    from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.core.score import Score
     from pytest_extract.extraction.base import Extraction
@@ -102,19 +100,21 @@ class Gold:
         post_process: Json = None,
         extensions: Extensions | None = None,
     ) -> None:
+        from pytest_extract.cases.checks import checked_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.pattern import usual
         from pytest_extract.core.scorer import compile_schema, output_shape
+        from pytest_extract.thresholds import thresholds_of
 
         self.value = value
         self._judge = judge
         self._modality = modality
-        self._accept = _check_argument("accept", accept)
-        self._absent = {usual(place): rule for place, rule in _check_argument("absent", absent).items()}
-        self._thresholds = _thresholds_of(_check_argument("thresholds", thresholds))
+        self._accept = checked_argument("accept", accept)
+        self._absent = {usual(place): rule for place, rule in checked_argument("absent", absent).items()}
+        self._thresholds = thresholds_of(thresholds)
         self._max_output_bytes = max_output_bytes
         self._confidence = confidence if confidence is None else output_shape(confidence)
-        self._gates = GateConfig.from_json(_check_argument("gates", gates))
+        self._gates = GateConfig.from_json(checked_argument("gates", gates))
         self._scorer = compile_schema(
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
         )
@@ -185,33 +185,6 @@ def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, v
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
     lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
-
-
-def _thresholds_of(clean: Mapping[str, Any]) -> Thresholds:
-    from pytest_extract.cases.checks import LIMITS
-    from pytest_extract.cases.model import Thresholds
-    from pytest_extract.core.pattern import usual
-
-    measures = {name: bound for name, bound in clean.items() if name not in {"fields", *LIMITS}}
-    fields = {usual(place): bound for place, bound in clean.get("fields", {}).items()}
-    limits = {name: clean[name] for name in LIMITS if name in clean}
-    if measures or fields:
-        return Thresholds(measures=measures, fields=fields, **limits)
-    return Thresholds(**limits)
-
-
-def _check_argument(name: str, value: Any) -> Any:
-    from pytest_extract.cases.checks import CHECKS
-
-    problems: list[str] = []
-
-    def tell(steps: Sequence[object], message: str, **_: object) -> None:
-        problems.append(f"{'.'.join(map(str, (name, *steps)))}: {message}")
-
-    check: Callable[..., Any] = CHECKS[name]
-    clean = check(dict(mapping(name, value)), (), tell)
-    _raise_problems(problems)
-    return clean
 
 
 def _raise_problems(problems: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.results import FieldResult, Status
@@ -32,6 +32,21 @@ class Requirements:
     def of(cls, case: Case, today: date) -> Requirements:
         """Take the bounds of a case; a known failure that has expired excuses nothing."""
         return cls(thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today))
+
+
+def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
+    """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
+    from pytest_extract.cases.checks import LIMITS, checked_argument
+    from pytest_extract.cases.model import Thresholds
+    from pytest_extract.core.pattern import usual
+
+    clean = checked_argument("thresholds", given)
+    measures = {name: bound for name, bound in clean.items() if name not in {"fields", *LIMITS}}
+    fields = {usual(place): bound for place, bound in clean.get("fields", {}).items()}
+    limits = {name: clean[name] for name in LIMITS if name in clean}
+    if measures or fields:
+        return Thresholds(measures=measures, fields=fields, **limits)
+    return Thresholds(**limits)
 
 
 def breaches_of(

@@ -62,7 +62,7 @@ import sys, time
 from pathlib import Path
 from pytest_extract import files
 folder = Path(sys.argv[1])
-with files._scratch(folder / "a.json", "half"):
+with files._scratch(folder / "a.json", lambda file: file.write("half")):
     print("written", flush=True)
     time.sleep(600)
 """

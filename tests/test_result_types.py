@@ -20,6 +20,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.results import ArrayResult, Failure, FieldResult, GateResult, Gates, ScoreRecord
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
+from pytest_extract.parquet import results_of, table_of
 from pytest_extract.results import dump_result, load_result
 
 # --- values from annotations
@@ -96,8 +97,17 @@ def test_values_differ_from_field_to_field_and_from_each_other():
 # --- what has a codec both ways: CaseResult and what it holds
 
 
-def written(result: CaseResult) -> CaseResult:
+def as_line(result: CaseResult) -> CaseResult:
     return load_result(dump_result(result))
+
+
+def as_parquet(result: CaseResult) -> CaseResult:
+    pytest.importorskip("pyarrow")
+    (found,) = results_of(table_of([result]))
+    return found
+
+
+both_formats = pytest.mark.parametrize("written", [as_line, as_parquet])
 
 
 def held_by(kind: Any) -> set[type]:
@@ -147,14 +157,16 @@ def test_the_types_of_a_result_are_all_looked_at():
     assert {FieldResult, ScoreRecord, Failure, Gates, GateResult, ArrayResult} <= set(HELD)
 
 
+@both_formats
 @pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.__name__)
-def test_a_whole_result_survives(kind):
+def test_a_whole_result_survives(kind, written):
     result = inside(made(kind))
     assert written(result) == result
 
 
+@both_formats
 @pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.__name__)
-def test_every_field_survives_by_itself(kind):
+def test_every_field_survives_by_itself(kind, written):
     seen = set()
     for name, other in changed(made(kind)):
         if (kind, name) == (GateResult, "name"):  # the place says which gate it is

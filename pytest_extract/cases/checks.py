@@ -10,7 +10,7 @@ import ast
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from types import MappingProxyType
@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
+from pytest_extract.core import arguments
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
 from pytest_extract.core.output_shape import SHAPES, UNITS, OutputShape
@@ -684,3 +685,17 @@ MERGED: Final = frozenset(("tags", "accept", "absent", "gates", "thresholds", "o
 """Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""
 FILE_KEYS: Final = ("cases", "defaults", "dataset")
 """Keys that a file may have beside a case's, or instead."""
+
+
+def checked_argument(name: str, value: Any) -> Any:
+    """Check an argument that is a key of cases, and return it as `Case` has it; ConfigError with all mistakes in it."""
+    problems: list[str] = []
+
+    def tell(steps: Sequence[object], message: str, **_: object) -> None:
+        problems.append(f"{'.'.join(map(str, (name, *steps)))}: {message}")
+
+    check: Callable[..., Any] = CHECKS[name]
+    clean = check(dict(arguments.mapping(name, value)), (), tell)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return clean

@@ -30,7 +30,7 @@ def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True
     shared: dict[tuple[object, ...], FieldResult] = {}
     replaced = 0
     for number, path in enumerate(paths):
-        reader = ResultsReader(path)
+        reader = ResultsReader(path, values=values)
         for result in reader:
             _check_measures(result, path)
             found = kept.setdefault((result.file, result.case_id, result.arm.label), {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -43,12 +43,12 @@ class Shape:
 
         easy up to depth 2, 10 fields, 10 array items; medium up to 4 (as in DeepJSONEval), 50, 100; hard beyond.
         """
-        sizes: dict[str, int] = asdict(self)
+        sizes = self.to_dict()
         return _CLASSES[max(sum(sizes[name] > limit for limit in limits) for name, limits in _LIMITS.items())]
 
     def to_dict(self) -> dict[str, int]:
         """Return plain JSON, as in a line of the results file."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def depth_class(depth: int) -> Literal["medium", "hard"] | None:
@@ -58,19 +58,27 @@ def depth_class(depth: int) -> Literal["medium", "hard"] | None:
     return "medium" if depth <= 4 else "hard"
 
 
-def case_shape(schema: Json, gold: Json) -> Shape:
-    """Measure a case; local `$ref`s are followed, a recursive one once, and the widest branch of `anyOf` counts."""
-    declared = _Schema(schema).measure(schema)
-    counts = count_values(gold)
-    return Shape(
-        fields=declared.fields,
-        breadth=declared.breadth,
-        depth=max(declared.depth, counts.depth),
-        arrays=declared.arrays,
-        array_items=counts.array_items,
-        leaves=counts.leaves,
-        values=counts.values,
-    )
+class SchemaShape:
+    """What a schema declares, measured once.
+
+    Local `$ref`s are followed, a recursive one once, and the widest branch of `anyOf` counts.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self._declared = _Schema(schema).measure(schema)
+
+    def of(self, gold: Json) -> Shape:
+        """Measure a case of this schema."""
+        declared, counts = self._declared, count_values(gold)
+        return Shape(
+            fields=declared.fields,
+            breadth=declared.breadth,
+            depth=max(declared.depth, counts.depth),
+            arrays=declared.arrays,
+            array_items=counts.array_items,
+            leaves=counts.leaves,
+            values=counts.values,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

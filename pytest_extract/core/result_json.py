@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
 from pytest_extract.core.case_result import CaseResult
@@ -14,16 +14,19 @@ from pytest_extract.core.results import ScoreRecord
 from pytest_extract.core.score_json import score_from_json, score_to_json
 from pytest_extract.core.values import Json
 
+NOTHING_GIVEN: Final[Mapping[str, Any]] = MappingProxyType({})
 _Convert: TypeAlias = Callable[[Any], Any]
 _LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations"))
 """Fields that few results have: a file has them where they are not None."""
 
 
-def fields_to_json(instance: Any) -> dict[str, Json]:
-    """Return the fields of a result type by name; those of `_LEFT_OUT` are left out where they are None."""
+def fields_to_json(instance: Any, *, but: Collection[str] = ()) -> dict[str, Json]:
+    """Return the fields of a result type by name without `but`; those of `_LEFT_OUT` only if they have a value."""
     kind: Any = type(instance)
     record: dict[str, Json] = {}
     for name, (encode, _decode, _default) in _codec(kind).items():
+        if name in but:
+            continue
         value = getattr(instance, name)
         record[name] = value if value is None or encode is None else encode(value)
     for name in _LEFT_OUT & record.keys():
@@ -32,14 +35,17 @@ def fields_to_json(instance: Any) -> dict[str, Json]:
     return record
 
 
-def fields_from_json(kind: Any, record: Mapping[str, Any]) -> Any:
-    """Read what `fields_to_json` has written; KeyError or TypeError for anything else."""
+def fields_from_json(kind: Any, record: Mapping[str, Any], *, given: Mapping[str, Any] = NOTHING_GIVEN) -> Any:
+    """Read what `fields_to_json` has written; KeyError or TypeError for anything else.
+
+    `given`: values of fields that have been read otherwise.
+    """
     codec = _codec(kind)
     if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
         raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(given)
     for name, (_encode, decode, has_default) in codec.items():
-        if name in record or not has_default:
+        if name not in given and (name in record or not has_default):
             values[name] = decode(record[name])
     return kind(**values)
 

@@ -60,7 +60,7 @@ class Score:
         return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
 
     def __getstate__(self) -> dict[str, object]:
-        """Work everything out: what is pickled needs neither the two documents nor the schema any more."""
+        """Work everything out: what is pickled needs neither the gold nor the schema any more."""
         worked_out = {name: getattr(self, name) for name in ("gates", "failure", "ungated", "measures")}
         left_behind = {"_document_of", "_document"}
         return {name: value for name, value in vars(self).items() if name not in left_behind} | worked_out

@@ -65,7 +65,7 @@ def _json_before_results(score: ScoreRecord) -> dict[str, Json]:
 def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
     gates = score.gates
     return {
-        "arrays": [_array_to_json(array) for array in score.arrays],
+        "arrays": [array_to_json(array) for array in score.arrays],
         "measures": dict(score.measures),
         "gates": {
             gate.name: {"passed": gate.passed, "factor": gate.factor, "why": gate.why}
@@ -86,7 +86,7 @@ def score_from_json(record: Mapping[str, Any]) -> ScoreRecord:
         failure=None if failure is None else failure_from_json(failure),
         fields=tuple(map(_result_from_json, record["fields"])),
         leaves=tuple(map(_result_from_json, record["leaves"])),
-        arrays=tuple(map(_array_from_json, record["arrays"])),
+        arrays=tuple(map(array_from_json, record["arrays"])),
         measures={name: _number(value) for name, value in record["measures"].items()},
         gates=Gates(**{name: GateResult(name=name, **gate) for name, gate in record["gates"].items()}),
         vacuous=record["vacuous"],
@@ -114,7 +114,7 @@ def failure_from_json(record: Mapping[str, Any]) -> Failure:
         message=record["message"],
         line=record.get("line"),
         column=record.get("column"),
-        path=None if path is None else _path(path),
+        path=None if path is None else path_of(path),
     )
 
 
@@ -156,26 +156,26 @@ class _ResultWriter:
         path, pattern, metric, params, status, score, passed, gold, extracted, reason, weight, matched = result
         check = self._checks.get((pattern, metric, id(params)))
         if check is None:
-            options = ",".join([f"{_quote(name)}:{_value_text(value)}" for name, value in params.items()])
+            options = ",".join([f"{_quote(name)}:{dump_value(value)}" for name, value in params.items()])
             check = f'"pattern":{_quote(pattern)},"metric":{_quote(metric)},"params":{{{options}}}'
             self._checks[pattern, metric, id(params)] = check
             self._parts.add(check)
         place = _quote(str(path))
-        values = "" if gold is MISSING else f',"gold":{_value_text(gold)}'
+        values = "" if gold is MISSING else f',"gold":{dump_value(gold)}'
         if extracted is not MISSING:
-            values = f'{values},"extracted":{_value_text(extracted)}'
+            values = f'{values},"extracted":{dump_value(extracted)}'
         why = "null" if reason is None else _quote(reason)
         where = "" if matched is None else f',"matched":{_quote(str(matched))}'
         if type(result) is AnnotatedResult:
             where += f",{dump_json(metadata_to_json(result.metadata))[1:-1]}"
         self._parts.update((place, values, why, where))
         return (
-            f'{{"path":{place},{check},"status":"{status}","score":{_value_text(score)},'
-            f'"passed":{"true" if passed else "false"}{values},"reason":{why},"weight":{_value_text(weight)}{where}}}'
+            f'{{"path":{place},{check},"status":"{status}","score":{dump_value(score)},'
+            f'"passed":{"true" if passed else "false"}{values},"reason":{why},"weight":{dump_value(weight)}{where}}}'
         )
 
 
-def _value_text(value: Json) -> str:
+def dump_value(value: Json) -> str:
     """Return `dump_json(value)`, for scalars in a tenth of the time."""
     kind = type(value)
     if kind is str:
@@ -192,9 +192,9 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     if type(score) is not float:
         score = _number(score)
     values = (
-        _path(record["path"]), record["pattern"], record["metric"], record["params"], _STATUSES[record["status"]],
+        path_of(record["path"]), record["pattern"], record["metric"], record["params"], _STATUSES[record["status"]],
         score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
-        None if matched is None else _path(matched),
+        None if matched is None else path_of(matched),
     )  # fmt: skip
     result = _new(FieldResult, values)
     if "confidence" in record or "citations" in record:
@@ -202,14 +202,16 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     return result
 
 
-def _array_to_json(array: ArrayResult) -> dict[str, Json]:
+def array_to_json(array: ArrayResult) -> dict[str, Json]:
+    """Return how an array was paired as JSON, with the numbers that follow from it."""
     sets = {"set_precision": array.set_precision, "set_recall": array.set_recall, "set_f1": array.set_f1}
     return {**array._asdict(), "path": str(array.path), **sets}
 
 
-def _array_from_json(record: Mapping[str, Any]) -> ArrayResult:
+def array_from_json(record: Mapping[str, Any]) -> ArrayResult:
+    """Read what `array_to_json` has written."""
     return ArrayResult(
-        path=_path(record["path"]),
+        path=path_of(record["path"]),
         pairs=tuple((i, j) for i, j in record["pairs"]),
         missing=tuple(record["missing"]),
         extra=tuple(record["extra"]),
@@ -219,7 +221,7 @@ def _array_from_json(record: Mapping[str, Any]) -> ArrayResult:
     )
 
 
-def _path(text: str) -> FieldPath:
+def path_of(text: str) -> FieldPath:
     """Read a path; a text that is none any more, because a secret was taken out of a key, becomes one key."""
     try:
         return FieldPath.parse(text)

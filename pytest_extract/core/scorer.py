@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_extract.core import arguments
@@ -33,6 +33,7 @@ from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
+    from pytest_extract.core.complexity import SchemaShape, Shape
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
@@ -69,6 +70,16 @@ class Scorer:
     def schema(self) -> Json:
         """The schema that was compiled."""
         return self._document.validator.schema
+
+    def shape_of(self, gold: Json) -> Shape:
+        """Measure a case of this schema: how deep it is, how many fields and values it has."""
+        return self._shape.of(gold)
+
+    @cached_property
+    def _shape(self) -> SchemaShape:
+        from pytest_extract.core.complexity import SchemaShape
+
+        return SchemaShape(self.schema)
 
     @property
     def judges(self) -> Mapping[str, Judge]:

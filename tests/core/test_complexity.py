@@ -7,11 +7,17 @@ import json
 import pytest
 from hypothesis import given
 
-from pytest_extract.core.complexity import case_shape, count_values, depth_class
+from pytest_extract.core.complexity import SchemaShape, count_values, depth_class
 from tests.shared_data import jsonl, shared
 from tests.strategies import any_json, json_values
 
 FLAT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
+
+
+def shape_of(schema, gold):
+    return SchemaShape(schema).of(gold)
+
+
 ORDER = {
     "properties": {
         "vendor": FLAT,
@@ -22,7 +28,7 @@ ORDER = {
 
 def test_shape():
     gold = {"vendor": {"a": "x", "b": None}, "rows": [{"n": 1, "tags": ["p", "q"]}, {"n": 2, "tags": []}]}
-    shape = case_shape(ORDER, gold)
+    shape = shape_of(ORDER, gold)
     assert shape.to_dict() == {
         "fields": 4,
         "breadth": 2,
@@ -52,7 +58,7 @@ def test_shape():
     ],
 )
 def test_declared_shape(schema, fields, breadth, depth):
-    shape = case_shape(schema, None)
+    shape = shape_of(schema, None)
     assert (shape.fields, shape.breadth, shape.depth) == (fields, breadth, depth)
 
 
@@ -67,14 +73,14 @@ def test_declared_shape(schema, fields, breadth, depth):
     ],
 )
 def test_the_hardest_dimension_decides(gold, complexity):
-    assert case_shape(FLAT, gold).complexity == complexity
+    assert shape_of(FLAT, gold).complexity == complexity
 
 
 def test_many_fields_are_hard():
     def wide(count):
         return {"properties": {f"k{index}": {} for index in range(count)}}
 
-    assert [case_shape(wide(count), {}).complexity for count in (10, 11, 50, 51)] == [
+    assert [shape_of(wide(count), {}).complexity for count in (10, 11, 50, 51)] == [
         "easy",
         "medium",
         "medium",
@@ -90,7 +96,7 @@ def test_the_split_by_depth(depth, level):
 def test_mutual_references_are_measured_in_time():
     names = [f"d{index}" for index in range(40)]
     tangled = {"properties": {name: {"$ref": f"#/$defs/{name}"} for name in names}}
-    shape = case_shape({**tangled, "$defs": dict.fromkeys(names, tangled)}, {})
+    shape = shape_of({**tangled, "$defs": dict.fromkeys(names, tangled)}, {})
     assert shape.breadth == 40
 
 
@@ -102,19 +108,19 @@ def nested(depth):
 
 
 def test_deep_schemas_do_not_crash():
-    assert case_shape(nested(10_000), nested(10_000)).complexity == "hard"
+    assert shape_of(nested(10_000), nested(10_000)).complexity == "hard"
 
 
 @given(json_values, any_json)
 def test_any_json_has_a_shape(schema, gold):
-    shape = case_shape(schema, gold)
+    shape = shape_of(schema, gold)
     assert shape.complexity in ("easy", "medium", "hard")
     assert shape.values <= shape.leaves
 
 
 def test_depth_is_deepjsonevals():
     for row in jsonl("data/deepjsoneval/part.jsonl"):
-        assert case_shape(json.loads(row["schema"]), json.loads(row["json"])).depth == int(row["true_depth"])
+        assert shape_of(json.loads(row["schema"]), json.loads(row["json"])).depth == int(row["true_depth"])
 
 
 GOLD_VALUES = {

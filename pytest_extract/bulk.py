@@ -1,0 +1,589 @@
+"""Scores tables of any size: an iterator in one process, worker processes, Ray Data, Dask, Spark.
+
+A record has `id`, `gold` and `output`, and may have a `schema` of its own. The same records give the same results
+whatever scores them. Results are those of a pytest run (`CaseResult`), so every command reads them.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import signal
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from pytest_extract.core import arguments
+from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.gates import MODALITIES, GateConfig
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.text import read_whole
+from pytest_extract.core.parse.value import NotJson, plain_json
+from pytest_extract.core.results import Judge, Status
+from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
+from pytest_extract.core.values import Json, short_repr, text_digest
+from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
+from pytest_extract.files import MOST_BULK_BYTES, open_regular
+from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_tables
+from pytest_extract.redact.secrets import clean_message
+from pytest_extract.results import write_results
+from pytest_extract.run_case import undecided_text
+from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from pytest_extract.core.output_shape import OutputShape
+
+__all__ = [
+    "BulkScorer",
+    "read_table",
+    "result_schema",
+    "score_dataset",
+    "score_records",
+    "score_table",
+    "table_of",
+]
+
+Record: TypeAlias = Mapping[str, Json]
+CHUNK: Final = 100
+"""Records that a worker process gets at once."""
+COLUMNS: Final = ("id", "gold", "output", "schema", "modality", "tags", "model", "prompt", "revision", "finish_reason")
+"""Columns that are read; `id`, `gold` and `output` are needed."""
+_NEEDED: Final = ("gold", "output")
+_MOST_SCHEMAS: Final = 1_024
+"""Compiled schemas of records that a process keeps, some 30 kB each."""
+_UNREADABLE: Final = "unreadable"
+"""Key of a record that could not be read: why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkScorer:
+    """Scores records, one by one or as batches of a table; it pickles and threads may share it.
+
+    scorer: what scores the records without a `schema` of their own; None where each has one.
+    name: what the table is called in results, where the path of a case file stands else.
+    options: arguments of `compile_schema` for the schemas of records; by default those that `scorer` was made with.
+    thresholds, gates, modality: as in a case; a record's own `modality` comes before.
+    confidence: the shape in which outputs hold values with their confidence, as in a case.
+    judge: who answers what only a judge can decide; a record that stays undecided is broken.
+    isolated: score batches in a process beside this one, so that a record that crashes it costs nothing but itself.
+    """
+
+    scorer: Scorer | None = None
+    name: str = "table"
+    options: Mapping[str, Any] | None = None
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
+    gates: Mapping[str, Any] | None = None
+    modality: str = "text"
+    confidence: Mapping[str, Json] | str | None = None
+    judge: Judge | None = None
+    isolated: bool = False
+    _bounds: Requirements = field(init=False, repr=False, compare=False)
+    _gates: GateConfig | None = field(init=False, repr=False, compare=False)
+    _shape: OutputShape | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
+        arguments.function("judge", self.judge)
+        _check_modality(self.modality)
+        object.__setattr__(self, "_bounds", Requirements(thresholds=thresholds_of(self.thresholds), absent={}))
+        shape = None if self.confidence is None else output_shape(self.confidence)
+        object.__setattr__(self, "_shape", shape)
+        object.__setattr__(self, "_gates", None if self.gates is None else GateConfig.from_json(self.gates))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _unpickled_scorer, ({each.name: getattr(self, each.name) for each in fields(self) if each.init},)
+
+    def score(self, record: Record) -> CaseResult:
+        """Score one record. Whatever is wrong with it, or raised, makes it broken and says why; nothing is raised.
+
+        A text as `gold` or `schema` is JSON, one as `output` is what a model wrote.
+        """
+        try:
+            return self._scored(record)
+        except ExtractError as error:
+            return self.broken(record, clean_message(str(error)))
+        except Exception as error:  # noqa: BLE001 - a record costs nothing but itself
+            return self.broken(record, clean_message(f"{type(error).__name__}: {error}"))
+
+    def __call__(self, batch: Table) -> Table:
+        """Score a batch: a table of Arrow or a mapping of columns gives one of Arrow, a pandas frame gives a frame.
+
+        The result has the columns of `result_schema()`. This is what Ray Data (`map_batches`), Dask (`map_partitions`)
+        and others call.
+        """
+        records = list(_records_in(batch))
+        results = _isolated_results(self, records) if self.isolated else map(self.score, records)
+        found = table_of(results)
+        return found.to_pandas() if _is_frame(batch) else found
+
+    def frames(self, frames: Iterable[Any]) -> Iterator[Any]:
+        """Score one pandas frame after the other: what Spark calls (`DataFrame.mapInPandas`)."""
+        return map(self, frames)
+
+    def broken(self, record: Record, why: str) -> CaseResult:
+        """Return the result of a record that could not be scored."""
+        attempt = Attempt(index=0, outcome=Outcome.BROKEN, error=why)
+        return CaseResult(**self._identity(record), outcome=Outcome.BROKEN, why=why, attempts=(attempt,))
+
+    def _identity(self, record: Record) -> dict[str, Any]:
+        arm = Arm(**{name: None if record.get(name) is None else str(record[name]) for name in _ARM})
+        given = record.get("id")
+        name = _unnamed(record) if given is None or given == "" else str(given)
+        nodeid = f"{self.name}::{name}" + (f"[{arm.label}]" if arm.label else "")
+        return {"nodeid": nodeid, "case_id": name, "file": self.name, "arm": arm}
+
+    def _scored(self, record: Record) -> CaseResult:
+        if _UNREADABLE in record:
+            raise ConfigError(str(record[_UNREADABLE]))
+        for name in _NEEDED:
+            if name not in record:
+                raise ConfigError(f"the record has no {name!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
+        modality = record.get("modality") or self.modality
+        _check_modality(modality)
+        tags = _tags(record.get("tags"))
+        gold = _value_of("gold", record["gold"])
+        scorer = self._scorer_for(record.get("schema"))
+        score = scorer.score_text(
+            gold,
+            record["output"],
+            confidence=self._shape,
+            finish_reason=record.get("finish_reason"),
+            judge=self.judge,
+            modality=modality,
+            gates=self._gates,
+        )
+        undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
+        breaches = () if undecided else breaches_of(self._bounds, score)
+        outcome = Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED
+        error = undecided_text(undecided) if undecided else None
+        attempt = Attempt(
+            index=0,
+            outcome=outcome,
+            score=score.record(),
+            output=_plain_output(record["output"]),
+            error=error,
+            breaches=breaches,
+            finish_reason=record.get("finish_reason"),
+            notes=(*score.wrapped.values(), *score.notes),
+        )
+        shape = scorer.shape_of(gold)
+        return CaseResult(
+            **self._identity(record),
+            outcome=outcome,
+            why=error or "; ".join(breach.message for breach in breaches) or None,
+            breaches=breaches,
+            attempts=(attempt,),
+            tags=tags,
+            complexity=said if (said := tags.get("complexity")) in WEIGHTS else shape.complexity,
+            modality=modality,
+            shape=shape.to_dict(),
+        )
+
+    def _scorer_for(self, schema: Json) -> Scorer:
+        if schema is None:
+            if self.scorer is None:
+                raise ConfigError("the record has no `schema`, and the BulkScorer has no scorer for such records")
+            return self.scorer
+        options = self.options
+        if options is None and self.scorer is not None:
+            options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
+        if isinstance(schema, str) and not options:
+            return _compiled(schema)
+        return compile_schema(_value_of("schema", schema), **(options or {}))
+
+
+def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:
+    return BulkScorer(**arguments)
+
+
+_ARM: Final = ("model", "prompt", "revision")
+
+
+def _unnamed(record: Record) -> str:
+    """Name a record without an id by its content: the name is the same whatever scores it."""
+    content = [str(record.get(name)) for name in ("gold", "output", "schema", _UNREADABLE)]
+    return f"no-id-{text_digest(json.dumps(content))[:12]}"
+
+
+def _check_modality(modality: object) -> None:
+    if modality not in MODALITIES:
+        raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
+
+
+def _tags(given: Json) -> Mapping[str, Json]:
+    tags = _value_of("tags", given)
+    if tags is None:
+        return {}
+    if not isinstance(tags, Mapping):
+        raise ConfigError(f"`tags` must be a mapping, not {short_repr(tags)}")
+    return tags
+
+
+def _value_of(name: str, given: Json) -> Json:
+    """Return a gold, schema or tags: of a text its JSON, else the value, with lists and mappings of Python's own."""
+    if not isinstance(given, str):
+        return None if given is None else _plain(name, given)
+    given = given.lstrip()
+    whole, _ = read_whole(given, 0)
+    if whole is not None and not given[whole[1] :].strip():
+        return whole[0]
+    failure = parse_output(given).failure
+    why = "it has text around its JSON" if failure is None else str(failure)
+    raise ConfigError(f"`{name}` is a text, and no JSON: {why}")
+
+
+def _plain_output(output: object) -> Json:
+    """Return an output as it is kept: engines hand lists over as arrays of numpy, or as lists."""
+    if output is None or isinstance(output, str):
+        return output
+    try:
+        return plain_json(output)
+    except NotJson:
+        return output
+
+
+def _plain(name: str, given: Json) -> Json:
+    try:
+        return plain_json(given)
+    except NotJson as error:
+        raise ConfigError(f"`{name}` cannot be read as JSON: {error}") from error
+
+
+@lru_cache(maxsize=_MOST_SCHEMAS)
+def _compiled(schema: str) -> Scorer:
+    return compile_schema(_value_of("schema", schema))
+
+
+# --- batches
+
+
+def _is_frame(batch: Table) -> bool:
+    return type(batch).__module__.partition(".")[0] == "pandas"
+
+
+def _records_in(batch: Table) -> Iterator[Record]:
+    if _is_frame(batch):
+        names = [name for name in batch.columns if name in COLUMNS]
+        known = batch[names].astype(object)
+        columns = [known[name].where(known[name].notna(), None).tolist() for name in names]
+    elif isinstance(batch, Mapping):  # Ray's batches of numpy arrays
+        names = [name for name in batch if name in COLUMNS]
+        columns = [[_without_nan(value) for value in _listed(batch[name])] for name in names]
+    else:
+        names = [name for name in batch.schema.names if name in COLUMNS]
+        columns = [batch.column(name).to_pylist() for name in names]
+    return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+
+
+def _listed(column: Any) -> list[Any]:
+    found: list[Any] = column.tolist() if hasattr(column, "tolist") else list(column)
+    return found
+
+
+def _without_nan(value: Any) -> Any:
+    """Return None for the NaN that stands for nothing in an array of numpy."""
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - only NaN differs
+
+
+def score_dataset(dataset: Any, scorer: BulkScorer, *, batch_size: int = ROWS_AT_ONCE, **options: Any) -> Any:
+    """Score a dataset of Ray Data; return the dataset of results, with the columns of `result_schema()`.
+
+    `options` are those of `Dataset.map_batches` (`concurrency`, `num_cpus`, `memory`, ...).
+    """
+    return dataset.map_batches(scorer.__call__, batch_format="pyarrow", batch_size=batch_size, **options)
+
+
+# --- one process, or worker processes
+
+
+def score_records(
+    scorer: BulkScorer, records: Iterable[Record], *, workers: int | None = None, timeout_s: float | None = None
+) -> Iterator[CaseResult]:
+    """Yield the result of each record, in the order of the records; memory holds a few hundred of them.
+
+    `workers`: None scores in this process; a number starts so many processes. A record that kills its process, or takes
+    longer than `timeout_s` seconds, is broken and costs no other record anything. A script that starts processes has
+    its own calls below `if __name__ == "__main__":`, as `multiprocessing` wants it.
+    """
+    arguments.count("workers", workers)
+    if workers is None:
+        if timeout_s is not None:
+            raise ConfigError("timeout_s needs worker processes: give workers=1 or more")
+        yield from map(scorer.score, records)
+        return
+    for results in _in_processes(scorer, records, list, workers=workers, timeout_s=timeout_s):
+        yield from results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkTotals:
+    """How the records of a table ended."""
+
+    passed: int = 0
+    failed: int = 0
+    broken: int = 0
+
+    @property
+    def records(self) -> int:
+        """All records."""
+        return self.passed + self.failed + self.broken
+
+
+def score_table(
+    scorer: BulkScorer, source: Path, target: Path, *, workers: int | None = None, timeout_s: float | None = None
+) -> BulkTotals:
+    """Score the records of a Parquet or JSONL file, and write the results file, as Parquet by its name.
+
+    `workers`, `timeout_s`: as in `score_records`. Raises StoreError for a source that cannot be read.
+    """
+    counts: Counter[str] = Counter()
+    if target.suffix.lower() != ".parquet":
+
+        def counted() -> Iterator[CaseResult]:
+            for result in score_records(scorer, read_table(source), workers=workers, timeout_s=timeout_s):
+                counts[result.outcome] += 1
+                yield result
+
+        write_results(target, counted())
+        return BulkTotals(**counts)
+
+    def tables() -> Iterator[Table]:
+        for table in _tables(scorer, read_table(source), workers=workers, timeout_s=timeout_s):
+            counts.update(table.column("outcome").to_pylist())
+            yield table
+
+    write_tables(target, tables())
+    return BulkTotals(**counts)
+
+
+def _tables(
+    scorer: BulkScorer, records: Iterable[Record], *, workers: int | None, timeout_s: float | None
+) -> Iterator[Table]:
+    if workers is not None:
+        yield from _in_processes(scorer, records, table_of, workers=workers, timeout_s=timeout_s)
+        return
+    results = score_records(scorer, records, timeout_s=timeout_s)
+    while chunk := list(islice(results, ROWS_AT_ONCE)):
+        yield table_of(chunk)
+
+
+def read_table(path: Path) -> Iterator[Record]:
+    """Yield the records of a Parquet or JSONL file, one batch or line in memory at a time; StoreError for another file.
+
+    A line that is no JSON object is a record that `BulkScorer.score` finds broken; its id is its line.
+    """
+    try:
+        if path.suffix.lower() == ".parquet":
+            pa = import_pyarrow()
+            with pa.parquet.ParquetFile(path) as file:
+                if lacking := [name for name in _NEEDED if name not in file.schema_arrow.names]:
+                    raise StoreError(f"{path}: has no column {lacking[0]!r}; needed are id, gold and output")
+                names = [name for name in file.schema_arrow.names if name in COLUMNS]
+                for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
+                    yield from _records_in(batch)
+            return
+        with open_regular(path, MOST_BULK_BYTES) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _record_of(line, number)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+
+
+def _record_of(line: bytes, number: int) -> Record:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON: {error}"}
+    if not isinstance(record, dict):
+        return {"id": f"line {number}", _UNREADABLE: f"line {number} is no JSON object, but {short_repr(record)}"}
+    return {name: record[name] for name in COLUMNS if name in record}
+
+
+# --- worker processes
+
+_Encode: TypeAlias = Callable[[Iterable[CaseResult]], Any]
+
+
+class _Lost(Exception):
+    """A worker process died or took too long; the text says which."""
+
+
+class _Worker:
+    """A process that scores chunks of records, and another one after it has died."""
+
+    def __init__(self, scorer: BulkScorer, encode: _Encode, timeout_s: float | None) -> None:
+        self._scorer = scorer
+        self._encode = encode
+        self._timeout_s = timeout_s
+        self._message = _pickled(scorer, encode)
+        self._process: Any = None
+        self._pipe: Connection | None = None
+        self._closed = False
+
+    def run(self, records: Sequence[Record]) -> list[Any]:
+        """Return the encoded results of records, in order, in one part or several.
+
+        A chunk that kills its process is cut in halves until the record is alone that does; it gets a second try.
+        """
+        try:
+            return [self._ask(records)]
+        except _Lost as lost:
+            if len(records) > 1:
+                middle = len(records) // 2
+                return [*self.run(records[:middle]), *self.run(records[middle:])]
+            try:
+                return [self._ask(records)]
+            except _Lost:
+                return [self._encode([self._scorer.broken(records[0], str(lost))])]
+
+    def close(self) -> None:
+        """End the process for good; who waits for its answer gets a `RuntimeError`."""
+        self._closed = True
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
+    def _ask(self, records: Sequence[Record]) -> Any:
+        if self._closed:
+            raise RuntimeError("the scoring was stopped")
+        if self._pipe is None:
+            self._start()
+        pipe = self._pipe
+        assert pipe is not None  # noqa: S101 - for the type checker
+        try:
+            pipe.send(records)
+            if self._timeout_s is not None and not pipe.poll(self._timeout_s * len(records)):
+                self._stop()
+                raise _Lost(f"it took longer than {self._timeout_s:g} s")
+            return pipe.recv()
+        except (EOFError, OSError) as error:
+            self._process.join()
+            code = self._process.exitcode
+            self._stop()
+            raise _Lost(f"the process that scored it died ({_exit_text(code)})") from error
+
+    def _start(self) -> None:
+        import multiprocessing
+
+        methods = multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+        context.set_forkserver_preload([__name__])  # a process that follows one that died starts in milliseconds
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other,), daemon=True)
+        try:
+            self._process.start()
+            other.close()
+            self._pipe.send_bytes(self._message)
+            problem = self._pipe.recv()
+        except (EOFError, OSError):
+            problem = (
+                "it ended at its start. A script that starts processes has its calls below "
+                'if __name__ == "__main__":, as the documentation of multiprocessing says'
+            )
+        if problem is not None:
+            self._stop()
+            raise ConfigError(f"a worker process cannot score: {problem}")
+
+
+def _pickled(scorer: BulkScorer, encode: _Encode) -> bytes:
+    try:
+        return pickle.dumps((scorer, encode))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
+        raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
+
+
+def _exit_text(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _serve(pipe: Connection) -> None:
+    """Score what comes through a pipe until it is closed."""
+    try:
+        scorer, encode = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the process that started this one
+    except Exception as error:  # noqa: BLE001 - whatever importing the project's modules raises
+        pipe.send(f"{type(error).__name__}: {error}")
+        return
+    pipe.send(None)
+    while True:
+        try:
+            records = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(encode(map(scorer.score, records)))
+
+
+def _in_processes(
+    scorer: BulkScorer, records: Iterable[Record], encode: _Encode, *, workers: int, timeout_s: float | None
+) -> Iterator[Any]:
+    """Yield the encoded results of records in order; each worker has one chunk, and one that waits."""
+    free: SimpleQueue[_Worker] = SimpleQueue()
+    made = [_Worker(scorer, encode, timeout_s) for _ in range(workers)]
+    for worker in made:
+        free.put(worker)
+
+    def run(chunk: Sequence[Record]) -> list[Any]:
+        worker = free.get()
+        try:
+            return worker.run(chunk)
+        finally:
+            free.put(worker)
+
+    remaining = iter(records)
+    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+    threads = ThreadPoolExecutor(workers, thread_name_prefix="pytest-extract-bulk")
+    pending: deque[Future[list[Any]]] = deque()
+    try:
+        for chunk in chunks:
+            pending.append(threads.submit(run, chunk))
+            if len(pending) > 2 * workers:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        for future in pending:
+            future.cancel()
+        for worker in made:
+            worker.close()
+        threads.shutdown(cancel_futures=True)
+
+
+_ISOLATED: Final[dict[bytes, _Worker]] = {}
+"""The process beside this one, for the scorer that was asked last."""
+_ISOLATED_LOCK: Final = Lock()  # threads of one engine's process share it
+
+
+def _isolated_results(scorer: BulkScorer, records: Sequence[Record]) -> list[CaseResult]:
+    message = _pickled(scorer, list)
+    with _ISOLATED_LOCK:
+        if message not in _ISOLATED:
+            for worker in _ISOLATED.values():
+                worker.close()
+            _ISOLATED.clear()
+            _ISOLATED[message] = _Worker(scorer, list, None)
+        worker = _ISOLATED[message]
+        parts = [part for start in range(0, len(records), CHUNK) for part in worker.run(records[start : start + CHUNK])]
+    return [result for part in parts for result in part]

@@ -28,7 +28,7 @@ from pytest_extract.core.metrics.base import (
     check_params,
     with_defaults,
 )
-from pytest_extract.core.metrics.vectorized import text_against, text_matrix
+from pytest_extract.core.metrics.vectorized import text_against, text_matrix, text_search
 from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
@@ -225,6 +225,7 @@ class Binder:
             matrix=text_matrix(folded, compare),
             near=None,
             against=text_against(folded, compare),
+            search=text_search(folded, compare),
             triangle=False,
         )
 

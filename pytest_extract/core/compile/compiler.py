@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from threading import RLock
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.compile.bind import Binder
 from pytest_extract.core.compile.nodes import (
@@ -16,6 +16,7 @@ from pytest_extract.core.compile.nodes import (
     AlignMode,
     Array,
     ArrayMetric,
+    ElementPaths,
     FieldMetric,
     FlatPaths,
     FlatTable,
@@ -39,6 +40,7 @@ from pytest_extract.core.schema.annotations import AlignUse, Annotation, Report
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import Semantics
+from pytest_extract.core.values import Json
 
 MOST_EAGER: Final = 20_000
 DEEPEST_EAGER: Final = 60
@@ -365,6 +367,7 @@ class Compiler:
             # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
             # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
             equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
+            table=None if prefix else _row_table(items),
         )
 
     def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:
@@ -469,13 +472,36 @@ def _column(name: str, node: Node, *, field: bool) -> TableColumn:
     return TableColumn(name, node, node.pattern, "", {}, 1.0, NOTHING)
 
 
+def _row_table(items: Node) -> Object | None:
+    """Return rows as flat objects; plain values are objects of one column. None where they are anything else."""
+    if isinstance(items, Object):
+        return items if items.bulk is not None else None
+    if not isinstance(items, Leaf):
+        return None
+    column = _column("", items, field=items.field)
+    if not column.fast:
+        return None
+    return Object(
+        pattern=items.pattern,
+        entries=(column,),
+        names=frozenset(),
+        places=ElementPaths(),
+        bulk=_bulk([column], lambda value: (value,)),
+        field=items.field,
+    )
+
+
 def flat_table(columns: Sequence[TableColumn]) -> FlatTable | None:
     """Return the columns as a table whose cells are compared all at once; None unless all are plain leaves."""
     if len(columns) < 2 or not all(column.fast for column in columns):
         return None
-    names, leaves, patterns, metrics, params, weights, fast = zip(*columns, strict=True)
+    return _bulk(columns, itemgetter(*[column.name for column in columns]))
+
+
+def _bulk(columns: Sequence[TableColumn], values: Callable[[Any], tuple[Json, ...]]) -> FlatTable:
+    _, leaves, patterns, metrics, params, weights, fast = zip(*columns, strict=True)
     unsure = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
     weight = sum(weights) if all(weights) else 0.0
     checks = [leaf.checks[0] for leaf in leaves]
     likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
-    return FlatTable(itemgetter(*names), patterns, metrics, params, weights, unsure, leaves, weight, likeness)
+    return FlatTable(values, patterns, metrics, params, weights, unsure, leaves, weight, likeness)

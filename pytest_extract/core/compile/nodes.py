@@ -146,6 +146,23 @@ class FlatPaths:
             table[path] = found
 
 
+class ElementPaths(FlatPaths):
+    """Paths of an array's elements that are plain values, by the array's path: a table of one column."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(("",))
+
+    def table(self, path: tuple[Step, ...], rows: int) -> tuple[FieldPath, ...]:
+        """Return the paths of an array's first elements."""
+        found = self._tables.get(path, ())
+        if len(found) < rows:
+            found = tuple([FieldPath((*path, row)) for row in range(rows)])
+            self._keep(self._tables, path, found)
+        return found if len(found) == rows else found[:rows]
+
+
 class Object(NamedTuple):
     """An object scored property by property.
 
@@ -209,6 +226,7 @@ class Array(NamedTuple):
     checks: further metrics that compare the two lists as one value.
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
     equal_first: whether lists that look equal are tried row by row before anything else.
+    table: its rows as flat objects, all compared at once: `items`, or an object of one column where they are values.
     """
 
     pattern: str
@@ -221,6 +239,7 @@ class Array(NamedTuple):
     empty_absent: bool = True
     wrap: bool = False
     equal_first: bool = True
+    table: Object | None = None
     skipped: bool = False
 
 

@@ -180,7 +180,7 @@ def _walk_equal(run: ScoringContext, array: Array, lists: Lists, path: Path, at:
 def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
     first = len(run.leaves)
-    if table is not None and _likely_rows(run, array, lists, table, path, at):
+    if table is not None and table.items is array.items and _likely_rows(run, array, lists, table, path, at):
         return
     found = _pairing(run, array, lists, table, path)
     if isinstance(found, Undecided):

@@ -55,7 +55,7 @@ def _best_fit(
     run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None
 ) -> Pairing:
     few = len(gold) * len(extracted) <= MOST_SCORES
-    if table is not None and few and not run.f1 and run.absent and is_plain(table):
+    if table is not None and table.items is array.items and few and not run.f1 and run.absent and is_plain(table):
         scores = all_scores(table)
         pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
         pairs = in_order(pairs, lambda i, j: scores[i][j])

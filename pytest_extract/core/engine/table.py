@@ -88,13 +88,15 @@ def identity(size: int) -> tuple[tuple[int, int], ...]:
 
 
 def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> Table | None:
-    """Lay out two lists; None unless their rows are objects with nothing but scalars, all of them declared."""
-    items = array.items
-    if array.prefix or type(items) is not Object or items.bulk is None:
+    """Lay out two lists; None unless their rows are scalars, or objects with nothing but declared scalars."""
+    items = array.table
+    if items is None or items.bulk is None:
         return None
     if run.both_passed and (items.other is not None or items.field):
         return None  # there even what neither side has gives a result
     bulk = items.bulk
+    if array.items is not items:
+        return _scalars(run, items, bulk, gold, extracted)
     try:
         ours = [*chain.from_iterable(map(bulk.values, gold))]
         theirs = [*chain.from_iterable(map(bulk.values, extracted))]
@@ -108,14 +110,25 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
     if not declared:
         return None
     if len(ours) != len(theirs):
-        scalars = _CELLS.issuperset(map(type, chain(ours, theirs)))
-        return Table(items, bulk, ours, theirs, NOTHING_ODD) if scalars else None
+        return Table(items, bulk, ours, theirs, NOTHING_ODD) if _are_cells(ours, theirs) else None
     glance = diff_cells(run, ours, theirs)
     if glance is None:
         return None
     if bulk.unsure:
         glance = with_unsure(glance, bulk, ours)
     return _new(Table, (items, bulk, ours, theirs, glance))
+
+
+def _scalars(run: ScoringContext, items: Object, bulk: FlatTable, ours: Rows, theirs: Rows) -> Table | None:
+    """Lay out two lists of plain values: a table of one column."""
+    if len(ours) != len(theirs):
+        return Table(items, bulk, ours, theirs, NOTHING_ODD) if _are_cells(ours, theirs) else None
+    glance = diff_cells(run, ours, theirs)
+    return None if glance is None else Table(items, bulk, ours, theirs, with_unsure(glance, bulk, ours))
+
+
+def _are_cells(ours: Cells, theirs: Cells) -> bool:
+    return _CELLS.issuperset(map(type, ours)) and _CELLS.issuperset(map(type, theirs))
 
 
 def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:

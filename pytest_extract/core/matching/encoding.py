@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -45,9 +45,22 @@ class EncodedColumn:
     shared: dict[tuple[int, int], float] = field(default_factory=dict)
 
     @property
-    def inexact(self) -> bool:
-        """Whether values that differ may score anything."""
-        return self.metric is not None and not self.equality
+    def has_search(self) -> bool:
+        """Whether the values that score highest are found without a look at all of them."""
+        return self.metric is not None and not self.equality and self.metric.search is not None
+
+    def search(self, codes: Sequence[int]) -> Callable[[int, float], dict[int, float]]:
+        """Return the function from a gold code and a cutoff to the scores of these codes, those from the cutoff on."""
+        assert self.metric is not None  # noqa: S101 - where has_search
+        assert self.metric.search is not None  # noqa: S101
+        distinct = [code for code in {*codes} if code != ABSENT]
+        find = self.metric.search([self.values[code] for code in distinct])
+        return lambda gold, cutoff: {distinct[place]: score for place, score in find(self.values[gold], cutoff)}
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether values are compared pair by pair."""
+        return self.metric is not None and not self.equality and self.metric.near is None
 
     def anything_matches(self) -> EncodedColumn:
         """Return the column with a score of 1 for any two present values."""

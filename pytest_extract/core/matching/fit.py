@@ -17,11 +17,10 @@ the longer side. The other rows have theirs from their own assignment. Two equal
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
@@ -38,22 +37,34 @@ _NUMPY_PAYS_LONG = 200  # rows or columns
 _ROUNDS = 4
 _PAYS = 0.7  # share of all cells that may be looked at for the sake of equal rows
 _ROUNDING = 1e-12
+_SAMPLE = 32
+_CANDIDATES = 16
+_FIXED_COST = 0.01
+_LONG_TEXT = 64  # characters
+_FEW_TEXTS = 400  # pairs of long texts that are compared at once
+_CUTOFFS = (0.9, 0.7, 0.0)
+_CELLS_AT_ONCE = 2_000_000
+_SINGLE_PAIR = 60  # cells of a matrix that cost what a pair of rows costs alone
 _NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 class Similarity(Protocol):
-    """How alike the rows of two lists are; `has_rough`: whether rough bounds cost less than others."""
+    """How alike the rows of two lists are."""
 
-    has_rough: bool
+    def matrix(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
 
-    def matrix(self, rows: Sequence[int], columns: Sequence[int], *, rough: bool = False) -> Any:
-        """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array.
+    def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
+        """Put the scores of chosen pairs (places in the matrix) in the place of their bounds; whether one is lower."""
 
-        `rough`: higher ones, where they cost less.
-        """
-
-    def score(self, row: int, column: int) -> float | None:
-        """Return the score of a pair of rows; None where the matrix holds it."""
+    def above(
+        self,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        row_limits: Sequence[float],
+        column_limits: Sequence[float],
+    ) -> Pairs:
+        """Return the pairs, by their places, whose score may be above the sum of their limits."""
 
 
 # --- the algorithm
@@ -84,31 +95,9 @@ def assign_rows(
     """Assign rows by upper bounds, which scores replace until none that is chosen is lower (lemma 1)."""
     scores = similarity.matrix(rows, columns)
     found = best_assignment(scores, potentials=potentials)
-    known: set[tuple[int, int]] = set()
-    while _make_exact(similarity, rows, columns, scores, found, known):
+    while similarity.make_exact(rows, columns, scores, found.pairs):
         found = best_assignment(scores, potentials=potentials)
     return [(rows[i], columns[j]) for i, j in found.pairs if scores[i][j] > 0.0], found
-
-
-def _make_exact(
-    similarity: Similarity,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    scores: Any,
-    found: Assignment,
-    known: set[tuple[int, int]],
-) -> bool:
-    """Put the scores of the chosen pairs in the place of their bounds; whether one is lower."""
-    lower = False
-    for i, j in found.pairs:
-        if (i, j) not in known and scores[i][j] > 0.0:
-            score = similarity.score(rows[i], columns[j])
-            if score is None:
-                return False
-            known.add((i, j))
-            lower = lower or score < scores[i][j] - _ROUNDING
-            scores[i][j] = score
-    return lower
 
 
 def _worth_more_apart(
@@ -116,51 +105,55 @@ def _worth_more_apart(
 ) -> set[int] | None:
     """Return the equal pairs that have no potentials as lemma 2 asks; None where finding out is too dear."""
     golds, others = [i for i, _ in same], [j for _, j in same]
-    least, most = _limits(similarity, same, rows, columns, found, rough=True)
-    if max(least) <= min(most) + _ROUNDING:
-        return set()
-    if similarity.has_rough:
-        lows, highs = sorted(least), sorted(most)
-        step = 1 + len(same) // 16
-        middle = max([*lows[::step], *highs[::step]], key=lambda t: bisect_right(lows, t) - bisect_left(highs, t))
-        unsure = [x for x, (low, high) in enumerate(zip(least, most, strict=True)) if low > middle or high < middle]
-        exact = _limits(similarity, [same[x] for x in unsure], rows, columns, found, rough=False)
-        for x, low, high in zip(unsure, *exact, strict=True):
-            least[x], most[x] = low, high
-    apart = {x for x, (low, high) in enumerate(zip(least, most, strict=True)) if low > high + _ROUNDING}
-    if apart or max(least) <= min(most) + _ROUNDING:
-        return apart  # one t for all fits any two equal pairs, as no score is above 1
-    # most get one t, the others the nearest that fits; pairs of rows between the two kinds are looked at
-    bounds = sorted(least + most)
-    usual = bounds[len(bounds) // 2]
-    chosen = [min(max(usual, low), high) for low, high in zip(least, most, strict=True)]
-    above = [x for x, t in enumerate(chosen) if t > usual]
-    below = [x for x, t in enumerate(chosen) if t < usual]
-    if 2 * (len(above) + len(below)) > len(chosen):
+    usual = _usual_potential(found)
+    size = len(same)
+    unsure = {x for _, x in similarity.above(rows, others, found.rows, [usual] * size)}
+    unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
+    if not unsure:
+        return set()  # one t for all fits any two equal pairs, as no score is above 1
+    if 2 * len(unsure) > size:
         return None
-    bids = _highest_by_row(similarity.matrix([golds[x] for x in above], others), chosen) if above else []
-    apart = {x for x, bid in zip(above, bids, strict=True) if bid > 1.0 - chosen[x] + _ROUNDING}
-    bids = (
-        _highest_by_column(similarity.matrix(golds, [others[x] for x in below]), [1.0 - t for t in chosen])
-        if below
-        else []
+    chosen: dict[int, float] = {}
+    apart: set[int] = set()
+    least, most = _limits(similarity, [same[x] for x in sorted(unsure)], rows, columns, found)
+    for x, low, high in zip(sorted(unsure), least, most, strict=True):
+        if low > high + _ROUNDING:
+            apart.add(x)
+        chosen[x] = min(max(usual, low), high)
+    if apart:
+        return apart
+    # most get one t, the others the nearest that fits; pairs of rows between the two kinds are looked at
+    potentials = [chosen.get(x, usual) for x in range(size)]
+    raised = [x for x, t in chosen.items() if t > usual]
+    lowered = [x for x, t in chosen.items() if t < usual]
+    above = similarity.above([golds[x] for x in raised], others, [1.0 - chosen[x] for x in raised], potentials)
+    below = similarity.above(
+        golds, [others[x] for x in lowered], [1.0 - t for t in potentials], [chosen[x] for x in lowered]
     )
-    return apart | {x for x, bid in zip(below, bids, strict=True) if bid > chosen[x] + _ROUNDING}
+    return {raised[x] for x, _ in above} | {lowered[x] for _, x in below}
+
+
+def _usual_potential(found: Assignment) -> float:
+    """Return a potential of the extracted rows of equal pairs with which few other rows can be worth more to them.
+
+    A row with a limit of 1 needs no look, and one with a high limit a short one.
+    """
+    rows, columns = (side[:: 1 + len(side) // _SAMPLE] for side in (found.rows, found.columns))
+    candidates = sorted({0.0, *(min(max(1.0 - x, 0.0), 1.0) for x in rows), *(min(max(x, 0.0), 1.0) for x in columns)})
+
+    def cost(t: float) -> float:
+        gaps = [1.0 - x - t for x in rows] + [t - x for x in columns]
+        return sum([_FIXED_COST + gap * gap for gap in gaps if gap > _ROUNDING])
+
+    return min(candidates[:: 1 + len(candidates) // _CANDIDATES], key=cost)
 
 
 def _limits(
-    similarity: Similarity,
-    same: Pairs,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    found: Assignment,
-    *,
-    rough: bool,
+    similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
 ) -> tuple[list[float], list[float]]:
     """Return between which potentials the extracted row of each equal pair may be, for the sake of all other rows."""
-    golds, others = [i for i, _ in same], [j for _, j in same]
-    least = _highest_by_column(similarity.matrix(rows, others, rough=rough), found.rows)
-    most = [1.0 - x for x in _highest_by_row(similarity.matrix(golds, columns, rough=rough), found.columns)]
+    least = _highest_by_column(similarity.matrix(rows, [j for _, j in same]), found.rows)
+    most = [1.0 - x for x in _highest_by_row(similarity.matrix([i for i, _ in same], columns), found.columns)]
     # the longer side may have rows without a partner, at a potential of 0: none of its own is below
     if len(rows) < len(columns):
         least = [max(x, 0.0) for x in least]
@@ -184,6 +177,19 @@ def _highest_by_row(matrix: Any, potentials: Sequence[float]) -> list[float]:
     return [max([score - potential for score, potential in zip(row, potentials, strict=True)]) for row in matrix]
 
 
+def _cells_above(matrix: Any, row_limits: Sequence[float], column_limits: Sequence[float]) -> Pairs:
+    """Return the cells that are above the sum of their limits."""
+    if not isinstance(matrix, list):
+        return similarity_numpy.cells_above(matrix, row_limits, column_limits)
+    limits = [limit + _ROUNDING for limit in column_limits]
+    return [
+        (i, j)
+        for i, (row, own) in enumerate(zip(matrix, row_limits, strict=True))
+        for j, (score, limit) in enumerate(zip(row, limits, strict=True))
+        if score > own + limit
+    ]
+
+
 # --- rows as columns of values
 
 
@@ -192,28 +198,158 @@ class _TableSimilarity:
 
     def __init__(self, problem: EncodedTable, *, exact: bool) -> None:
         self._problem = problem
-        self._rough = problem
-        self.has_rough = len({column.inexact for column in problem.columns}) > 1
-        if self.has_rough:
-            columns = [column.anything_matches() if column.inexact else column for column in problem.columns]
-            self._rough = replace(problem, columns=columns)
-        self._bounded = any(column.contents is not None for column in problem.columns)
         self._exact = exact
+        self._nested = any(column.contents is not None for column in problem.columns)
+        # where rows are one text each, only those that are much alike are compared to the end
+        self._texts = problem.columns[0] if len(problem.columns) == 1 and problem.columns[0].has_search else None
+        self._cutoffs: dict[int, Sequence[float]] = {}  # of rows that were searched: those still to be tried
+        self._scored: dict[tuple[int, int], float] = {}
+        self._search: Callable[[int, float], dict[int, float]] | None = None
 
-    def matrix(self, rows: Sequence[int], columns: Sequence[int], *, rough: bool = False) -> Any:
-        problem = self._rough if rough else self._problem
-        if self._exact and self._bounded:
-            return [[score_of(problem, row, column) for column in columns] for row in rows]
-        work = len(rows) * len(columns) * max(1, len(problem.columns))
+    @cached_property
+    def _rough(self) -> EncodedTable:
+        """The table with a score of 1 for any two values that would take long to compare."""
+        rows = self._problem.height + self._problem.width
+        columns = [
+            column.anything_matches() if column.is_dear and 4 * len(column.values) > rows else column
+            for column in self._problem.columns
+        ]
+        return replace(self._problem, columns=columns)
+
+    def matrix(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        if self._exact and self._nested:
+            return [[score_of(self._problem, row, column) for column in columns] for row in rows]
+        if self._texts is not None and not self._exact and self._are_long(rows, columns):
+            self._search = self._texts.search([self._texts.extracted[column] for column in columns])
+            return [self._searched_row(self._texts, self._search, row, columns) for row in rows]
+        return self._module(rows, columns).score_matrix(self._problem, rows, columns)
+
+    def _are_long(self, rows: Sequence[int], columns: Sequence[int]) -> bool:
+        """Whether it pays to compare a text with those only that may be much alike."""
+        if self._texts is None or len(rows) * len(columns) < _FEW_TEXTS:
+            return False
+        texts = [str(self._texts.values[self._texts.gold[row]]) for row in rows[::8] if self._texts.gold[row] != ABSENT]
+        return sum(map(len, texts)) > _LONG_TEXT * len(texts)
+
+    def _module(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        work = len(rows) * len(columns) * max(1, len(self._problem.columns))
         if "numpy" in sys.modules:
             pays = work >= _NUMPY_PAYS_LOADED or max(len(rows), len(columns)) >= _NUMPY_PAYS_LONG
         else:
             pays = work >= _NUMPY_PAYS
-        module: Any = similarity_numpy if pays and installed("numpy") else similarity_pure
-        return module.score_matrix(problem, rows, columns)
+        return similarity_numpy if pays and installed("numpy") else similarity_pure
 
-    def score(self, row: int, column: int) -> float | None:
-        return score_of(self._problem, row, column) if self._bounded and not self._exact else None
+    def _searched_row(
+        self, texts: EncodedColumn, search: Callable[[int, float], dict[int, float]], row: int, columns: Sequence[int]
+    ) -> list[float]:
+        """Return the scores of a row with some columns; those below its next cutoff are that cutoff."""
+        cutoff, *more = self._cutoffs.get(row, _CUTOFFS)
+        self._cutoffs[row] = more or [0.0]
+        code = texts.gold[row]
+        scores = {} if code == ABSENT else search(code, cutoff)
+        if code == ABSENT:
+            scores, cutoff = {ABSENT: 1.0}, 0.0
+        return [scores.get(texts.extracted[column], cutoff) for column in columns]
+
+    def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
+        if self._exact or not (self._nested or self._search):
+            return False
+        lower: set[int] = set()
+        for i, j in pairs:
+            place = rows[i], columns[j]
+            score = self._scored.get(place)
+            if score is None:
+                score = self._scored[place] = score_of(self._problem, *place)
+            if score < scores[i][j] - _ROUNDING:
+                lower.add(i)
+                scores[i][j] = score
+        if self._texts is not None and self._search is not None:
+            for i in lower:
+                scores[i] = self._searched_row(self._texts, self._search, rows[i], columns)
+        return bool(lower)
+
+    def above(
+        self,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        row_limits: Sequence[float],
+        column_limits: Sequence[float],
+    ) -> Pairs:
+        # no score is above 1
+        lowest = min(column_limits, default=1.0)
+        few = [i for i, limit in enumerate(row_limits) if limit + lowest < 1.0 - _ROUNDING]
+        lowest = min((row_limits[i] for i in few), default=1.0)
+        kept = [j for j, limit in enumerate(column_limits) if limit + lowest < 1.0 - _ROUNDING]
+        if not few or not kept:
+            return []
+        others = [columns[j] for j in kept]
+        limits = [column_limits[j] for j in kept]
+        if self._texts is not None:
+            found = _search_above(self._texts, [rows[i] for i in few], others, [row_limits[i] for i in few], limits)
+            return [(few[i], kept[j]) for i, j in found]
+        found = []
+        step = max(1, _CELLS_AT_ONCE // len(kept))
+        for start in range(0, len(few), step):
+            part = few[start : start + step]
+            above = self._places_above([rows[i] for i in part], others, [row_limits[i] for i in part], limits)
+            found += [(part[i], kept[j]) for i, j in above]
+        return found
+
+    def _places_above(
+        self,
+        rows: Sequence[int],
+        columns: Sequence[int],
+        row_limits: Sequence[float],
+        column_limits: Sequence[float],
+    ) -> Pairs:
+        """Do it for a few rows: those for which rough bounds leave it open are scored."""
+        module, rough = self._module(rows, columns), self._rough
+        found = _cells_above(module.score_matrix(rough, rows, columns), row_limits, column_limits)
+        if rough.columns == self._problem.columns or not found:
+            return found
+        own, others = sorted({i for i, _ in found}), sorted({j for _, j in found})
+        if len(found) * _SINGLE_PAIR > len(own) * len(others):
+            scores = module.score_matrix(self._problem, [rows[i] for i in own], [columns[j] for j in others])
+            limits = [row_limits[i] for i in own], [column_limits[j] for j in others]
+            return [(own[i], others[j]) for i, j in _cells_above(scores, *limits)]
+        return [
+            (i, j)
+            for i, j in found
+            if score_of(self._problem, rows[i], columns[j]) > row_limits[i] + column_limits[j] + _ROUNDING
+        ]
+
+
+def _search_above(
+    texts: EncodedColumn,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    row_limits: Sequence[float],
+    column_limits: Sequence[float],
+) -> Pairs:
+    """Return the pairs of rows of one text, by their places, whose score is above the sum of their limits."""
+    golds, others = [texts.gold[row] for row in rows], [texts.extracted[column] for column in columns]
+    if len(rows) > len(columns):  # what has a search is symmetric
+        return [(i, j) for j, i in _search(texts, others, golds, column_limits, row_limits)]
+    return _search(texts, golds, others, row_limits, column_limits)
+
+
+def _search(
+    texts: EncodedColumn,
+    ours: Sequence[int],
+    theirs: Sequence[int],
+    our_limits: Sequence[float],
+    their_limits: Sequence[float],
+) -> Pairs:
+    places: dict[int, list[int]] = {}
+    for j, code in enumerate(theirs):
+        places.setdefault(code, []).append(j)
+    search, lowest = texts.search([*places]), min(their_limits)
+    found: Pairs = []
+    for i, (code, limit) in enumerate(zip(ours, our_limits, strict=True)):
+        scores = {ABSENT: 1.0} if code == ABSENT else search(code, max(0.0, limit + lowest))
+        for other, score in scores.items():
+            found += [(i, j) for j in places.get(other, ()) if score > limit + their_limits[j] + _ROUNDING]
+    return found
 
 
 def fit(problem: EncodedTable) -> Pairs:

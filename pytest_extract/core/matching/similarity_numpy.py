@@ -10,6 +10,7 @@ from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, Encoded
 Floats = Any
 """A numpy array of float64."""
 _CELLS_AT_ONCE = 2_000_000
+_ROUNDING = 1e-12
 
 
 def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
@@ -209,3 +210,11 @@ def highest_over_columns(matrix: Floats, potentials: Sequence[float]) -> list[fl
 
     result: list[float] = (matrix - np.array(potentials)).max(axis=1).tolist()
     return result
+
+
+def cells_above(matrix: Floats, row_limits: Sequence[float], column_limits: Sequence[float]) -> list[tuple[int, int]]:
+    """Return the cells that are above the sum of their limits."""
+    import numpy as np
+
+    over = matrix > np.array(row_limits)[:, None] + np.array(column_limits) + _ROUNDING
+    return list(zip(*(places.tolist() for places in over.nonzero()), strict=True))

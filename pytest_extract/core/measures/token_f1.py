@@ -10,6 +10,7 @@ from pytest_extract.core.values import Json
 
 _WORD = re.compile(r"\w+")
 _ARTICLES: Final = frozenset({"a", "an", "the"})
+_SPACES: Final = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 _FEW: Final = 16
 
 
@@ -31,7 +32,8 @@ def words(value: Json) -> list[str]:
     text = _lowered_text(value)
     if text.isalnum():
         return [] if text in _ARTICLES else [text]
-    return [word for word in _WORD.findall(text) if word not in _ARTICLES]
+    found = text.translate(_SPACES).split() if text.isascii() else _WORD.findall(text)
+    return found if _ARTICLES.isdisjoint(found) else [word for word in found if word not in _ARTICLES]
 
 
 def _lowered_text(value: Json) -> str:
@@ -48,7 +50,8 @@ def _lowered_text(value: Json) -> str:
 def _shared(one: list[str], other: list[str]) -> int:
     """Size of the intersection of two multisets; few words are compared faster without counting them."""
     if len(other) > _FEW:
-        return (Counter(one) & Counter(other)).total()
+        ours, theirs = Counter(one), Counter(other)
+        return sum([min(ours[word], theirs[word]) for word in ours.keys() & theirs.keys()])
     rest = list(other)
     for word in one:
         if word in rest:

@@ -20,6 +20,8 @@ Near: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Iterable[tuple[int,
 Reach: TypeAlias = Callable[[float], tuple[float, float]]
 Against: TypeAlias = Callable[[Sequence[Json]], Callable[[Json], Sequence[float]]]
 """extracted values -> (gold value -> its scores with each of them): `compare` with the preparation done once."""
+Search: TypeAlias = Callable[[Sequence[Json]], Callable[[Json, float], list[tuple[int, float]]]]
+"""extracted values -> (gold value, cutoff -> place and score of each of them from the cutoff on, in any order)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +51,11 @@ class BoundMetric:
     `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
     `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).
     `against`: `compare` of one value with many, without numpy, where preparing the values once makes it faster.
+    `search`: the values that score at least a cutoff with a value, found faster than by comparing all to the end;
+        only where `compare` is symmetric.
     `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
     `reach`: between which extracted numbers all lie that do not score 0 with a gold number; wider for larger ones.
-    The last six only make the alignment of long lists fast; a metric without them is aligned pair by pair.
+    The last seven only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -70,6 +74,7 @@ class BoundMetric:
     key: Callable[[Json], Hashable] | None = None
     near: Near | None = None
     against: Against | None = None
+    search: Search | None = None
     triangle: bool = False
     reach: Reach | None = None
 

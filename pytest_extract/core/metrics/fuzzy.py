@@ -9,7 +9,7 @@ from typing import Any
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, Matrix, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.vectorized import text_against, text_matrix
+from pytest_extract.core.metrics.vectorized import text_against, text_matrix, text_search
 from pytest_extract.core.values import Json
 
 Normal = Callable[[Json], str | None]
@@ -67,6 +67,7 @@ def _make_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
         explain=_explain_similarity(compare),
         matrix=text_matrix(normal, compare),
         against=text_against(normal, compare),
+        search=text_search(normal, compare),
     )
 
 
@@ -91,6 +92,7 @@ def _make_string_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> 
         explain=lambda gold, extracted: f"similarity {compare(gold, extracted):.3f}",
         matrix=_difflib_matrix(normal) if published else text_matrix(normal, compare),
         against=None if published else text_against(normal, compare),
+        search=None if published else text_search(normal, compare),
     )
 
 

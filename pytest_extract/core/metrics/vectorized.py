@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
-from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach
+from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach, Search
 from pytest_extract.core.values import Json
 
 Floats = Any
@@ -105,6 +105,29 @@ def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Agai
         return scores
 
     return against
+
+
+def text_search(normal: Callable[[Json], str | None], compare: Compare) -> Search:
+    """Make the search by normalised Levenshtein similarity; values without a text are compared pair by pair."""
+
+    def search(extracted: Sequence[Json]) -> Callable[[Json, float], list[tuple[int, float]]]:
+        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.process import extract
+
+        texts = [normal(value) for value in extracted]
+        odd = [j for j, text in enumerate(texts) if text is None]
+
+        def scores(gold: Json, cutoff: float) -> list[tuple[int, float]]:
+            text = normal(gold)
+            if text is None:
+                return [(j, compare(gold, value)) for j, value in enumerate(extracted)]
+            # what is None among the texts is passed over
+            found = extract(text, texts, scorer=Levenshtein.normalized_similarity, limit=None, score_cutoff=cutoff)
+            return [(j, score) for _, score, j in found] + [(j, compare(gold, extracted[j])) for j in odd]
+
+        return scores
+
+    return search
 
 
 def number_near(

@@ -16,6 +16,7 @@ from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.fit import fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
+from pytest_extract.core.values import MISSING
 
 
 def metric(name):
@@ -110,18 +111,29 @@ def test_rows_left_over_count_as_nothing(gold, extracted):
 
 
 class Scores:
-    """Scores of a matrix, with bounds above them; the rough ones are higher still."""
+    """Scores of a matrix, with bounds above them; where limits are compared, the bounds are higher still."""
 
     def __init__(self, scores, bounds, looseness):
-        self.scores, self.bounds, self.looseness = scores, bounds, looseness
-        self.has_rough = looseness > 0.0
+        self.scores, self.bounds, self.looseness = scores, [list(row) for row in bounds], looseness
 
-    def matrix(self, rows, columns, *, rough=False):
-        more = self.looseness if rough else 0.0
-        return [[min(1.0, self.bounds[i][j] + more) for j in columns] for i in rows]
+    def matrix(self, rows, columns):
+        return [[self.bounds[i][j] for j in columns] for i in rows]
 
-    def score(self, row, column):
-        return self.scores[row][column]
+    def make_exact(self, rows, columns, scores, pairs):
+        lower = False
+        for i, j in pairs:
+            lower = lower or scores[i][j] > self.scores[rows[i]][columns[j]]
+            scores[i][j] = self.scores[rows[i]][columns[j]]
+        return lower
+
+    def above(self, rows, columns, row_limits, column_limits):
+        most = [[min(1.0, self.bounds[i][j] + self.looseness) for j in columns] for i in rows]
+        return [
+            (i, j)
+            for i, limit in enumerate(row_limits)
+            for j, other in enumerate(column_limits)
+            if most[i][j] > limit + other + 1e-12
+        ]
 
 
 LEVELS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
@@ -152,3 +164,22 @@ def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, 
         for order in permutations(range(max(height, width)), min(height, width))
     )
     assert sum(scores[i][j] for i, j in pairs) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("numpy", [False, True], ids=["plain", "numpy"])
+@given(rng=st.randoms(use_true_random=False), short=st.booleans())
+def test_texts_that_are_searched_with_cutoffs_are_paired_as_when_all_are_compared(numpy, rng, short):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "_FEW_TEXTS", 0)
+        patch.setattr(fitting, "_LONG_TEXT", 0)
+        patch.setattr(fitting, "_NUMPY_PAYS_LOADED", 0)
+        if not numpy:
+            patch.setattr(fitting, "installed", lambda package: False)
+        texts = ["".join(rng.choice("abc") for _ in range(rng.randint(1, 4 if short else 12))) for _ in range(16)]
+        gold = rng.sample(texts, 10)
+        extracted = [text if rng.random() < 0.6 else text[1:] + rng.choice("abx") for text in gold[:8]]
+        extracted += rng.choices(texts, k=rng.randint(0, 4)) + rng.choices([None, 7, True, MISSING], k=2)
+        problem = encode_problem(
+            [Column(gold=gold, extracted=extracted, metric=metric("fuzzy"))], len(gold), len(extracted), "mean"
+        )
+        assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)), abs=1e-9)

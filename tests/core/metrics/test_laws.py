@@ -83,6 +83,13 @@ def test_fast_paths_give_the_numbers_of_compare(name, data, gold, more):
     if metric.against is not None:
         scores = metric.against(extracted)
         assert [list(scores(g)) for g in gold] == [pytest.approx(row, abs=1e-9) for row in expected]
+    if metric.search is not None:
+        search = metric.search(extracted)
+        for g, row in zip(gold, expected, strict=True):
+            for cutoff in (0.0, 0.5, 1.0):
+                wanted = {j: pytest.approx(score) for j, score in enumerate(row) if score >= cutoff}
+                assert {j: score for j, score in search(g, cutoff) if score >= cutoff} == wanted
+        assert expected == [[metric.compare(e, g) for e in extracted] for g in gold]
     if metric.near is not None:
         near = {(i, j): score for i, j, score in metric.near(gold, extracted)}
         rows = enumerate(expected)

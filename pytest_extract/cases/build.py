@@ -16,6 +16,7 @@ from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
+from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
 from pytest_extract.core.gates import GateConfig
@@ -67,6 +68,7 @@ class _Parts(NamedTuple):
     prompt: Prompt | None
     gates: GateConfig
     uncompared: Uncompared | None
+    draft: bool
 
 
 class CaseBuilder:
@@ -98,6 +100,7 @@ class CaseBuilder:
             and not self._cache.updates_golds
         ):
             self._check_gold(self._cache.validator(schema), gold)
+        draft = gold is not None and self._is_draft(name, gold)
         uncompared = (
             self._uncompared(scorer, gold) if scorer is not None and gold is not None and not gold.is_missing else None
         )
@@ -105,7 +108,7 @@ class CaseBuilder:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
-        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates, uncompared))
+        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates, uncompared, draft))
 
     def _case(self, name: str, line: int, parts: _Parts) -> Case:
         values, schema, gold = self._values, parts.schema, parts.gold
@@ -121,6 +124,7 @@ class CaseBuilder:
             gold_steps=gold.steps,
             gold_line=gold.source.first_line,
             gold_is_missing=gold.is_missing,
+            draft=parts.draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
             prompt=parts.prompt,
@@ -249,6 +253,15 @@ class CaseBuilder:
         found = mistakes_around(source, ())
         self._mistakes.extend(found)
         return None if found else _Gold(source.value, source, ())
+
+    def _is_draft(self, case_id: str, gold: _Gold) -> bool:
+        """Whether nobody has reviewed the gold, as the file beside it says."""
+        try:
+            name = review_name(gold.steps, gold.source.first_line, case_id)
+            return not self._cache.review(gold.source.path, name).reviewed
+        except CaseFileError as error:
+            self._mistakes.append(mistake_in(error))
+            return False
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
         values = self._values

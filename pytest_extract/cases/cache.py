@@ -13,6 +13,7 @@ from pytest_extract.cases.embedded_schema import Dangling, dangling, embedded_sc
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, without_score
+from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
 from pytest_extract.core.gates import GateConfig
@@ -94,6 +95,10 @@ class SchemaCache:
     def prompt(self, place: str) -> Prompt:
         """Return a prompt file; raises CaseFileError when it cannot be read."""
         return self.keep("prompt", place, _read_prompt)
+
+    def review(self, gold_path: Path, name: str) -> GoldReview:
+        """Return the review of a gold; raises CaseFileError when its file cannot be read."""
+        return self.keep("reviews", str(review_path(gold_path)), read_reviews).get(name, REVIEWED)
 
     def keep(self, kind: str, place: str, read: Callable[[Path], T]) -> T:
         """Return what `read` makes of a file, called once while the file stays the same; raises its CaseFileError."""

@@ -91,6 +91,7 @@ class Case:
     `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, the place of the value in it (`()`: all of
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `gold_is_missing`: the file is to be written by this run (`--extract-update-gold=new`); `gold` is null.
+    `draft`: the gold's review says that nobody has reviewed it (`review_file`).
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
@@ -110,6 +111,7 @@ class Case:
     gold_steps: tuple[Step, ...] = ()
     gold_line: int = 1
     gold_is_missing: bool = False
+    draft: bool = False
     schema_path: Path
     schema_sha256: str
     question: str | None = None

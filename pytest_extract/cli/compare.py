@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (kind, text) in _RULES.items():
         parser.add_argument(f"--{name}", type=kind, help=text)
     parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
+    parser.add_argument("--allow-drafts", action="store_true", help="count cases whose golds nobody has reviewed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
 
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     rules = rules_from(args)
-    before, after = read_side(args.before), read_side(args.after)
+    before, after = (read_side(path, allow_drafts=args.allow_drafts) for path in (args.before, args.after))
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     if rules.ratchet_slack is not None and before.baseline is None:
@@ -94,11 +95,14 @@ def rules_from(args: argparse.Namespace) -> Rules:
     """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
     names = [name.replace("-", "_") for name in _RULES]
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
-    return Rules(**given, statistics=not args.no_statistics)
+    return Rules(**given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts)
 
 
-def read_side(path: Path) -> Side:
-    """Read a baseline or a results file, whichever it is. Raises StoreError with the path."""
+def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
+    """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
+
+    `allow_drafts`: cases whose golds nobody has reviewed count too.
+    """
     from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
     from pytest_extract.regression.baseline import is_baseline
     from pytest_extract.regression.baseline_file import read_baseline
@@ -113,7 +117,7 @@ def read_side(path: Path) -> Side:
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     reader = ResultsReader(path)
-    return Side(snapshot(reader), None, reader)
+    return Side(snapshot(result for result in reader if allow_drafts or not result.draft), None, reader)
 
 
 def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:

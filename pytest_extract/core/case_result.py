@@ -96,7 +96,7 @@ class CaseResult:
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
-    (of `shape["leaves"]`).
+    (of `shape["leaves"]`). `draft`: nobody has reviewed the gold, so the regression gate does not count the case.
     """
 
     nodeid: str
@@ -115,6 +115,7 @@ class CaseResult:
     shape: Mapping[str, int] = field(default_factory=dict)
     uncompared: Mapping[str, int] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    draft: bool = False
     duration_s: float = 0.0
 
     @property

@@ -93,11 +93,11 @@ def _changes(
         if row is not None:
             if mode == "fix" and row not in rows:
                 rows.add(row)
-                yield _Change("remove", row, _at(gold, row), MISSING)
+                yield _Change("remove", row, value_at(gold, row), MISSING)
         elif added is not None:
             if result.matched is not None and path[: added + 1] not in rows:
                 rows.add(path[: added + 1])
-                yield _Change("add", path[:added], MISSING, _at(output, tuple(result.matched)[: added + 1]))
+                yield _Change("add", path[:added], MISSING, value_at(output, tuple(result.matched)[: added + 1]))
         elif result.gold is MISSING:
             if result.metric != STRUCTURE:
                 yield _Change("set", path, MISSING, result.extracted)
@@ -110,13 +110,14 @@ def _fills(gold: Json, steps: Steps) -> bool:
     for step in steps:
         if not isinstance(gold, dict | list):
             return False
-        gold = _at(gold, (step,))
+        gold = value_at(gold, (step,))
         if gold is MISSING:
             return True
     return False
 
 
-def _at(value: Json, steps: Iterable[str | int]) -> Json | Missing:
+def value_at(value: Json, steps: Iterable[str | int]) -> Json | Missing:
+    """Return the part of a value at `steps`; MISSING where there is none."""
     for step in steps:
         try:
             value = value[step]
@@ -149,7 +150,7 @@ def _edits(gold: Json, changes: Sequence[_Change], locate: Locate) -> Iterator[G
             for at, step in enumerate(change.steps)
         )
         if change.kind == "add":
-            rows = _at(gold, change.steps)
+            rows = value_at(gold, change.steps)
             before = len(rows) - len(removed.get(change.steps, ())) if isinstance(rows, list) else 0
             size[change.steps] = size.get(change.steps, before) + 1
             steps = (*steps, size[change.steps] - 1)
@@ -197,29 +198,29 @@ def _applied(gold: Json, changes: Sequence[_Change]) -> Json:
     root = {"gold": copied(gold)}
     for change in changes:
         if change.kind == "set":
-            _put(root, ("gold", *change.steps), change.new)
+            put_value(root, ("gold", *change.steps), change.new)
     for change in changes:
         if change.kind == "add":
-            rows = _at(root, ("gold", *change.steps))
+            rows = value_at(root, ("gold", *change.steps))
             if not isinstance(rows, list):
-                _put(root, ("gold", *change.steps), rows := [])
+                put_value(root, ("gold", *change.steps), rows := [])
             rows.append(copied(change.new))
     removals = [change for change in changes if change.kind == "remove"]
     for change in sorted(removals, key=lambda each: each.steps[-1], reverse=True):
-        rows = _at(root, ("gold", *change.steps[:-1]))
+        rows = value_at(root, ("gold", *change.steps[:-1]))
         if isinstance(rows, list):
             rows.pop(int(change.steps[-1]))
     return root["gold"]
 
 
-def _put(root: Any, steps: Steps, value: Json | Missing) -> None:
-    """Set or delete the value at `steps`; objects on the way that are not there are made."""
+def put_value(root: Any, steps: Steps, value: Json | Missing) -> None:
+    """Set the value at `steps`, or delete a key; objects on the way that are not there are made."""
     *around, last = steps
     for step in around:
         if isinstance(root, dict) and not isinstance(root.get(step), dict | list):
             root[step] = {}
         root = root[step]
-    if value is MISSING:
-        root.pop(last, None)
-    else:
+    if value is not MISSING:
         root[last] = copied(value)
+    elif isinstance(root, dict):
+        root.pop(last, None)

@@ -42,6 +42,8 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     started = started_session(config)
     if started is not None:
         started.close()
+        if started.gold_writer is not None:
+            run_results.drafts += started.gold_writer.write_drafts()
     if run_uid is not None:
         remove_limit(run_uid)
     if hasattr(config, "workerinput"):
@@ -54,7 +56,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         not conclusion.green
         or run_results.incomplete
         or run_results.write_errors
-        or any(change.kind == "updated" for change in run_results.gold_changes.values())
+        or any(change.kind in {"updated", "drafted"} for change in run_results.gold_changes.values())
         or any(span.style == "bad" for each in report_lines for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -75,6 +77,8 @@ class _Conclusion:
 
 def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     settings = run_results.settings
+    if settings.update_gold is not None:
+        return _Conclusion()
     compared = settings.gate == "regression" or settings.baseline is not None
     compared = compared or len(run_results.totals.arms) > 1
     if not (compared or settings.aa):
@@ -116,7 +120,7 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
             *_write_error_lines(run_results.write_errors),
             *_refused_lines(run_results.refused),
             *_redacted_lines(run_results.redacted),
-            *gold_lines(run_results.gold_changes, config.rootpath),
+            *gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath),
             *_selection_lines(config, run_results),
             *conclusion.lines,
         ],
@@ -165,7 +169,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     reporter.section("extraction")
     width = writer.fullwidth
     write_lines(writer, _lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)))
-    write_lines(writer, gold_lines(run_results.gold_changes, config.rootpath))
+    write_lines(writer, gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath))
     write_lines(writer, _selection_lines(config, run_results))
     write_lines(writer, [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(run_results)])
     write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, run_results, width)))

@@ -21,7 +21,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, function_with_parameters, has_fixture
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
-from pytest_extract.plugin.update_gold import GoldChange, GoldWriter, failed_for_new_gold
+from pytest_extract.plugin.update_gold import DRAFTED, GoldChange, GoldWriter, failed_for_new_gold
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.lines import safe_controls
@@ -129,7 +129,10 @@ class ExtractItem(pytest.Item):
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:
             self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned)
-            if self.gold_change.kind == "updated":  # red under every gate: nobody has reviewed the new gold
+            if self.gold_change.kind in {
+                "updated",
+                "drafted",
+            }:  # red under every gate: nobody has reviewed the new gold
                 self.result = failed_for_new_gold(self.result, self.gold_change)
                 raise CaseFailed(short_reason(self.result))
         outcome = self.result.outcome
@@ -176,6 +179,12 @@ class ExtractItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
         """Show a failed case as its diff, anything else from the user's own frames on."""
         traceback_style: Any = self.config.getoption("tbstyle", "auto")
+        if (
+            isinstance(excinfo.value, CaseFailed)
+            and self.gold_change is not None
+            and self.gold_change.kind == "drafted"
+        ):
+            return TextRepr(DRAFTED, (self.location[0], self.case.line), "")
         if isinstance(excinfo.value, CaseFailed):
             line, result = self._safe
             options = DiffOptions(verbosity=self.config.get_verbosity(), brief=traceback_style == "short")

@@ -255,7 +255,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "update-gold",
-            "Write extracted values into the cases' golds: new (only what is missing) or fix (also what fails); "
+            "Write extracted values into the cases' golds: new (what is missing, as drafts) or fix (also what fails); "
             "a case whose gold changes fails in this run.",
             _one_of("new", "fix"),
             ini=False,
@@ -449,7 +449,9 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
     from pytest_extract.regression.baseline_file import in_ci
 
-    problems = ["--extract-update-gold takes one model and one prompt: whose output is right?"] if arms > 1 else []
+    problems = []
+    if arms > 1 and values["update_gold"] != "new":
+        problems.append("--extract-update-gold=fix takes one model and one prompt: whose output is right?")
     if config.getoption("dist", "no") != "no":
         problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
     if in_ci(os.environ) and not values["force"]:

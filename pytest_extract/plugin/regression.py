@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
@@ -20,7 +20,7 @@ from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusa
 from pytest_extract.regression.flakiness import aa_test, repeat_snapshots
 from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.snapshots import reviewed_results, snapshot
 from pytest_extract.report.gate import aa_test_lines, gate_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
@@ -64,17 +64,24 @@ def rules_of(settings: Settings) -> Rules:
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
     """Compare the run with its baseline, or its arms with the base arm; None where there is nothing to compare."""
-    results = run_results.results
     settings = run_results.settings
-    if not results or settings.update_baseline:
+    if not run_results.results or settings.update_baseline:
         return None
     rules = rules_of(settings)
+    results = _evidence(run_results, rules)
     if _BASELINE in config.stash:
         return evaluate_run(results, config.stash[_BASELINE], rules)
     arms = {label: totals.arm for label, totals in run_results.totals.arms.items()}
     if len(arms) < 2:
         return None
     return evaluate_base(results, _base_label(arms, settings), rules)
+
+
+def _evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
+    """Return the results that the gate counts: those of drafts only where a rule allows them."""
+    if not run_results.totals.emptiness.drafts:
+        return run_results.results
+    return reviewed_results(run_results.results, allow_drafts=rules.allow_drafts)
 
 
 def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
@@ -112,7 +119,7 @@ def aa_lines(run_results: RunResults) -> list[Line]:
     """`--extract-aa`: compare the repeats of the run with each other."""
     if run_results.settings.aa is None:
         return []
-    runs = repeat_snapshots(run_results.results)
+    runs = repeat_snapshots(_evidence(run_results, rules_of(run_results.settings)))
     if len(runs) < 2:
         return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
     return aa_test_lines(aa_test(runs, rules_of(run_results.settings)))
@@ -123,7 +130,7 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     settings = run_results.settings
     if not settings.update_baseline or settings.baseline is None:
         return None
-    results = run_results.results
+    results = _evidence(run_results, rules_of(settings))
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
-from pytest_extract.plugin.update_gold import GoldChange
+from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class RunResults:
     """The results so far, and what else the reports of cases have brought.
 
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
-    `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated.
+    `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
     `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
     `refused`: why outputs are not recorded that hold a secret. `redacted`: of each case with hidden secrets, their
     place, kind and fingerprint. `incomplete`: why the results file is not complete.
@@ -40,6 +40,7 @@ class RunResults:
     judge_spending: JudgeSpending = field(default_factory=JudgeSpending)
     selections: dict[str, Selection] = field(default_factory=dict)
     gold_changes: dict[str, GoldChange] = field(default_factory=dict)
+    drafts: list[DraftedGold] = field(default_factory=list)
     expected: set[str] = field(default_factory=set)
     write_errors: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)

@@ -102,7 +102,9 @@ class ExtractSession:
             self.prompt_path if len(self.arms) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
         update = self.settings.update_gold
-        self.gold_writer = None if update is None else GoldWriter(update, force=self.settings.force)
+        self.gold_writer = (
+            None if update is None else GoldWriter(update, force=self.settings.force, several=len(self.arms) > 1)
+        )
         self._judges = Judges(config, self.settings, self.extraction_service)
         self._judge_spending = JudgeSpending()
         self._prefetcher: Prefetcher | None = None

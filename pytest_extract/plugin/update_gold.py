@@ -11,13 +11,15 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.gold import gold_lines_of, update_gold
 from pytest_extract.cases.model import Case
+from pytest_extract.cases.review_file import GoldReview, review_name, write_review
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord
-from pytest_extract.core.values import MISSING, Json, canonical_json, iter_leaves, path_text
+from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, propose
+from pytest_extract.golds.consensus import accept_labels, draft_gold, is_enumerated, open_paths
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -25,13 +27,15 @@ from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 from pytest_extract.thresholds import is_covered
 
-GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept"]
+GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted"]
+DRAFTED: Final = "its gold is drafted from this output: review it with `pytest-extract review`"
+_MOST_OPEN: Final = 5
 _WIDTH: Final = 200
 """Characters of a value that are shown; of a longer text, those around the first that changed."""
 
 
 class GoldChange(NamedTuple):
-    """Whether a case's gold was updated, and, where it was kept, why.
+    """Whether a case's gold was updated, and, where it was kept, why; `drafted`: the output is part of a draft.
 
     Its file, its position there (`steps`, and the line of a dataset), the changed values, and the values that were kept
     although they fail, because the document has them and not those of the output.
@@ -54,18 +58,35 @@ class _WrittenGold(NamedTuple):
     changed: bool
 
 
+class DraftedGold(NamedTuple):
+    """A draft that was written: its file, the number of agreed values, the paths to decide, the outputs it is made of.
+
+    `problem`: why it was not written, "" where it was.
+    """
+
+    path: str
+    agreed: int = 0
+    open: Sequence[str] = ()
+    sources: Sequence[str] = ()
+    problem: str = ""
+
+
 class GoldWriter:
     """Writes the golds of a run; cases that share one do not overwrite each other's values.
 
+    A gold that is not there is drafted from all outputs of the run, at its end (`write_drafts`).
+
     `mode`: what of an output becomes gold. `force`: an output that the coverage gate fails may become gold, and a value
     that the document contradicts. That gate compares with the gold itself; the others are about the output alone, and
-    no output that fails one becomes gold.
+    no output that fails one becomes gold. `several`: models or prompts run, which only drafts can have.
     """
 
-    def __init__(self, mode: UpdateMode, *, force: bool = False) -> None:
+    def __init__(self, mode: UpdateMode, *, force: bool = False, several: bool = False) -> None:
+        self._several = several
         self._mode = mode
         self._force = force
         self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
+        self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
 
     def write(self, case: Case, result: CaseResult, owned: Owned | None = None) -> GoldChange:
         """Change the gold by the first repeat that can be used; without one, the gold stays as it is."""
@@ -73,18 +94,18 @@ class GoldWriter:
         if score is None:
             return GoldChange("kept", problem)
         if case.gold_is_missing:
-            edits = [GoldEdit(path, [], [leaf]) for path, leaf in iter_leaves(output)] or [GoldEdit((), [], [output])]
-            proposal = GoldProposal(value=output, edits=tuple(edits), kept=())
-        else:
-            proposal = propose(
-                case.gold,
-                output,
-                score,
-                mode=self._mode,
-                locate=locator(case.document),
-                force=self._force,
-                excluded=lambda leaf: _is_excluded(case, leaf),
-            )
+            return self._collect(case, result, owned)
+        if self._several:
+            return GoldChange("kept", "its gold is there, and several models are not to change it: name one")
+        proposal = propose(
+            case.gold,
+            output,
+            score,
+            mode=self._mode,
+            locate=locator(case.document),
+            force=self._force,
+            excluded=lambda leaf: _is_excluded(case, leaf),
+        )
         refusal = withheld(proposal.value, owned)
         if refusal is not None:
             return GoldChange("kept", refusal)
@@ -108,6 +129,44 @@ class GoldWriter:
         kind: GoldChangeKind = "updated" if changed and proposal.edits else "unchanged"
         edits = proposal.edits if kind == "updated" else ()
         return GoldChange(kind, "", str(case.gold_path), case.gold_steps, case.gold_line, edits, proposal.kept)
+
+    def _collect(self, case: Case, result: CaseResult, owned: Owned | None) -> GoldChange:
+        """Keep the outputs of a case whose gold is to be drafted."""
+        place = Path(os.path.realpath(case.gold_path))
+        first, outputs = self._outputs.setdefault(place, (case, {}))
+        if first.id != case.id or first.path != case.path:
+            return GoldChange("kept", f"its gold is that of {first.id} too; give each its own")
+        name = result.arm.label or "output"
+        for attempt in result.attempts:
+            if attempt.score is None or self._gate_failure(attempt.score.gates, compares=False) is not None:
+                continue
+            value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+            refusal = withheld(value, owned)
+            if refusal is not None:
+                return GoldChange("kept", refusal)
+            outputs[name if len(result.attempts) == 1 else f"{name} #{attempt.index + 1}"] = value
+        return GoldChange("drafted", "", str(case.gold_path))
+
+    def write_drafts(self) -> list[DraftedGold]:
+        """Write the golds that were not there, each with its review; in the order of their files."""
+        cases = [case for _, (case, _) in sorted(self._outputs.items())]
+        drafts = [
+            draft_gold(case.scorer, outputs, locator(case.document), is_label=is_enumerated(case.schema))
+            for _, (case, outputs) in sorted(self._outputs.items())
+        ]
+        self._outputs.clear()
+        written: list[DraftedGold] = []
+        for case, draft in zip(cases, accept_labels(drafts), strict=True):
+            review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=open_paths(draft.open))
+            try:
+                write_review(case.gold_path, review_name(case.gold_steps, case.gold_line, case.id), review)
+                update_gold(case, draft.value)
+            except ExtractError as error:
+                written.append(DraftedGold(str(case.gold_path), problem=str(error)))
+            else:
+                written.append(DraftedGold(str(case.gold_path), draft.agreed, [*review.open], draft.sources))
+            case.document.release()
+        return written
 
     def _usable_output(self, case: Case, result: CaseResult) -> tuple[Json, ScoreRecord | None, str]:
         """Return the output of the first repeat that passes all gates and its score; else the first problem."""
@@ -153,18 +212,24 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
     message = (
         f"its gold was updated from this output ({edits}): review the change, and run without --extract-update-gold"
     )
+    if change.kind == "drafted":
+        message = DRAFTED
     outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
     breach = Breach(what="gold", message=message)
     return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
 
 
-def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:
+def gold_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
     """Return how many golds were written, each changed value with its position, and which were kept and why."""
     if not changes:
         return []
-    counts = Counter(change.kind for change in changes.values())
-    head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
-    lines = [line(Span(head, "warn") if counts["updated"] else head)]
+    counts: Counter[GoldChangeKind] = Counter(change.kind for change in changes.values() if change.kind != "drafted")
+    counts["drafted"] = sum(not draft.problem for draft in drafts)
+    head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common() if count)
+    lines = [line(Span(head, "warn") if counts["updated"] or counts["drafted"] else head)]
+    lines += [_draft_line(draft, root) for draft in drafts]
+    if counts["drafted"]:
+        lines.append(line("review them: pytest-extract review", indent=2))
     for nodeid, change in changes.items():
         if change.kind == "kept":
             lines.append(line(Span(f"{safe_prose(nodeid)}: {safe_prose(change.why)}", "warn"), indent=2))
@@ -173,13 +238,27 @@ def gold_lines(changes: Mapping[str, GoldChange], root: Path) -> list[Line]:
     return lines
 
 
+def _draft_line(draft: DraftedGold, root: Path) -> Line:
+    shown = safe_prose(_shown_path(Path(draft.path), root))
+    if draft.problem:
+        return line(Span(f"{shown}: not written: {safe_prose(draft.problem)}", "bad"), indent=2)
+    named = ", ".join(draft.open[:_MOST_OPEN]) + (", ..." if len(draft.open) > _MOST_OPEN else "")
+    left = f"{len(draft.open):,} to decide: {safe_prose(named)}" if draft.open else "nothing to decide"
+    made = "1 output" if len(draft.sources) == 1 else f"{len(draft.sources)} outputs"
+    return line(f"{shown}: draft of {made}: {plural(draft.agreed, 'value')} agreed, {left}", indent=2)
+
+
+def _shown_path(path: Path, root: Path) -> str:
+    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
 def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     """Yield each value that changed, and each that fails and was kept, with its line in the file as it is now."""
     edits = [GoldEdit(*edit) for edit in (*change.edits, *change.kept)]
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
     numbers = gold_lines_of(path, tuple(change.steps), change.first_line, paths)
-    shown = os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+    shown = _shown_path(path, root)
     for index, (edit, number) in enumerate(zip(edits, numbers, strict=True)):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0

@@ -28,6 +28,7 @@ class Rules:
     max_broken, max_drop, max_pattern_drop: hard rules that ignore noise; None: no such rule.
     ratchet_slack: how far below its best accepted rate a pattern may fall; None: no ratchet.
     statistics: False leaves only the hard rules.
+    allow_drafts: True counts cases whose golds nobody has reviewed.
     """
 
     alpha: float = 0.05
@@ -43,6 +44,7 @@ class Rules:
     max_pattern_drop: float | None = None
     ratchet_slack: float | None = None
     statistics: bool = True
+    allow_drafts: bool = False
     resamples: int = RESAMPLES
     seed: int = SEED
 

@@ -95,6 +95,11 @@ def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
     return {case_key(result): case_state(result) for result in results}
 
 
+def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Sequence[CaseResult]:
+    """Return the results that are evidence: a gold that nobody has reviewed says nothing about an output."""
+    return results if allow_drafts else [result for result in results if not result.draft]
+
+
 def case_key(result: CaseResult) -> CaseKey:
     """Return the key of a result: file and case id, and the arm's label."""
     return CaseKey(f"{result.file}::{result.case_id}", result.arm.label)

@@ -178,8 +178,12 @@ def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
 
 
 def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
-    """Name the cases most of whose passed fields are empty, and count the gold values that no comparison reaches."""
-    return [*_empty_pass_lines(totals.passes, width, verbosity), *_uncompared_lines(totals, width, verbosity)]
+    """Name the cases most of whose passed fields are empty, and count gold values that nothing reaches, and drafts."""
+    return [
+        *_empty_pass_lines(totals.passes, width, verbosity),
+        *_uncompared_lines(totals, width, verbosity),
+        *_draft_lines(totals, width),
+    ]
 
 
 def _empty_pass_lines(passes: Mapping[str, EmptyPasses], width: int, verbosity: int) -> list[Line]:
@@ -204,6 +208,15 @@ def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> li
     if verbosity > 0:
         lines += [line(safe_prose(f"{case.case_id}: {case}"), indent=2) for case in cases]
     return lines
+
+
+def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
+    if not totals.drafts:
+        return []
+    count = len(totals.drafts)
+    golds = "1 case has a gold" if count == 1 else f"{count:,} cases have golds"
+    text = f"{golds} that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
+    return prose(text, "warn", indent=0, width=width)
 
 
 def _judge_lines(judge: JudgeSpending) -> list[Line]:

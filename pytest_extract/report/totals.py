@@ -145,10 +145,14 @@ class UncomparedCase(NamedTuple):
 
 @dataclass(slots=True)
 class EmptinessTotals:
-    """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case."""
+    """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case.
+
+    `drafts`: the cases whose golds nobody has reviewed.
+    """
 
     passes: dict[str, EmptyPasses] = field(default_factory=dict)
     uncompared: dict[tuple[str, str], UncomparedCase] = field(default_factory=dict)
+    drafts: dict[tuple[str, str], None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, results: Iterable[CaseResult]) -> EmptinessTotals:
@@ -164,6 +168,8 @@ class EmptinessTotals:
             self.passes[result.nodeid] = passes
         if (uncompared := UncomparedCase.of(result)) is not None:
             self.uncompared[result.file, result.case_id] = uncompared
+        if result.draft:
+            self.drafts[result.file, result.case_id] = None
 
 
 @dataclass(slots=True)

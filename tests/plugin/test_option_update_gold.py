@@ -265,19 +265,72 @@ def extracted(pytester: pytest.Pytester) -> Callable[..., Path]:
     return write
 
 
-def test_new_writes_a_gold_that_is_not_there(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+def test_new_drafts_a_gold_that_is_not_there(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
     gold = extracted(RIGHT)
     result = pytester.runpytest("--extract-update-gold=new")
     result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
-            "golds: 1 updated",
-            '  acme.gold.json:2: vendor: (missing) -> "ACME GmbH"*',
-            "  acme.gold.json:3: total: (missing) -> 1109*",
+            "*its gold is drafted from this output: review it with `pytest-extract review`",
+            "golds: 1 drafted",
+            "  acme.gold.json: draft of 1 output: 0 values agreed, 6 to decide: vendor, total, items[[]0[]].name, *",
+            "  review them: pytest-extract review",
         ]
     )
+    result.stdout.no_fnmatch_line("*hallucination*gold*")
     assert gold.read_text(encoding="utf-8") == json.dumps(RIGHT, indent=2) + "\n"
-    pytester.runpytest("--extract-update-gold=new").assert_outcomes(passed=1)
+    again = pytester.runpytest("--extract-update-gold=new")
+    again.assert_outcomes(passed=1)
+    again.stdout.fnmatch_lines(["1 case has a gold that nobody has reviewed (pytest-extract review): no evidence *"])
+
+
+TWO_MODELS = """
+import json, pathlib, pytest
+
+@pytest.fixture(scope="session")
+def extractor(extract_model):
+    return lambda document, case: json.loads(pathlib.Path(case.path.parent, f"{extract_model}.json").read_text())
+"""
+
+
+def test_models_that_agree_leave_only_what_they_dispute(
+    pytester: pytest.Pytester, extracted: Callable[..., Path]
+) -> None:
+    gold = extracted({})
+    pytester.makeconftest(TWO_MODELS)
+    for model, output in (("a", {**RIGHT, "vendor": "ACNE GmbH"}), ("b", RIGHT)):
+        (pytester.path / f"{model}.json").write_text(json.dumps(output), encoding="utf-8")
+    result = pytester.runpytest("--extract-update-gold=new", "--extract-model=a", "--extract-model=b")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["golds: 1 drafted", "  acme.gold.json: draft of 2 outputs: 5 values agreed, 1 to decide: vendor"]
+    )
+    assert json.loads(gold.read_text(encoding="utf-8")) == RIGHT
+    review = json.loads((pytester.path / "acme.gold.review.json").read_text(encoding="utf-8"))["golds"]["$"]
+    assert review["reviewed"] is False
+    assert review["open"]["vendor"]["candidates"] == [
+        {"value": "ACME GmbH", "sources": ["b"], "evidence": "line 1, column 12"},
+        {"value": "ACNE GmbH", "sources": ["a"], "evidence": ""},
+    ]
+    kept = pytester.runpytest("--extract-update-gold=new", "--extract-model=a", "--extract-model=b")
+    kept.stdout.fnmatch_lines(
+        ["golds: 2 kept", "*its gold is there, and several models are not to change it: name one"]
+    )
+
+
+def test_a_draft_is_no_evidence_for_the_gate(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+    extracted(RIGHT)
+    pytester.runpytest("--extract-update-gold=new")
+    written = pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline", "--extract-force")
+    written.stdout.fnmatch_lines(["*baseline not written*"])
+    rule = ("-o", "extract_rule=allow_drafts=true")
+    pytester.runpytest(
+        "--extract-baseline=b.json", "--extract-update-baseline", "--extract-force", *rule
+    ).stdout.fnmatch_lines(["*baseline written*1 case*"])
+    gate = ("--extract-gate=regression", "--extract-baseline=b.json")
+    assert pytester.runpytest(*gate).ret != 0
+    pytester.runpytest(*gate, *rule).stdout.no_fnmatch_line("*nothing was compared*")
 
 
 @pytest.mark.parametrize("mode", ["fix", None])

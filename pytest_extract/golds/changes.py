@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.source_position import Steps
+from pytest_extract.core.output_shape import value_at
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
 
@@ -114,16 +115,6 @@ def _fills(gold: Json, steps: Steps) -> bool:
         if gold is MISSING:
             return True
     return False
-
-
-def value_at(value: Json, steps: Iterable[str | int]) -> Json | Missing:
-    """Return the part of a value at `steps`; MISSING where there is none."""
-    for step in steps:
-        try:
-            value = value[step]
-        except (LookupError, TypeError):
-            return MISSING
-    return value
 
 
 def _is_contradicted(change: _Change, locate: Locate) -> bool:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
@@ -25,6 +26,8 @@ from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
     from pytest_extract.core.score import Score
+    from pytest_extract.core.values import Json
+    from pytest_extract.documents import Document
     from pytest_extract.extraction.base import Extraction
 
 Extract = Callable[[int], "Extraction"]
@@ -212,7 +215,7 @@ class _Repeats:
         return Attempt(
             index=index,
             outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
-            score=score.record(),
+            score=score.record(partial(_stands_in, self.case.document)),
             output=extraction.output,
             error=undecided_text(undecided) if undecided else None,
             breaches=breaches,
@@ -263,6 +266,18 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
         f"`confidence: {name}` in the case or its defaults, or `extract_confidence = {name}` in the ini file"
     )
     return (hint,)
+
+
+def _stands_in(document: Document, value: Json) -> bool | None:
+    """Whether a value stands in the document; None where that cannot be said."""
+    from pytest_extract.documents import DocumentError
+    from pytest_extract.evidence import find_evidence
+
+    try:
+        evidence = find_evidence(document, value, most=1)
+    except DocumentError:  # an image has no text
+        return None
+    return None if evidence is None else evidence.found
 
 
 def _all(score: Score) -> Iterable[FieldResult]:

@@ -10,14 +10,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import WRONG, FieldResult, Status
 from pytest_extract.core.values import MISSING, at_or_below
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.score import Score
-
-WRONG = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,7 @@ CORE_RINGS = (
     ("parse", "output_shape"),
     ("validate",),
     ("measures", "gates"),
+    ("mistakes",),
     ("score",),
     ("stats", "aggregate"),
     ("scorer", "signature"),

@@ -25,6 +25,8 @@ class Status(StrEnum):
 
 SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 """Outcomes of two values that a metric compared."""
+WRONG: Final = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
+"""Outcomes in which the output is wrong."""
 STRUCTURE: Final = "structure"
 """Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
 
@@ -249,6 +251,17 @@ class Gates:
         return tuple(gate for gate in (self.parse, self.root, self.schema, self.coverage) if not gate.passed)
 
 
+class NamedMistake(NamedTuple):
+    """What went wrong at one or more fields: the name of its kind (`core.mistakes`), and a text about these values.
+
+    `paths` are those of the failing results that it explains, the first first.
+    """
+
+    kind: str
+    paths: tuple[FieldPath, ...]
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
@@ -267,6 +280,8 @@ class ScoreRecord:
     vacuous: int
     questions: int
     wrapped: Mapping[str, str] = field(default_factory=dict)
+    mistakes: tuple[NamedMistake, ...] = ()
+    """What went wrong, as far as the rules of `core.mistakes` can name it."""
 
     @property
     def empty_passes(self) -> int:

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.results import ArrayResult, Failure, FieldResult, Gates, ScoreRecord, Wrapping
+from pytest_extract.core.results import (
+    WRONG,
+    ArrayResult,
+    Failure,
+    FieldResult,
+    Gates,
+    NamedMistake,
+    ScoreRecord,
+    Wrapping,
+)
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
     from pytest_extract.core.measures.document import DocumentScore
+    from pytest_extract.core.mistakes import FindsValue
 
 _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
@@ -41,6 +51,7 @@ class Score:
         questions_asked: int = 0,
         wrapped: Mapping[Wrapping, str] | None = None,
         notes: tuple[str, ...] = (),
+        gold: Json | Missing = MISSING,
         extracted: Json | Missing = MISSING,
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
@@ -54,6 +65,7 @@ class Score:
         self.notes = notes
         self.extracted = extracted
         self._document_of = document
+        self._gold = gold
         self._empty = semantics.empty_rate
 
     def __repr__(self) -> str:
@@ -61,8 +73,8 @@ class Score:
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
-        worked_out = {name: getattr(self, name) for name in ("gates", "failure", "ungated", "measures")}
-        left_behind = {"_document_of", "_document"}
+        worked_out = {name: getattr(self, name) for name in ("gates", "failure", "ungated", "measures", "mistakes")}
+        left_behind = {"_document_of", "_document", "_gold"}
         return {name: value for name, value in vars(self).items() if name not in left_behind} | worked_out
 
     @cached_property
@@ -97,8 +109,32 @@ class Score:
             own = dict.fromkeys(own, 0.0)
         return {**own, **self._document.measures}
 
-    def record(self) -> ScoreRecord:
-        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written."""
+    @cached_property
+    def mistakes(self) -> tuple[NamedMistake, ...]:
+        """What went wrong at the failing results, as far as rules can name it without the document."""
+        return self._named_mistakes(None)
+
+    def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
+        if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
+            return ()
+        if all(result.status not in WRONG for result in (*self.leaves, *self.fields)):
+            return ()
+        from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
+
+        output = ComparedOutput(
+            results=compared_results(self.leaves, self.fields),
+            gold=self._gold,
+            extracted=self.extracted,
+            arrays=self.arrays,
+            in_document=in_document,
+        )
+        return name_mistakes(output)
+
+    def record(self, in_document: FindsValue | None = None) -> ScoreRecord:
+        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written.
+
+        `in_document` says whether a value stands in the document, for the names of mistakes that depend on it.
+        """
         return ScoreRecord(
             semantics=self.semantics,
             failure=self.failure,
@@ -110,6 +146,7 @@ class Score:
             vacuous=self.vacuous,
             questions=self.questions_asked,
             wrapped={str(kind): text for kind, text in self.wrapped.items()},
+            mistakes=self.mistakes if in_document is None else self._named_mistakes(in_document),
         )
 
     def to_dict(self) -> dict[str, Json]:

@@ -17,6 +17,7 @@ from pytest_extract.core.results import (
     FieldResult,
     GateResult,
     Gates,
+    NamedMistake,
     ScoreRecord,
     Status,
 )
@@ -75,6 +76,7 @@ def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
         "empty_passes": score.empty_passes,
         "questions": score.questions,
         **({"wrapped": dict(score.wrapped)} if score.wrapped else {}),
+        **({"mistakes": [_mistake_to_json(mistake) for mistake in score.mistakes]} if score.mistakes else {}),
     }
 
 
@@ -92,7 +94,16 @@ def score_from_json(record: Mapping[str, Any]) -> ScoreRecord:
         vacuous=record["vacuous"],
         questions=record["questions"],
         wrapped=record.get("wrapped", {}),
+        mistakes=tuple(map(_mistake_from_json, record.get("mistakes", ()))),
     )
+
+
+def _mistake_to_json(mistake: NamedMistake) -> dict[str, Json]:
+    return {"kind": mistake.kind, "paths": [str(path) for path in mistake.paths], "text": mistake.text}
+
+
+def _mistake_from_json(record: Mapping[str, Any]) -> NamedMistake:
+    return NamedMistake(record["kind"], tuple(map(path_of, record["paths"])), record["text"])
 
 
 def failure_to_json(failure: Failure) -> dict[str, Json]:

@@ -155,6 +155,7 @@ class Scorer:
             questions_asked=asked,
             wrapped=wrapped,
             notes=notes,
+            gold=gold,
             extracted=extracted,
         )
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.mistakes.output import compared_results
+from pytest_extract.core.results import WRONG, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import WRONG, is_covered
+from pytest_extract.thresholds import is_covered
 
 FAILED: Final = WRONG | {Status.JUDGE_ERROR}
 """Statuses that reports list as failures: wrong values, and comparisons that no judge has decided."""
@@ -35,9 +36,7 @@ class Split(NamedTuple):
 
 def split_known(score: ScoreRecord, known: Sequence[str]) -> Split:
     """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
-    sizes = {len(result.path) for result in score.fields}
-    shown = {leaf.path[:size] for leaf in score.leaves for size in sizes}
-    results = [*score.leaves, *(result for result in score.fields if result.path not in shown)]
+    results = compared_results(score.leaves, score.fields)
     if not known:
         return Split(results, [])
     split = Split([], [])

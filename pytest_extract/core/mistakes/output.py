@@ -1,0 +1,133 @@
+"""One output beside its gold, as the rules see it that need more than two values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from pytest_extract.core.results import WRONG, ArrayResult, FieldResult
+from pytest_extract.core.values import FieldPath, Json, Missing, Step, iter_leaves
+
+FindsValue: TypeAlias = Callable[[Json], bool | None]
+"""Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class ContainerPair(NamedTuple):
+    """Two objects or lists that belong together, and the paths of both."""
+
+    path: Steps
+    gold: Json
+    at: Steps
+    extracted: Json
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedOutput:
+    """The results of one output, with both documents; `in_document` is None without a document.
+
+    `results` are the leaf results, and the field results without a leaf result below them. `arrays` say which rows of
+    lists belong together.
+    """
+
+    results: Sequence[FieldResult]
+    gold: Json
+    extracted: Json
+    arrays: Sequence[ArrayResult] = ()
+    in_document: FindsValue | None = None
+
+    @cached_property
+    def failing(self) -> tuple[FieldResult, ...]:
+        """The results that are wrong, in the order of the document."""
+        return tuple(result for result in self.results if result.status in WRONG)
+
+    @cached_property
+    def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
+        """Distinctive gold value (`value_key`) -> its paths."""
+        places: dict[str, list[FieldPath]] = defaultdict(list)
+        for path, value in iter_leaves(self.gold):
+            key = value_key(value)
+            if key:
+                places[key].append(path)
+        return places
+
+    @cached_property
+    def pairings(self) -> Mapping[Steps, ArrayResult]:
+        """Path of a list -> how its rows were paired."""
+        return {tuple(array.path): array for array in self.arrays}
+
+    @cached_property
+    def containers(self) -> Sequence[ContainerPair]:
+        """All objects and lists that belong together, the root first."""
+        return [*self._walk((), self.gold, (), self.extracted)]
+
+    def _walk(self, path: Steps, gold: Json, at: Steps, extracted: Json) -> Iterator[ContainerPair]:
+        stack = [ContainerPair(path, gold, at, extracted)]
+        while stack:
+            pair = stack.pop()
+            path, gold, at, extracted = pair
+            if isinstance(gold, dict) and isinstance(extracted, dict):
+                yield pair
+                stack.extend(
+                    ContainerPair((*path, key), value, (*at, key), extracted[key])
+                    for key, value in reversed(gold.items())
+                    if isinstance(value, dict | list) and key in extracted
+                )
+            elif isinstance(gold, list) and isinstance(extracted, list):
+                yield pair
+                stack.extend(
+                    ContainerPair((*path, i), gold[i], (*at, j), extracted[j])
+                    for i, j in reversed(self.rows_of(pair))
+                    if isinstance(gold[i], dict | list)
+                )
+
+    def rows_of(self, pair: ContainerPair) -> list[tuple[int, int]]:
+        """Return the indices of the rows of two lists that belong together; by position if nothing has paired them."""
+        array = self.pairings.get(pair.path)
+        size, other = len(pair.gold), len(pair.extracted)
+        if array is None:
+            return [(index, index) for index in range(min(size, other))]
+        return [(i, j) for i, j in array.pairs if i < size and j < other]
+
+    def failing_at(self, path: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results at a path or inside it."""
+        return [result.path for result in self.failing if result.path[: len(path)] == path]
+
+    def failing_extra(self, path: Steps, at: Steps) -> list[FieldPath]:
+        """Return the paths of the results of an invented row: `path` is its list's, `at` its own in the output."""
+        size = len(path)
+        return [
+            result.path
+            for result in self.failing
+            if result.matched is not None
+            and result.path[:size] == path
+            and len(result.path) > size
+            and isinstance(result.path[size], int)
+            and result.path[size] < 0  # type: ignore[operator]
+            and result.matched[: len(at)] == at
+        ]
+
+
+def value_key(value: Json | Missing) -> str:
+    """Return a key that equal values share; "" for a value that occurs by chance (short, small, a boolean, null)."""
+    if isinstance(value, str):
+        text = " ".join(value.split())
+        return f"s{text}" if len(text) > 2 else ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if isinstance(value, int):
+        return f"n{value}" if abs(value) >= 10 and value.bit_length() < 200 else ""
+    if value.is_integer() and abs(value) < 2**53:
+        return value_key(int(value))
+    return f"n{value!r}" if len(f"{value!r}".strip("-0.")) > 2 else ""
+
+
+def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult]) -> list[FieldResult]:
+    """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
+    results, fields = [*leaves], [*fields]
+    sizes = {len(result.path) for result in fields}
+    shown = {leaf.path[:size] for leaf in results for size in sizes}
+    return [*results, *(result for result in fields if result.path not in shown)]

@@ -1,0 +1,877 @@
+"""Mistakes in numbers, dates, booleans and types, and placeholders where there is no value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from fractions import Fraction
+from random import Random
+from typing import Final, NamedTuple
+
+from pytest_extract.core.metrics.calendar import MONTHS, PartialDate, read_iso, read_ordered
+from pytest_extract.core.metrics.currencies import currency_of
+from pytest_extract.core.metrics.equality import fold, is_number
+from pytest_extract.core.metrics.locales import LOCALES, exactly, read_written, scale_of
+from pytest_extract.core.metrics.units import read_unit
+from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
+from pytest_extract.core.values import MISSING, Json, Missing, json_type
+
+_ENGLISH: Final = (LOCALES["en"],)
+_OTHERS: Final = tuple(dict.fromkeys(LOCALES.values()))
+LONGEST: Final = 80
+"""Longer texts are neither a number nor a date."""
+
+
+class Amount(NamedTuple):
+    """A number, alone or in a text: its value with the scale of a word, what stands around it, and that scale."""
+
+    value: Fraction
+    around: str
+    scale: int = 1
+    percent: bool = False
+
+
+def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | None:
+    """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
+    number = exactly(value)
+    if number is not None:
+        return Amount(number, "")
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not any(map(str.isdecimal, value)):
+        return None
+    written = read_written(value.strip(), styles)  # type: ignore[arg-type]
+    if written is None:
+        return None
+    words = f"{written.before} {written.after}".split()
+    scale = 1
+    for word in words:
+        factor = scale_of(word, styles) if scale == 1 and len(word) > 1 else None  # type: ignore[arg-type]
+        if factor is not None and factor > 1:
+            scale = factor
+            words = [each for each in words if each is not word]
+    around = " ".join(words)
+    if sum(map(str.isalpha, around)) > 20 or any(map(str.isdecimal, around)):
+        return None
+    percent = around.lower() in {"%", "percent", "per cent", "prozent"}
+    return Amount(written.value * scale, around, scale, percent)
+
+
+def _plain(value: Fraction) -> str:
+    number = float(value) if abs(value) < 10**300 else math.inf
+    return f"{int(value):,}" if value.denominator == 1 else f"{number:,.12g}"
+
+
+def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
+    one, other = read_amount(gold), read_amount(extracted)
+    return None if one is None or other is None else (one, other)
+
+
+# --- the same number in another form
+
+
+def _number_as_text(gold: Json, extracted: Json) -> str:
+    if is_number(gold) == is_number(extracted):
+        return ""
+    text = extracted if is_number(gold) else gold
+    pair = _amounts(gold, extracted)
+    if not isinstance(text, str) or pair is None or pair[0].value != pair[1].value or any(each.around for each in pair):
+        return ""
+    if re.match(r"-?0\d", text):
+        return ""  # `leading_zeros`
+    return "a number was written as a text" if text is extracted else "a text of digits became a number"
+
+
+def _leading_zeros(gold: Json, extracted: Json) -> str:
+    if isinstance(gold, bool) or isinstance(extracted, bool):
+        return ""
+    one, other = (str(side) if isinstance(side, str | int) and _is_short(side) else "" for side in (gold, extracted))
+    if (
+        one == other
+        or not re.fullmatch(r"[A-Z]{0,4}-?\d[\d-]*", one)
+        or one.lstrip("0") != other.lstrip("0")
+        or not one.lstrip("0")
+    ):
+        return ""
+    return "leading zeros were lost" if len(other) < len(one) else "leading zeros were added"
+
+
+def _is_short(value: str | int) -> bool:
+    return len(value) <= LONGEST if isinstance(value, str) else value.bit_length() < 200
+
+
+def _separator(gold: Json, extracted: Json) -> str:
+    if isinstance(gold, int | float) and isinstance(extracted, int | float):
+        one, other = exactly(gold), exactly(extracted)
+        if one is None or other is None or isinstance(gold, bool) or isinstance(extracted, bool):
+            return ""
+        large, small = (one, other) if abs(one) > abs(other) else (other, one)
+        if small and large == small * 1000 and small.denominator > 1 and large.denominator == 1 and abs(small) >= 1:
+            return (
+                "a separator of thousands was taken for a decimal one"
+                if large == one
+                else "a decimal separator was taken for one of thousands"
+            )
+        return ""
+    texts = [side for side in (gold, extracted) if isinstance(side, str)]
+    if not texts or any(len(text) > LONGEST for text in texts):
+        return ""
+    digits = [
+        re.sub(r"\D", "", str(side)) for side in (gold, extracted) if _is_short(side if isinstance(side, str) else 0)
+    ]
+    readings = [
+        {amount for style in _OTHERS if (amount := _value_in(side, style)) is not None} for side in (gold, extracted)
+    ]
+    if not readings[0] & readings[1] or _value_in(gold, _OTHERS[0]) == _value_in(extracted, _OTHERS[0]):
+        return ""
+    return "the decimal separator of another language" if digits else ""
+
+
+def _value_in(value: Json, style: object) -> Fraction | None:
+    amount = read_amount(value, (style,))
+    return None if amount is None else amount.value
+
+
+def _unit(gold: Json, extracted: Json) -> str:
+    pair = _amounts(gold, extracted)
+    if pair is None or not (isinstance(gold, str) or isinstance(extracted, str)):
+        return ""
+    one, other = pair
+    if (
+        one.value != other.value
+        or one.around == other.around
+        or ((one.percent or other.percent) and one.around and other.around)
+    ):
+        return ""
+    if not all(_is_unit(each.around) for each in pair):
+        return ""  # a label, which `affix` names
+    if not one.around:
+        return f"the unit or currency “{other.around}” was kept in the value"
+    if not other.around:
+        return f"the unit or currency “{one.around}” was lost"
+    return f"“{other.around}” stands where gold has “{one.around}”"
+
+
+def _is_unit(text: str) -> bool:
+    """Whether a text beside a number is nothing, or a known unit or currency."""
+    if not text or currency_of(text, "") is not None:
+        return True
+    try:
+        return read_unit(text) is not None
+    except ValueError:
+        return False
+
+
+def _percent(gold: Json, extracted: Json) -> str:
+    pair = _amounts(gold, extracted)
+    if pair is None or not pair[0].value:
+        return ""
+    one, other = pair
+    if one.percent != other.percent and (
+        one.value == other.value * 100 if one.percent else one.value * 100 == other.value
+    ):
+        return "a percentage was taken for a fraction" if one.percent else "a fraction was taken for a percentage"
+    if (
+        one.around == other.around
+        and abs(min(one.value, other.value, key=abs)) <= 1 < abs(max(one.value, other.value, key=abs)) <= 100
+    ):
+        if other.value == one.value * 100:
+            return "100 times the gold: a percentage where gold has a fraction"
+        if one.value == other.value * 100:
+            return "a hundredth of the gold: a fraction where gold has a percentage"
+    return ""
+
+
+# --- another number
+
+
+def _sign(gold: Json, extracted: Json) -> str:
+    pair = _amounts(gold, extracted)
+    if pair is None or not pair[0].value or pair[0].value != -pair[1].value or pair[0].around != pair[1].around:
+        return ""
+    return "the minus was lost" if pair[0].value < 0 else "a minus was added"
+
+
+def _power_of_ten(gold: Json, extracted: Json) -> str:
+    pair = _amounts(gold, extracted)
+    if pair is None or not pair[0].value or not pair[1].value:
+        return ""
+    ratio = pair[1].value / pair[0].value
+    power = _power(ratio)
+    if power is None or not 1 <= abs(power) <= 12:
+        return ""
+    what = f"{10**power:,} times the gold" if power > 0 else f"1/{10**-power:,} of the gold"
+    if pair[0].scale != pair[1].scale:
+        return f"{what}: a word such as million was lost or added"
+    return what
+
+
+def _power(ratio: Fraction) -> int | None:
+    top, bottom = ratio.numerator, ratio.denominator
+    if min(top, bottom) != 1 or top == bottom:
+        return None
+    text = str(max(top, bottom)) if max(top, bottom) < 10**15 else ""
+    if not re.fullmatch(r"10+", text):
+        return None
+    return len(text) - 1 if top > 1 else 1 - len(text)
+
+
+def _rounded(gold: Json, extracted: Json) -> str:
+    if not is_number(gold) or not is_number(extracted):
+        return ""
+    one, other = exactly(gold), exactly(extracted)
+    if one is None or other is None or one == other or not other or abs(one) > 10**15:
+        return ""
+    for fine, coarse, says in ((one, other, "rounded"), (other, one, "more digits than gold")):
+        digits = re.sub(r"0+$", "", re.sub(r"\D", "", f"{float(coarse):.12g}")).lstrip("0")
+        if abs(fine - coarse) > abs(fine) / 20 or (len(digits) < 2 and coarse.denominator == 1 and abs(coarse) > 10):
+            continue
+        for places in range(-6, 9):
+            step = Fraction(1, 1) / Fraction(10) ** places
+            if coarse % step:
+                continue
+            if abs(fine - coarse) * 2 <= step:
+                return says
+            if (
+                int(abs(fine) / step) * step == abs(coarse)
+                and fine * coarse > 0
+                and coarse.denominator != fine.denominator
+            ):
+                return "cut after some decimals" if says == "rounded" else says
+            break
+    return ""
+
+
+def _digits_of(value: Json) -> tuple[str, str] | None:
+    """Return the digits of a value, and the rest of it with its digits taken out."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if isinstance(value, int) and value.bit_length() > 200:
+        return None
+    text = str(value) if not isinstance(value, float) else f"{value:.12g}"
+    digits = re.sub(r"\D", "", text)
+    if not 2 <= len(digits) <= 40 or len(text) > LONGEST or ("e" in text and not isinstance(value, str)):
+        return None
+    return digits, re.sub(r"\d+", "0", text) if isinstance(value, str) else "0"
+
+
+def _digits(gold: Json, extracted: Json) -> tuple[str, str] | None:
+    one, other = _digits_of(gold), _digits_of(extracted)
+    if one is None or other is None or one == other or reads_as_date(gold) or reads_as_date(extracted):
+        return None
+    same_rest = one[1] == other[1] or re.sub(r"[.,\s]", "", one[1]) == re.sub(r"[.,\s]", "", other[1])
+    return (one[0], other[0]) if same_rest else None
+
+
+def _digits_swapped(gold: Json, extracted: Json) -> str:
+    pair = _digits(gold, extracted)
+    if pair is None or len(pair[0]) != len(pair[1]):
+        return ""
+    one, other = pair
+    differing = [index for index, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    if len(differing) == 2 and one[differing[0]] == other[differing[1]] and one[differing[1]] == other[differing[0]]:
+        first, second = one[differing[0]], one[differing[1]]
+        return f"the digits {first} and {second} were swapped"
+    return ""
+
+
+def _digit_lost(gold: Json, extracted: Json) -> str:
+    pair = _digits(gold, extracted)
+    if pair is None or abs(len(pair[0]) - len(pair[1])) not in {1, 2} or min(map(len, pair)) < 2:
+        return ""
+    long, short = sorted(pair, key=len, reverse=True)
+    count = len(long) - len(short)
+    for at in range(len(long) - count + 1):
+        if long[:at] + long[at + count :] == short:
+            what = "a digit was" if count == 1 else "two digits were"
+            return f"{what} {'lost' if long is pair[0] else 'added'}: {' '.join(long[at : at + count])}"
+    return ""
+
+
+def _digit_misread(gold: Json, extracted: Json) -> str:
+    pair = _digits(gold, extracted)
+    if pair is None or len(pair[0]) != len(pair[1]) or len(pair[0]) < 3:
+        return ""
+    differing = [(a, b) for a, b in zip(*pair, strict=True) if a != b]
+    return f"one digit differs: {differing[0][1]} for {differing[0][0]}" if len(differing) == 1 else ""
+
+
+# --- dates
+
+
+def _readings(value: Json) -> dict[str, PartialDate]:
+    """Return the readings of a date by its order: `iso`, `DMY`, `MDY`, or `year` of two digits."""
+    if not isinstance(value, str) or not 6 <= len(value) <= LONGEST:
+        return {}
+    text = fold(value)
+    found = read_iso(text)
+    if found is not None:
+        return {"iso": found} if len(text) > 7 or (found.month is not None and "-" in text) else {}
+    short = re.fullmatch(r"(\d\d?)([./-])(\d\d?)\2(\d\d)", text)
+    if short is not None:
+        year = int(short[4]) + (1900 if int(short[4]) > 68 else 2000)
+        text = f"{short[1]}.{short[3]}.{year}"
+    readings = {order: found for order in ("DMY", "MDY") if (found := read_ordered(text, order)) is not None}
+    if re.search(r"[^\W\d_]{3}", text) and readings:
+        return {"words": next(iter(readings.values()))}
+    return readings
+
+
+def reads_as_date(value: Json) -> bool:
+    """Whether a value is a text that is a date in some order or in words."""
+    return (
+        isinstance(value, str)
+        and len(value) < LONGEST
+        and bool(re.search(r"\d\D+\d|[^\W\d_]{3}\D*\d", value))
+        and bool(_readings(value))
+    )
+
+
+def _dates(gold: Json, extracted: Json) -> tuple[list[PartialDate], list[PartialDate]] | None:
+    if gold == extracted:
+        return None
+    one, other = _readings(gold), _readings(extracted)
+    return ([*one.values()], [*other.values()]) if one and other else None
+
+
+def _date_format(gold: Json, extracted: Json) -> str:
+    pair = _dates(gold, extracted)
+    if pair is None or fold(gold) == fold(extracted):
+        return ""
+    same = [(a, b) for a in pair[0] for b in pair[1] if a.known == b.known]
+    if not same or (gold.strip()[:10] == extracted.strip()[:10] and len(gold) > 9):
+        return ""
+    return "the same day in another format" if len(same[0][0].known) == 3 else "the same month in another format"
+
+
+def _time_of_day(gold: Json, extracted: Json) -> str:
+    pair = _dates(gold, extracted)
+    if pair is None:
+        return ""
+    one, other = pair[0][0], pair[1][0]
+    if one.time is not None and other.time is not None and one.time.tzinfo and other.time.tzinfo:
+        return "the same moment in another time zone" if one.time == other.time else ""
+    if one.known != other.known or one.time == other.time:
+        return ""
+    if one.time is not None and other.time is not None:
+        same = one.time.replace(tzinfo=None) == other.time.replace(tzinfo=None)
+        return "the time zone was lost or added" if same else "another time of the same day"
+    return "the time of day was lost" if other.time is None else "a time of day was added"
+
+
+def _day_and_month(gold: Json, extracted: Json) -> str:
+    pair = _dates(gold, extracted)
+    if pair is None or any(a.known == b.known for a in pair[0] for b in pair[1]):
+        return ""
+    for one in pair[0]:
+        for other in pair[1]:
+            if one.day is not None and (one.year, one.month, one.day) == (other.year, other.day, other.month):
+                return "day and month were swapped"
+    return ""
+
+
+def _date_part(gold: Json, extracted: Json) -> str:
+    gold, extracted = (str(side) if type(side) is int and 1000 <= side <= 9999 else side for side in (gold, extracted))
+    one, other = (_known_parts(side) for side in (gold, extracted))
+    if one is None or other is None or len(one) == len(other):
+        return ""
+    shorter = min(len(one), len(other))
+    if one[:shorter] != other[:shorter]:
+        return ""
+    names = ("", "the year", "the month", "the day")
+    return f"only {names[shorter]} was kept" if len(other) < len(one) else f"more than gold says: {names[len(other)]}"
+
+
+def _known_parts(value: Json) -> tuple[int, ...] | None:
+    if isinstance(value, str) and re.fullmatch(r"[12]\d{3}", value.strip()):
+        return (int(value),)
+    found = _readings(value)
+    if not found and isinstance(value, str) and (month := read_iso(fold(value))) is not None:
+        return month.known
+    return next(iter(found.values())).known if found else None
+
+
+def _date_close(gold: Json, extracted: Json) -> str:
+    pair = _dates(gold, extracted)
+    if pair is None:
+        return ""
+    one, other = pair[0][0], pair[1][0]
+    if one.day is None or other.day is None or any(len(side) > 1 and (side[0].day or 0) < 13 for side in pair):
+        return ""  # a date that can be read in two ways
+    days = (other.first_day - one.first_day).days
+    if abs(days) == 1:
+        return "one day later" if days > 0 else "one day earlier"
+    if (one.month, one.day) == (other.month, other.day):
+        years = other.year - one.year
+        count = f"{abs(years):,} {'year' if abs(years) == 1 else 'years'}"
+        return f"the same day of another year ({count} {'later' if years > 0 else 'earlier'})"
+    if (one.year, one.day) == (other.year, other.month and other.day):
+        return "the same day of another month"
+    if (one.year, one.month) == (other.year, other.month):
+        return "another day of the same month"
+    return ""
+
+
+# --- types, booleans, nothing
+
+
+_TRUE: Final = frozenset({"true", "yes", "y", "1", "x", "ja", "oui", "on", "checked", "☑", "☒", "✓", "✔"})
+_FALSE: Final = frozenset({"false", "no", "n", "0", "nein", "non", "off", "unchecked", "☐"})
+
+
+def _boolean_as_text(gold: Json, extracted: Json) -> str:
+    for truth, written, says in (
+        (gold, extracted, "a boolean was written as"),
+        (extracted, gold, "a boolean stands for"),
+    ):
+        if (
+            isinstance(truth, bool)
+            and not isinstance(written, bool)
+            and isinstance(written, str | int)
+            and _is_short(written)
+        ):
+            text = str(written).strip().lower()
+            if text in (_TRUE if truth else _FALSE):
+                return f"{says} {json_type(written)} “{written}”"
+    return ""
+
+
+def _boolean_flipped(gold: Json, extracted: Json) -> str:
+    if not isinstance(gold, bool) or gold is extracted:
+        return ""
+    if isinstance(extracted, bool):
+        return "yes and no were confused"
+    text = str(extracted).strip().lower() if isinstance(extracted, str) and len(extracted) < LONGEST else ""
+    return "yes and no were confused" if text in (_FALSE if gold else _TRUE) else ""
+
+
+PLACEHOLDERS: Final = frozenset(
+    {
+        "", "-", "--", "---", "\u2013", "\u2014", ".", "...", "\u2026", "?", "??", "n/a", "n.a.", "na", "n/a.", "n.a",
+        "none", "null", "nil", "nan", "undefined", "unknown", "tbd", "tba", "empty", "blank", "missing", "not_found",
+        "not_available", "not_applicable", "not_specified", "not_stated", "not found", "not available",
+        "not applicable", "not specified", "not stated", "not provided", "not given", "not mentioned", "not present",
+        "no data", "no value", "none found", "no information", "unbekannt", "keine angabe", "k.a.", "entfällt", "s/o",
+        "0000-00-00", "1970-01-01", "1900-01-01", "9999-12-31", "00/00/0000", "string", "lorem ipsum",
+    }
+)  # fmt: skip
+"""Texts, in lower case, that stand for no value."""
+
+
+def is_placeholder(value: Json | Missing) -> bool:
+    """Whether a value is a text, or a list or an object of nothing, that stands for no value."""
+    if isinstance(value, str):
+        return len(value) < 30 and value.strip().strip("[]<>()").lower() in PLACEHOLDERS
+    return False
+
+
+def _placeholder(gold: Json, extracted: Json) -> str:
+    if is_placeholder(extracted) and (
+        gold is None or gold is MISSING or gold == "" or (gold != extracted and not is_placeholder(gold))
+    ):
+        shown = f"“{extracted}”" if extracted.strip() else "an empty text"
+        return f"{shown} stands for no value" if gold is None or gold is MISSING else f"{shown} stands for the value"
+    if is_placeholder(gold) and (extracted is None or extracted is MISSING):
+        return f"gold has “{gold}” for no value"
+    if gold is None or gold is MISSING:
+        if extracted in (0, False) and type(extracted) in (int, float, bool):
+            return f"{'false' if extracted is False else '0'} stands for no value"
+        if isinstance(extracted, dict | list) and extracted and _is_hollow(extracted):
+            return "only empty values stand for no value"
+    return ""
+
+
+def _is_hollow(value: Json, depth: int = 0) -> bool:
+    if isinstance(value, dict | list):
+        return depth < 20 and all(
+            _is_hollow(item, depth + 1) for item in (value.values() if isinstance(value, dict) else value)
+        )
+    return value is None or is_placeholder(value)
+
+
+def _list_or_single(gold: Json, extracted: Json) -> str:
+    if isinstance(gold, list) == isinstance(extracted, list) or gold is MISSING or extracted is MISSING:
+        return ""
+    many, one = (gold, extracted) if isinstance(gold, list) else (extracted, gold)
+    if one is None:
+        return ""
+    if len(many) == 1 and (many[0] == one or isinstance(one, dict)):
+        return "a single value instead of a list" if many is gold else "a list of one instead of a single value"
+    if isinstance(one, str) and many and all(isinstance(item, str) and item in one for item in many):
+        return "the list was joined into one text" if many is gold else "one text was split into a list"
+    if isinstance(one, dict) and many is gold:
+        return "an object instead of a list"
+    return "only the first of a list" if many is gold and many and one == many[0] else ""
+
+
+# --- mistakes from a gold value
+
+
+def _make_number_as_text(value: Json, _random: Random) -> Json | Missing:
+    return str(value) if is_number(value) and _is_short(int(value)) else MISSING
+
+
+def _make_leading_zeros(value: Json, _random: Random) -> Json | Missing:
+    return value.lstrip("0") if isinstance(value, str) and re.fullmatch(r"0+[1-9]\d*", value) else MISSING
+
+
+def _make_separator(value: Json, _random: Random) -> Json | Missing:
+    if type(value) is int and 1000 <= abs(value) < 10**6 and value % 10:
+        return value / 1000
+    if type(value) is float and value != int(value) and abs(value) < 10**12:
+        return f"{value:,}".translate(str.maketrans(",.", ".,"))
+    return MISSING
+
+
+def _make_unit(value: Json, random: Random) -> Json | Missing:
+    if is_number(value) and abs(value) < 10**12:
+        return random.choice((f"${value}", f"{value} EUR"))
+    amount = read_amount(value) if isinstance(value, str) else None
+    if amount is not None and amount.around:
+        return value.replace(amount.around, "").strip() or MISSING
+    return MISSING
+
+
+def _make_percent(value: Json, _random: Random) -> Json | Missing:
+    if type(value) is float and 0.01 < abs(value) < 1:
+        return float(exactly(value) * 100)  # type: ignore[operator]
+    return MISSING
+
+
+def _make_sign(value: Json, _random: Random) -> Json | Missing:
+    return -value if is_number(value) and value else MISSING
+
+
+def _make_power_of_ten(value: Json, random: Random) -> Json | Missing:
+    if not is_number(value) or not value or abs(value) > 10**12:
+        return MISSING
+    return value * (10 if value != int(value) else random.choice((10, 100, 1000)))
+
+
+def _make_rounded(value: Json, _random: Random) -> Json | Missing:
+    if type(value) is not float or not 10 < abs(value) < 10**12 or value == int(value):
+        return MISSING
+    return float(round(value))
+
+
+def _edited(value: Json, edit: Callable[[str], Iterator[str]], random: Random) -> Json | Missing:
+    """Change the digits of a number, or of a text that is only digits and signs."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, str | int | float)
+        or (isinstance(value, float) and not math.isfinite(value))
+    ):
+        return MISSING
+    if isinstance(value, str) and (not re.fullmatch(r"[A-Z]{0,4}[\d\s./-]*\d", value) or reads_as_date(value)):
+        return MISSING
+    if not isinstance(value, str) and abs(value) > 10**15:
+        return MISSING
+    choices = sorted({text for text in edit(str(value)) if text != str(value)})
+    if not choices:
+        return MISSING
+    text = random.choice(choices)
+    return text if isinstance(value, str) else type(value)(text)
+
+
+def _swaps(text: str) -> Iterator[str]:
+    for at in range(len(text) - 1):
+        if text[at : at + 2].isdecimal() and text[at] != text[at + 1] and not (text[at + 1] == "0" and at == 0):
+            yield text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+def _make_digits_swapped(value: Json, random: Random) -> Json | Missing:
+    return _edited(value, _swaps, random)
+
+
+def _losses(text: str) -> Iterator[str]:
+    digits = [at for at, each in enumerate(text) if each.isdecimal()]
+    if len(digits) > 3:
+        yield from (text[:at] + text[at + 1 :] for at in digits[1:-1] if text[at] != "0")
+
+
+def _make_digit_lost(value: Json, random: Random) -> Json | Missing:
+    return _edited(value, _losses, random)
+
+
+def _misreadings(text: str) -> Iterator[str]:
+    if sum(map(str.isdecimal, text)) > 2:
+        for one, other in ("38", "83", "17", "71", "56", "65", "69", "49"):
+            yield from (text[:at] + other + text[at + 1 :] for at, each in enumerate(text) if each == one)
+
+
+def _make_digit_misread(value: Json, random: Random) -> Json | Missing:
+    return _edited(value, _misreadings, random)
+
+
+def _iso_day(value: Json) -> date | None:
+    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return None
+    found = read_iso(value)
+    return None if found is None else found.first_day
+
+
+def _make_date_format(value: Json, random: Random) -> Json | Missing:
+    day = _iso_day(value)
+    if day is None:
+        return MISSING
+    month = next(name for name, number in MONTHS.items() if number == day.month and len(name) > 2).title()
+    return random.choice((f"{day:%d.%m.%Y}", f"{day:%m/%d/%Y}", f"{month} {day.day}, {day.year:04}"))
+
+
+def _make_day_and_month(value: Json, _random: Random) -> Json | Missing:
+    day = _iso_day(value)
+    if day is None or day.day > 12 or day.day == day.month:
+        return MISSING
+    return f"{day.year:04}-{day.day:02}-{day.month:02}"
+
+
+def _make_time_of_day(value: Json, _random: Random) -> Json | Missing:
+    return MISSING if _iso_day(value) is None else f"{value}T00:00:00"
+
+
+def _make_date_part(value: Json, _random: Random) -> Json | Missing:
+    return MISSING if _iso_day(value) is None else value[:7]
+
+
+def _make_date_close(value: Json, random: Random) -> Json | Missing:
+    day = _iso_day(value)
+    if day is None or not 1 < day.year < 9998:
+        return MISSING
+    return str(day + timedelta(days=random.choice((-1, 1))))
+
+
+def _make_boolean_as_text(value: Json, _random: Random) -> Json | Missing:
+    return ("yes" if value else "no") if isinstance(value, bool) else MISSING
+
+
+def _make_boolean_flipped(value: Json, _random: Random) -> Json | Missing:
+    return not value if isinstance(value, bool) else MISSING
+
+
+def _make_placeholder(value: Json, random: Random) -> Json | Missing:
+    return MISSING if isinstance(value, dict | list) or is_placeholder(value) else random.choice(("N/A", "", "unknown"))
+
+
+def _make_list_or_single(value: Json, _random: Random) -> Json | Missing:
+    if isinstance(value, list):
+        return value[0] if len(value) == 1 and value[0] is not None else MISSING
+    return MISSING if value is None or isinstance(value, dict) else [value]
+
+
+TYPES = (
+    MistakeKind(
+        name="placeholder",
+        doc='A text such as "N/A" or "" stands where there is no value, or for the value.',
+        compare=_placeholder,
+        make=_make_placeholder,
+        examples=(
+            MistakeExample(gold=None, extracted="N/A", text="“N/A” stands for no value"),
+            MistakeExample(gold=None, extracted="", text="an empty text stands for no value"),
+            MistakeExample(gold="ACME", extracted="unknown", text="“unknown” stands for the value"),
+        ),
+    ),
+    MistakeKind(
+        name="list_or_single",
+        doc="A list stands for a single value, or a single value for a list.",
+        compare=_list_or_single,
+        make=_make_list_or_single,
+        examples=(
+            MistakeExample(gold=["a"], extracted="a", text="a single value instead of a list"),
+            MistakeExample(gold="a", extracted=["a"], text="a list of one instead of a single value"),
+            MistakeExample(gold=["red", "blue"], extracted="red, blue", text="the list was joined into one text"),
+        ),
+    ),
+    MistakeKind(
+        name="boolean_as_text",
+        doc="A boolean was written as a text or a number.",
+        compare=_boolean_as_text,
+        make=_make_boolean_as_text,
+        examples=(
+            MistakeExample(gold=True, extracted="yes", text="a boolean was written as string “yes”"),
+            MistakeExample(gold=True, extracted=1, text="a boolean was written as integer “1”"),
+        ),
+    ),
+    MistakeKind(
+        name="boolean_flipped",
+        doc="True stands for false, or false for true.",
+        compare=_boolean_flipped,
+        make=_make_boolean_flipped,
+        examples=(
+            MistakeExample(gold=True, extracted=False, text="yes and no were confused"),
+            MistakeExample(gold=True, extracted="no", text="yes and no were confused"),
+        ),
+    ),
+    MistakeKind(
+        name="number_as_text",
+        doc="A number was written as a text, or digits of a text became a number.",
+        compare=_number_as_text,
+        make=_make_number_as_text,
+        examples=(
+            MistakeExample(gold=42, extracted="42", text="a number was written as a text"),
+            MistakeExample(gold=-1250, extracted="(1,250)", text="a number was written as a text"),
+            MistakeExample(gold="42", extracted=42, text="a text of digits became a number"),
+        ),
+    ),
+    MistakeKind(
+        name="leading_zeros",
+        doc="Leading zeros were lost or added.",
+        compare=_leading_zeros,
+        make=_make_leading_zeros,
+        examples=(
+            MistakeExample(gold="00123", extracted="123", text="leading zeros were lost"),
+            MistakeExample(gold="00123", extracted=123, text="leading zeros were lost"),
+        ),
+    ),
+)
+"""The value has another type, or is none."""
+
+DATES = (
+    MistakeKind(
+        name="time_of_day",
+        doc="The time of day or the time zone was lost, added or changed.",
+        compare=_time_of_day,
+        make=_make_time_of_day,
+        examples=(
+            MistakeExample(gold="2024-03-15", extracted="2024-03-15T00:00:00", text="a time of day was added"),
+            MistakeExample(
+                gold="2024-03-15T10:00:00Z",
+                extracted="2024-03-15T11:00:00+01:00",
+                text="the same moment in another time zone",
+            ),
+        ),
+    ),
+    MistakeKind(
+        name="date_format",
+        doc="The same day is written in another format.",
+        compare=_date_format,
+        make=_make_date_format,
+        examples=(
+            MistakeExample(gold="2024-08-02", extracted="02.08.2024", text="the same day in another format"),
+            MistakeExample(gold="2024-08-02", extracted="August 2, 2024", text="the same day in another format"),
+        ),
+    ),
+    MistakeKind(
+        name="day_and_month",
+        doc="Day and month of a date were swapped.",
+        compare=_day_and_month,
+        make=_make_day_and_month,
+        examples=(MistakeExample(gold="2024-03-04", extracted="2024-04-03", text="day and month were swapped"),),
+    ),
+    MistakeKind(
+        name="date_part",
+        doc="Only a part of a date was extracted, or more than the gold says.",
+        compare=_date_part,
+        make=_make_date_part,
+        examples=(
+            MistakeExample(gold="2024-03-15", extracted="2024-03", text="only the month was kept"),
+            MistakeExample(gold="2024-03", extracted="2024-03-01", text="more than gold says: the day"),
+        ),
+    ),
+)
+"""The same date in another form."""
+
+AMOUNTS = (
+    MistakeKind(
+        name="decimal_separator",
+        doc="A separator of thousands was taken for a decimal one, or the reverse.",
+        compare=_separator,
+        make=_make_separator,
+        examples=(
+            MistakeExample(gold=1234.5, extracted="1.234,50", text="the decimal separator of another language"),
+            MistakeExample(gold=1234, extracted=1.234, text="a separator of thousands was taken for a decimal one"),
+        ),
+    ),
+    MistakeKind(
+        name="percent_or_fraction",
+        doc="A percentage stands for a fraction, or a fraction for a percentage.",
+        compare=_percent,
+        make=_make_percent,
+        examples=(
+            MistakeExample(gold=0.12, extracted=12, text="100 times the gold: a percentage where gold has a fraction"),
+            MistakeExample(gold=0.12, extracted="12 %", text="a fraction was taken for a percentage"),
+        ),
+    ),
+    MistakeKind(
+        name="unit_or_currency",
+        doc="A unit or a currency was lost, kept in the value or changed.",
+        compare=_unit,
+        make=_make_unit,
+        examples=(
+            MistakeExample(gold="5 kg", extracted="5", text="the unit or currency “kg” was lost"),
+            MistakeExample(gold=1234.5, extracted="$1,234.50", text="the unit or currency “$” was kept in the value"),
+            MistakeExample(gold="5 kg", extracted="5 lb", text="“lb” stands where gold has “kg”"),
+        ),
+    ),
+    MistakeKind(
+        name="sign",
+        doc="A minus was lost or added.",
+        compare=_sign,
+        make=_make_sign,
+        examples=(MistakeExample(gold=-1250, extracted=1250, text="the minus was lost"),),
+    ),
+    MistakeKind(
+        name="power_of_ten",
+        doc="The number is 10, 100, 1,000, ... times too large or too small; a scale word was lost.",
+        compare=_power_of_ten,
+        make=_make_power_of_ten,
+        examples=(
+            MistakeExample(gold=1234, extracted=123400, text="100 times the gold"),
+            MistakeExample(
+                gold="$1.2 million",
+                extracted="$1.2",
+                text="1/1,000,000 of the gold: a word such as million was lost or added",
+            ),
+        ),
+    ),
+)
+"""The same digits as another number."""
+
+DIGITS = (
+    MistakeKind(
+        name="rounded",
+        doc="The number was rounded, or has more digits than the gold.",
+        compare=_rounded,
+        make=_make_rounded,
+        examples=(MistakeExample(gold=1234.56, extracted=1235, text="rounded"),),
+    ),
+    MistakeKind(
+        name="digits_swapped",
+        doc="Two digits were swapped.",
+        compare=_digits_swapped,
+        make=_make_digits_swapped,
+        examples=(
+            MistakeExample(gold=1109, extracted=1190, text="the digits 0 and 9 were swapped"),
+            MistakeExample(gold="4232-17", extracted="4322-17", text="the digits 2 and 3 were swapped"),
+        ),
+    ),
+    MistakeKind(
+        name="digit_lost",
+        doc="One or two digits were lost or added.",
+        compare=_digit_lost,
+        make=_make_digit_lost,
+        examples=(
+            MistakeExample(gold=12345, extracted=1245, text="a digit was lost: 3"),
+            MistakeExample(gold="4711", extracted="47111", text="a digit was added: 1"),
+        ),
+    ),
+    MistakeKind(
+        name="digit_misread",
+        doc="One digit differs.",
+        compare=_digit_misread,
+        make=_make_digit_misread,
+        examples=(MistakeExample(gold=1834, extracted=1334, text="one digit differs: 3 for 8"),),
+    ),
+    MistakeKind(
+        name="date_close",
+        doc="A date is off by one day, or its day, month or year differs alone.",
+        compare=_date_close,
+        make=_make_date_close,
+        examples=(
+            MistakeExample(gold="2024-03-15", extracted="2024-03-14", text="one day earlier"),
+            MistakeExample(
+                gold="2024-03-15", extracted="2023-03-15", text="the same day of another year (1 year earlier)"
+            ),
+        ),
+    ),
+)
+"""Other digits, or another date."""

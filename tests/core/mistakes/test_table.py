@@ -1,0 +1,166 @@
+"""The table of the kinds of mistakes: its examples, mistakes made by its own rules, and laws for every row."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract import compile_schema
+from pytest_extract.core.mistakes import MISTAKE_KINDS, ComparedOutput, mistakes_by_path, name_mistakes
+from pytest_extract.core.mistakes.output import compared_results
+from pytest_extract.core.values import MISSING, copied
+from pytest_extract.schema_tools.infer import infer_schema
+from tests.strategies import json_values
+
+NEEDS_DOCUMENT = {"other_date", "not_in_document", "other_value"}
+
+
+def named(gold, extracted, *, in_document=None, overrides=None):
+    scorer = compile_schema(infer_schema([gold]), overrides=overrides)
+    score = scorer.score(gold, extracted)
+    output = ComparedOutput(
+        results=compared_results(score.leaves, score.fields),
+        gold=gold,
+        extracted=extracted,
+        arrays=score.arrays,
+        in_document=in_document,
+    )
+    found = name_mistakes(output)
+    if in_document is None:
+        assert found == score.mistakes
+    assert {path for mistake in found for path in mistake.paths} <= {result.path for result in output.failing}
+    return found
+
+
+EXAMPLES = [
+    pytest.param(kind, example, id=f"{kind.name}-{number}")
+    for kind in MISTAKE_KINDS.values()
+    for number, example in enumerate(kind.examples)
+]
+
+
+@pytest.mark.parametrize(("kind", "example"), EXAMPLES)
+def test_an_example_has_its_name_and_text(kind, example):
+    gold, extracted = example.gold, example.extracted
+    if kind.compare is not None:
+        gold, extracted = ({"field": side, "other": "as it is"} for side in (gold, extracted))
+    overrides = {"steps": {"align": "position"}} if kind.name == "reordered_rows" else None
+    assert [(each.kind, each.text) for each in named(gold, extracted, overrides=overrides)] == [
+        (kind.name, example.text)
+    ]
+
+
+def test_every_kind_has_a_sentence_an_example_and_one_rule():
+    for name, kind in MISTAKE_KINDS.items():
+        assert name == kind.name
+        assert kind.doc.endswith(".")
+        assert (kind.compare is None) is not (kind.find is None)
+        assert kind.examples or name in NEEDS_DOCUMENT
+        assert kind.make is not None or name in {*NEEDS_DOCUMENT, "invented"}
+
+
+GOLD = {
+    "number": "00482-17",
+    "vendor": "Müller & Söhne Maschinenbau GmbH",
+    "contact": "Jonathan Miller",
+    "date": "2024-03-04",
+    "due": "2024-05-31",
+    "paid": True,
+    "discount": 0.125,
+    "net": 1834.57,
+    "units": 12345,
+    "weight": "25 kg",
+    "currency": ["EUR"],
+    "zip": "01067",
+    "note": "Delivery to the main entrance only, official notification first",
+    "line_items": [
+        {"name": "Hexagon bolt", "price": 12.35, "code": "AB-1047"},
+        {"name": "Copper washer", "price": 31.46, "code": "CD-2258"},
+        {"name": "Locking nut", "price": 75.82, "code": "EF-3369"},
+        {"name": "Spring clip", "price": 98.27, "code": "GH-4471"},
+    ],
+}
+
+
+def place(document, path):
+    for step in path[:-1]:
+        document = document[step]
+    return document
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in MISTAKE_KINDS.values() if kind.make is not None], ids=lambda k: k.name
+)
+def test_a_mistake_that_a_kind_makes_has_its_name(kind):
+    """Of a kind that changes a row or a column, on every table; of one that changes a value, on every value it can."""
+    made = 0
+    for seed in range(8):
+        random = Random(seed)
+        if kind.find is not None:
+            wrong = [kind.make(GOLD, random)]
+        else:
+            wrong = []
+            for key, value in GOLD.items():
+                if not isinstance(value, list) or kind.name == "list_or_single":
+                    changed = kind.make(value, random)
+                    if changed is not MISSING:
+                        wrong.append({**copied(GOLD), key: changed})
+        for extracted in wrong:
+            if extracted is MISSING:
+                continue
+            assert extracted != GOLD
+            overrides = {"line_items": {"align": "position"}} if kind.name == "reordered_rows" else None
+            found = named(GOLD, extracted, overrides=overrides)
+            if found or compile_schema(infer_schema([GOLD])).score(GOLD, extracted).measures["pass_rate"] < 1:
+                made += 1
+                assert kind.name in {each.kind for each in found}, (extracted, found)
+    assert made
+
+
+@given(json_values, json_values)
+def test_rules_never_raise_and_say_nothing_of_equal_values(gold, extracted):
+    for kind in MISTAKE_KINDS.values():
+        if kind.compare is not None:
+            assert isinstance(kind.compare(gold, extracted), str)
+            assert kind.compare(gold, copied(gold)) == "" or kind.name == "placeholder"
+        if kind.make is not None:
+            before = copied(gold)
+            made = kind.make(gold, Random(1))
+            assert gold == before or gold != gold  # noqa: PLR0124 - NaN
+            assert made is MISSING or isinstance(made, str | int | float | list | dict | None)
+
+
+@given(json_values, json_values)
+def test_a_score_names_failing_results_only(gold, extracted):
+    gold, extracted = {"a": gold, "b": [gold, extracted]}, {"a": extracted, "b": [extracted]}
+    named(gold, extracted)
+    assert named(gold, copied(gold)) == ()
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_texts_have_one_name_at_most_in_both_directions(one, other):
+    for gold, extracted in ((one, other), (other, one)):
+        found = mistakes_by_path(named({"a": gold, "b": "c"}, {"a": extracted, "b": "c"}))
+        assert len(found) <= 1
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "kinds"),
+    [
+        pytest.param({"date": "2024-03-15"}, {"date": "2023-11-30"}, {"date": "other_date"}, id="another-date"),
+        pytest.param(
+            {"name": "ACME"}, {"name": "Globex Corporation"}, {"name": "not_in_document"}, id="invented-value"
+        ),
+        pytest.param({"name": "ACME"}, {"name": "Initech"}, {"name": "other_value"}, id="another-value"),
+        pytest.param({"name": "Hooli"}, {"name": "Globex Corporation"}, {}, id="neither-stands-there"),
+        pytest.param({"name": None, "a": 1}, {"name": "Globex", "a": 1}, {"name": "not_in_document"}, id="no-gold"),
+        pytest.param({"name": None, "a": 1}, {"name": "Initech", "a": 1}, {"name": "invented"}, id="no-gold-but-there"),
+    ],
+)
+def test_the_document_tells_where_a_value_is_from(gold, extracted, kinds):
+    document = {"2024-03-15", "2023-11-30", "ACME", "Initech"}
+    found = named(gold, extracted, in_document=lambda value: value in document)
+    assert {str(path): mistake.kind for path, mistake in mistakes_by_path(found).items()} == kinds

@@ -57,7 +57,17 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "options", "extensions", "fixtures", "limits", "update_gold", "terminal", "write_errors"),
+    (
+        "hookspecs",
+        "options",
+        "extensions",
+        "fixtures",
+        "limits",
+        "named_extractors",
+        "update_gold",
+        "terminal",
+        "write_errors",
+    ),
     ("result_store",),
     ("run_results",),
     ("regression", "items"),

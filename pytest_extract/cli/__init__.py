@@ -26,6 +26,7 @@ class Command(NamedTuple):
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
         "init": Command("init", "write a first case, its schema and an extractor"),
+        "draft": Command("draft", "draft the golds that are not there from models or extractors"),
         "check": Command("check", "check case files, their schemas and golds, without extracting"),
         "score": Command("score", "score one output against its gold, as one system or as several side by side"),
         "metrics": Command("metrics", "list metrics and transforms, or explain one with worked numbers"),

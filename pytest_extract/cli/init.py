@@ -103,9 +103,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files; raises StoreError, having written nothing, when one of them is there already."""
-    patterns = _patterns(args.paths)
+    patterns = document_patterns(args.paths)
     if patterns:
-        return _write_suite(args, patterns)
+        suite = args.suite or suite_path(patterns)
+        unwritten = write_suite(patterns, suite, args.schema)
+        if unwritten is not None:
+            print(f"write the fields that you want into {unwritten}")  # noqa: T201 - printing is the command
+        shown = shlex.quote(str(suite))
+        print(f"then make the golds: pytest-extract draft {shown} --model=PROVIDER/NAME --budget=USD")  # noqa: T201
+        print(f"now run: pytest {shown}")  # noqa: T201 - as above
+        return 0
     if len(args.paths) > 1 or args.schema or args.suite:
         raise ConfigError("no document is there: give files, or folders that hold documents")
     folder = args.paths[0] if args.paths else Path()
@@ -123,7 +130,7 @@ def _write(texts: Mapping[Path, str]) -> None:
         print(f"wrote {path}")  # noqa: T201 - printing is the command
 
 
-def _patterns(paths: Sequence[Path]) -> list[Path]:
+def document_patterns(paths: Sequence[Path]) -> list[Path]:
     """Return the paths that are documents, and a pattern for each kind of document below the folders."""
     found: list[Path] = []
     for path in paths:
@@ -144,10 +151,17 @@ def _patterns(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _write_suite(args: argparse.Namespace, patterns: Sequence[Path]) -> int:
-    """Write a suite of the documents, and print what is left to do."""
+def suite_path(patterns: Sequence[Path]) -> Path:
+    """Return the case file that a suite of documents has by default."""
     name = plain_name((patterns[0].parent if patterns[0].is_file() else patterns[0].parents[1]).resolve().name)
-    suite = args.suite or Path("cases") / f"{name}.extract.yaml"
+    return Path("cases") / f"{name}.extract.yaml"
+
+
+def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Path | None:
+    """Write a suite with a case for each document; return the schema that is left to write, None where there is one.
+
+    Raises ConfigError for names that cannot be used, StoreError where a file is there.
+    """
     if not suite.name.endswith(SUFFIXES):
         raise ConfigError(f"--suite {suite}: the name of a case file ends in {' or '.join(SUFFIXES)}")
     folder = suite.parent
@@ -156,22 +170,17 @@ def _write_suite(args: argparse.Namespace, patterns: Sequence[Path]) -> int:
     is_flat = all(pattern.is_file() for pattern in patterns) and len(stems) == len(patterns)
     gold = f"golds/{{{'stem' if is_flat else 'path'}}}.json"
     texts = {}
-    if args.schema is not None:
-        read_schema(args.schema)
-        file, hash_, pointer = args.schema.partition("#")
-        schema = _relative(Path(file), folder) + hash_ + pointer
+    if schema is not None:
+        read_schema(schema)
+        file, hash_, pointer = schema.partition("#")
+        named = _relative(Path(file), folder) + hash_ + pointer
     else:
-        schema = f"{case_name(suite)}.schema.json"
-        texts[folder / schema] = _DRAFT_SCHEMA
+        named = f"{case_name(suite)}.schema.json"
+        texts[folder / named] = _DRAFT_SCHEMA
     documents = json.dumps(names[0] if len(names) == 1 else names, ensure_ascii=False)
-    text = _SUITE.format(documents=documents, schema=json.dumps(schema, ensure_ascii=False), gold=json.dumps(gold))
+    text = _SUITE.format(documents=documents, schema=json.dumps(named, ensure_ascii=False), gold=json.dumps(gold))
     _write({suite: editor_line(suite.name) + text, **texts, folder / EDITOR_SCHEMA: case_file_schema()})
-    run_suite = f"pytest {shlex.quote(str(suite))}"
-    if texts:
-        print(f"write the fields that you want into {folder / schema}")  # noqa: T201 - as above
-    print(f"then make the golds: {run_suite} --extract-update-gold=new --extract-model=PROVIDER/NAME")  # noqa: T201
-    print(f"now run: {run_suite}")  # noqa: T201 - as above
-    return 0
+    return next(iter(texts), None)
 
 
 def _relative(path: Path, folder: Path) -> str:

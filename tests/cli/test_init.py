@@ -44,7 +44,7 @@ def test_documents_get_a_suite_whose_golds_a_run_can_make(tmp_path, capsys, monk
     (tmp_path / "in voices" / ".cache.txt").write_text("hidden")
     assert main(["init", "in voices"]) == 0
     told = capsys.readouterr().out
-    assert "then make the golds: pytest cases/in-voices.extract.yaml --extract-update-gold=new" in told
+    assert "then make the golds: pytest-extract draft cases/in-voices.extract.yaml --model=" in told
     suite = tmp_path / "cases" / "in-voices.extract.yaml"
     assert suite.read_text().startswith("# yaml-language-server: $schema=extract.schema.json\n")
     assert (tmp_path / "cases" / "extract.schema.json").read_text() == case_file_schema()

@@ -1,0 +1,140 @@
+"""`pytest-extract draft DOCS|CASES`: drafts the golds that are not there from several extractors, models or repeats."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.structure import compile_structure
+from pytest_extract.cli.files import case_files
+from pytest_extract.cli.init import document_patterns, suite_path, write_suite
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError
+from pytest_extract.files import write_atomic
+
+PLUGIN = "pytest_extract.plugin.named_extractors"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Draft the golds that are not there, and write beside each what is left to decide (`pytest-extract review`). "
+        "Documents get a suite first, as by `pytest-extract init`. Without --model and --extractor, the suite's own "
+        "`extractor` fixture is called. No gold that is there changes. Exit status: 0 all golds are there, 1 not all."
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="DOCS|CASES", help="documents, case files, or folders")
+    parser.add_argument(
+        "--schema", metavar="SCHEMA", help="of documents: a file (`file.json#/pointer`), or MODULE:CLASS of pydantic"
+    )
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="case file of the documents")
+    parser.add_argument("--model", action="append", default=[], metavar="PROVIDER/NAME", help="a model; repeatable")
+    parser.add_argument(
+        "--extractor", action="append", default=[], metavar="MODULE:FUNCTION", help="an extractor; repeatable"
+    )
+    parser.add_argument("--repeat", type=int, metavar="N", help="extract each document N times with each of them")
+    parser.add_argument(
+        "--budget", type=float, metavar="USD", help="stop calling when this is spent; needed with --model"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="forecast calls and cost, and stop")
+    parser.add_argument(
+        "pytest_args",
+        nargs="*",
+        metavar="-- PYTEST_ARGS",
+        help="after `--`: further options of pytest, such as --extract-record=once",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Forecast, run pytest, and say which golds are there now; raises ConfigError for what cannot be drafted."""
+    if args.model and args.extractor:
+        raise ConfigError("give --model or --extractor, not both: they are called in different ways")
+    if args.model and args.budget is None and not args.dry_run:
+        raise ConfigError("--model needs --budget=USD, the most that its calls may cost; --dry-run forecasts it")
+    suites = _suites(args)
+    missing = _missing_golds(suites)
+    if not missing:
+        print("every gold is there: nothing to draft")  # noqa: T201 - printing is the command
+        return 0
+    options = [f"--extract-model={name}" for name in (*args.model, *args.extractor)]
+    options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
+    options += [f"--extract-budget={args.budget}"] if args.budget is not None else []
+    options += ["-p", PLUGIN] if args.extractor else []
+    command = [sys.executable, "-m", "pytest", *map(str, suites), "-q", "--tb=no", "-rN", "--extract-update-gold=new"]
+    command += [*options, *args.pytest_args]
+    if args.model or args.dry_run:
+        forecast = subprocess.run([*command, "--extract-dry-run"], check=False)  # noqa: S603 - our own interpreter
+        if args.dry_run or forecast.returncode not in (0, 5):
+            return 0 if args.dry_run else 1
+    subprocess.run(command, check=False)  # noqa: S603 - as above
+    left = [path for path in missing if not path.exists()]
+    print(f"{len(missing) - len(left)} of {len(missing)} golds drafted")  # noqa: T201 - as above
+    for path in left:
+        print(f"  not there: {path}")  # noqa: T201 - as above
+    return 1 if left else 0
+
+
+def _suites(args: argparse.Namespace) -> list[Path]:
+    """Return the case files; those of documents are written first, unless they are there."""
+    found: list[Path] = []
+    documents: list[Path] = []
+    for path in args.paths:
+        cases = [path] if path.name.endswith(SUFFIXES) else [*case_files([path])] if path.is_dir() else []
+        found += cases
+        if not cases:
+            documents.append(path)
+    if not documents:
+        return found
+    patterns = document_patterns(documents)
+    if not patterns:
+        raise ConfigError(f"neither documents nor case files: {', '.join(map(str, documents))}")
+    suite = args.suite or suite_path(patterns)
+    if not suite.exists():
+        if args.schema is None:
+            raise ConfigError("documents need --schema: a file, or MODULE:CLASS of a pydantic model")
+        write_suite(patterns, suite, _schema_file(args.schema, suite))
+    return [*found, suite]
+
+
+def _schema_file(given: str, suite: Path) -> str:
+    """Return the path of the schema; that of a pydantic model is written beside the suite."""
+    module, colon, name = given.partition(":")
+    if not colon or Path(given.partition("#")[0]).exists():
+        return given
+    path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
+    write_atomic(path, json.dumps(model_schema(module, name), indent=2, ensure_ascii=False) + "\n")
+    return str(path)
+
+
+def model_schema(module: str, name: str) -> Json:
+    """Return the JSON Schema of a pydantic model (or a dataclass or TypedDict, with pydantic). Raises ConfigError."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        if hasattr(found, "model_json_schema"):
+            return found.model_json_schema()
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(found).json_schema()
+    except Exception as error:  # importing runs the user's code, and pydantic refuses in many ways
+        raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+
+
+def _missing_golds(suites: Sequence[Path]) -> list[Path]:
+    cache = SchemaCache(compile_structure, updates_golds="new")
+    loaded = [load_cases(suite, cache) for suite in suites]
+    errors = [str(error) for each in loaded for error in each.errors]
+    if errors:
+        raise ConfigError("\n".join(["the cases have mistakes:", *errors]))
+    return [case.gold_path for each in loaded for case in each.cases if case.gold_is_missing]

@@ -196,6 +196,7 @@ class _Repeats:
             return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
         case = self.case
         score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
+        score = _with_reported_measures(case, score)
         return Attempt(
             index=index,
             outcome=Outcome.FAILED,
@@ -207,7 +208,7 @@ class _Repeats:
         )
 
     def _scored(self, extraction: Extraction, index: int) -> Attempt:
-        score = score_extraction(self.case, extraction, self.judge)
+        score = _with_reported_measures(self.case, score_extraction(self.case, extraction, self.judge))
         breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
         undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
         usage = extraction.usage
@@ -250,6 +251,16 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
         accept=case.accept,
         absent=case.absent,
     )
+
+
+def _with_reported_measures(case: Case, score: Score) -> Score:
+    """Add the measures over what the extractor reports beside its values, where the case asks for them."""
+    if case.auto_accept is None:
+        return score
+    from pytest_extract.core.auto_accept import accepted_in
+    from pytest_extract.core.measures.reported import accepted_measures
+
+    return score.with_measures(accepted_measures(accepted_in(score, case.auto_accept)))
 
 
 def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, ...]:

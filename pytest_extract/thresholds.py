@@ -7,15 +7,21 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
-from pytest_extract.core.results import WRONG, FieldResult, Status
-from pytest_extract.core.values import MISSING, at_or_below
+from pytest_extract.core.results import WRONG, FieldResult, Status, is_covered
+from pytest_extract.core.values import MISSING
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.score import Score
+
+_NEEDED: Final = {
+    "auto_accept_precision": "the case has no `auto_accept`",
+    "auto_accept_coverage": "the case has no `auto_accept`",
+}
+"""What a case lacks that a measure is not there for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,19 +91,13 @@ def known_patterns(case: Case, today: date) -> tuple[str, ...]:
     return tuple(known.path for known in case.known_failures if not known.expired(today))
 
 
-def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
-    """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
-    if not places:  # most cases have none, and the text of a path takes time
-        return False
-    path = str(result.path)
-    return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
-
-
 def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:
     values = measures_without(score, known)
     for name, bound in thresholds.measures.items():
-        value = values[name]
-        if value < bound:
+        value = values.get(name)
+        if value is None:
+            yield Breach(what=name, message=f"{name} cannot be checked: {_NEEDED[name]}", bound=bound)
+        elif value < bound:
             message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, known)
             yield Breach(what=name, message=message, bound=bound, value=value)
 

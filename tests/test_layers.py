@@ -39,7 +39,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "case_result", "complexity", "field_metadata", "pattern", "result_json", "score_json"),
+    ("results", "auto_accept", "case_result", "complexity", "field_metadata", "pattern", "result_json", "score_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),

@@ -19,6 +19,7 @@ from pytest_extract.cases.patterns import has_value, is_skipped
 from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
+from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.values import Json
@@ -46,7 +47,7 @@ SCHEMA_KEYWORDS: Final = frozenset(
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
 UNCHANGED_KEYS: Final = (CHECKS.keys() & Case.__dataclass_fields__.keys()) - {
     "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
-    "known_failures", "gates", "thresholds", "overrides", "uncompared",
+    "known_failures", "gates", "thresholds", "overrides", "uncompared", "auto_accept",
 }  # fmt: skip
 """Keys whose checked value is a field of `Case` as it is; `_case` makes the fields of the others."""
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
@@ -137,6 +138,7 @@ class CaseBuilder:
             known_failures=self._shared(_known_failures, "known_failures", ()),
             gates=parts.gates,
             thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
+            auto_accept=self._shared(_auto_accept, "auto_accept", None),
             overrides=self._shared(_frozen, "overrides", NOTHING),
             uncompared=parts.uncompared,
             **{key: value for key, value in values.items() if key in UNCHANGED_KEYS},
@@ -362,6 +364,10 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     fields = limits.get("fields") if isinstance(limits, dict) else None
     if isinstance(fields, dict):
         yield from ((name, ("thresholds", "fields", name)) for name in fields)
+    accepted = raw.get("auto_accept")
+    fields = accepted.get("fields") if isinstance(accepted, dict) else None
+    if isinstance(fields, dict):
+        yield from ((name, ("auto_accept", "fields", name)) for name in fields)
     for key in ("accept", "absent"):
         named = raw.get(key)
         if isinstance(named, dict):
@@ -402,6 +408,11 @@ def _frozen(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return MappingProxyType({usual(field): said for field, said in value.items()})
+
+
+def _auto_accept(value: Mapping[str, Any]) -> AutoAccept | None:
+    fields = {usual(name): lowest for name, lowest in value.get("fields", {}).items()}
+    return AutoAccept.from_json({**value, "fields": fields})
 
 
 def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:

@@ -228,6 +228,17 @@ def _check_share(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     return BAD
 
 
+def _check_precision(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    if _is_number(value) and 0 < value < 1:
+        return float(value)
+    add_mistake(
+        at,
+        f"must be a number above 0 and below 1, such as 0.99, not {_value_text(value)}; no number of cases shows that "
+        "every value is right",
+    )
+    return BAD
+
+
 def _check_amount(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     if _is_number(value) and value >= 0:
         return float(value)
@@ -384,6 +395,24 @@ def _check_confidence(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
     except ConfigError as error:
         add_mistake(at, str(error))
         return BAD
+
+
+_AUTO_ACCEPT_KEYS = _fields_of(
+    "auto_accept",
+    {
+        "confidence": _check_share,
+        "precision": _check_precision,
+        "fields": _mapping_of("field to lowest confidence", _check_share),
+    },
+)
+
+
+def _check_auto_accept(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    clean = _AUTO_ACCEPT_KEYS(value, at, add_mistake)
+    if clean is not BAD and not clean.keys() & {"confidence", "fields"}:
+        add_mistake(at, "needs `confidence`, the lowest with which a value is accepted, or `fields`")
+        return BAD
+    return clean
 
 
 class KeyDefinition(NamedTuple):
@@ -671,6 +700,21 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                 ]
             },
         ),
+        "auto_accept": KeyDefinition(
+            _check_auto_accept,
+            "Values that are accepted by their confidence, and the share of them that must be right over the run.",
+            _object_schema(
+                confidence=_described("Lowest confidence with which a value is accepted.", _SHARE),
+                precision=_described(
+                    "Share of the accepted values that must be right.",
+                    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                ),
+                fields=_described(
+                    'Lowest confidence of single fields, by field, such as `"items[].price": 0.97`.',
+                    _mapping_schema(_SHARE),
+                ),
+            ),
+        ),
         "uncompared": KeyDefinition(
             _one_of(UNCOMPARED),
             "Whether a gold may hold mostly values that nothing is compared with. Default: `refuse`.",
@@ -681,7 +725,7 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
 """Every key of a case, the keys that are needed most often first (`case-keys.md` lists them in this order)."""
 CHECKS: Final[Mapping[str, Check]] = MappingProxyType({name: key.check for name, key in CASE_KEYS.items()})
 """Every key of a case and its check."""
-MERGED: Final = frozenset(("tags", "accept", "absent", "gates", "thresholds", "overrides"))
+MERGED: Final = frozenset(("tags", "accept", "absent", "auto_accept", "gates", "thresholds", "overrides"))
 """Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""
 FILE_KEYS: Final = ("cases", "defaults", "dataset")
 """Keys that a file may have beside a case's, or instead."""

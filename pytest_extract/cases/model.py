@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
+    from pytest_extract.core.auto_accept import AutoAccept
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.output_shape import OutputShape
     from pytest_extract.core.scorer import Scorer
@@ -96,6 +97,7 @@ class Case:
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
     `post_process`: names of post-processors, as written.
+    `auto_accept`: which values are accepted by their confidence, and which share of them must be right over the run.
     `confidence`: the shape in which the output holds its values with their confidence; None where they are bare.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
@@ -132,3 +134,4 @@ class Case:
     post_process: Json = None
     uncompared: Uncompared | None = None
     confidence: OutputShape | None = None
+    auto_accept: AutoAccept | None = None

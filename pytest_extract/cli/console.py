@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.core.case_result import Arm, CaseResult
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 from pytest_extract.errors import ConfigError, StoreError
@@ -100,7 +100,7 @@ def _without_values(result: CaseResult, shared: dict[tuple[object, ...], FieldRe
 def _check_measures(result: CaseResult, path: Path) -> None:
     """Raise StoreError for a result without a measure that the tables need."""
     for attempt in result.attempts:
-        for name in MEASURES if attempt.score is not None else ():
+        for name in SCORE_MEASURES if attempt.score is not None else ():
             if attempt.score is not None and name not in attempt.score.measures:
                 raise StoreError(
                     f"{path}: the result of {result.nodeid!r} has no measure {name!r}; was the file edited?"

@@ -28,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     add_slice_arguments(parser)
+    parser.add_argument(
+        "--auto-accept",
+        type=float,
+        metavar="PRECISION",
+        help="propose by field the lowest confidence from which this share of values is right, on half of the cases; "
+        "check it on the others",
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
     parser.add_argument(
@@ -70,9 +77,14 @@ def run(args: argparse.Namespace) -> int:
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
-    values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by))
+    if args.auto_accept is not None and not 0 < args.auto_accept < 1:
+        raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
+    values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
     results = read_all_results("runs report", args.results, values=values)
     check_tags(results, args.by)
+    if args.auto_accept is not None:
+        _print_thresholds(results, args)
+        return 0
     if any(files.values()):
         report = RunReport(results=results, written=written_now(), by=tuple(args.by))
         for path, text_of_report in report_texts(report, **files):
@@ -97,3 +109,27 @@ def run(args: argparse.Namespace) -> int:
             join_blocks(arm_report_lines(found, arm, width=width, verbosity=args.verbose) for found, arm in runs)
         )
     return 0
+
+
+def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
+    from pytest_extract.core.aggregate.thresholds import CaseConfidences, propose_thresholds
+    from pytest_extract.report.thresholds import threshold_lines, threshold_record
+
+    arms: dict[str, CaseConfidences] = {}
+    for result in results:
+        arms.setdefault(result.arm.label, CaseConfidences()).add(result)
+    if not any(found.patterns for found in arms.values()):
+        raise ConfigError(
+            "--auto-accept: no value of these results has a confidence; `confidence` in a case declares where it stands"
+        )
+    blocks, records = [], []
+    for arm, confidences in arms.items():
+        proposals = propose_thresholds(confidences, args.auto_accept)
+        first, second = confidences.halves()
+        sizes = len(first), len(second)
+        blocks.append(threshold_lines(arm, proposals, args.auto_accept, sizes, width=terminal_width()))
+        records.append(threshold_record(arm, proposals, args.auto_accept))
+    if args.json:
+        write_json(records, None)
+    else:
+        print_lines(join_blocks(blocks))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.results import ScoreRecord
 from pytest_extract.core.values import Json
 
@@ -97,6 +98,7 @@ class CaseResult:
     `modality` is the case's: text, image or audio.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
     (of `shape["leaves"]`). `draft`: nobody has reviewed the gold, so the regression gate does not count the case.
+    `auto_accept`: which values the case accepts by their confidence; None where it says nothing of that.
     """
 
     nodeid: str
@@ -117,6 +119,7 @@ class CaseResult:
     known: tuple[str, ...] = ()
     draft: bool = False
     duration_s: float = 0.0
+    auto_accept: AutoAccept | None = None
 
     @property
     def scores(self) -> list[ScoreRecord]:

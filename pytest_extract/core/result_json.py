@@ -16,7 +16,7 @@ from pytest_extract.core.values import Json
 
 NOTHING_GIVEN: Final[Mapping[str, Any]] = MappingProxyType({})
 _Convert: TypeAlias = Callable[[Any], Any]
-_LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations"))
+_LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations", "auto_accept"))
 """Fields that few results have: a file has them where they are not None."""
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below, canonical_json
 
 
 class Status(StrEnum):
@@ -74,6 +74,14 @@ class FieldResult(NamedTuple):
     def citations(self) -> tuple[Citation, ...]:
         """The places of the document that the extractor names for the extracted value."""
         return ()
+
+
+def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
+    """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
+    if not places:  # most cases have none, and the text of a path takes time
+        return False
+    path = str(result.path)
+    return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
 
 
 class AnnotatedResult(FieldResult):

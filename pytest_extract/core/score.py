@@ -66,6 +66,7 @@ class Score:
         self.extracted = extracted
         self._document_of = document
         self._gold = gold
+        self._further: Mapping[str, float] = {}
         self._empty = semantics.empty_rate
 
     def __repr__(self) -> str:
@@ -107,7 +108,14 @@ class Score:
         own = self.ungated
         if self.unread is not None or not self.gates.structural:
             own = dict.fromkeys(own, 0.0)
-        return {**own, **self._document.measures}
+        return {**own, **self._document.measures, **self._further}
+
+    def with_measures(self, further: Mapping[str, float]) -> Score:
+        """Return the score with further measures, which need more than gold and output."""
+        other = object.__new__(Score)
+        values = {name: value for name, value in vars(self).items() if name != "measures"}
+        vars(other).update({**values, "_further": {**self._further, **further}})
+        return other
 
     @cached_property
     def mistakes(self) -> tuple[NamedMistake, ...]:

@@ -62,7 +62,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
         session.exitstatus = NOT_RUN_STATUS
-    elif any(not passed for passed, _ in suite_gate(run_results)):
+    elif any(not passed for passed, _ in suite_gate(run_results)) or _auto_accept_fails(run_results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -139,6 +139,15 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         except Exception as error:  # noqa: BLE001  # the other reports, and the summary, are still possible
             lines.append(line(Span(render_error(f"the report {path}", error), "bad")))
     return [line("reports: ", ", ".join(written)), *lines] if written else lines
+
+
+def _auto_accept_fails(run_results: RunResults) -> bool:
+    totals, settings = run_results.totals, run_results.settings
+    if not totals.auto_accept.rules:
+        return False
+    from pytest_extract.report.run_report import auto_accept_problems
+
+    return bool(auto_accept_problems(totals, settings.gate, settings.inconclusive))
 
 
 def suite_gate(run_results: RunResults) -> list[tuple[bool, str]]:

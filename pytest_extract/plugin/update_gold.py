@@ -15,7 +15,7 @@ from pytest_extract.cases.review_file import GoldReview, review_name, write_revi
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.results import FieldResult, Gates, ScoreRecord
+from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, propose
@@ -25,7 +25,6 @@ from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import is_covered
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted"]
 DRAFTED: Final = "its gold is drafted from this output: review it with `pytest-extract review`"

@@ -9,11 +9,10 @@ from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.mistakes.output import compared_results
-from pytest_extract.core.results import WRONG, FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import WRONG, FieldResult, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import is_covered
 
 FAILED: Final = WRONG | {Status.JUDGE_ERROR}
 """Statuses that reports list as failures: wrong values, and comparisons that no judge has decided."""

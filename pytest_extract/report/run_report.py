@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.aggregate.auto_accept import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
+from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of
 
@@ -84,7 +86,19 @@ def headline(run: RunReport) -> Headline:
 def _problem_texts(run: RunReport) -> list[str]:
     broken = _unexpected(run, Outcome.BROKEN)
     texts = [f"{_count_of_cases(broken, run)} broken"] if broken else []
+    texts += auto_accept_problems(run.totals, run.gate, run.inconclusive)
     return [*texts, f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else texts
+
+
+def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusive | None) -> list[str]:
+    """Return the decisions on auto-accept that fail a run: a precision that is missed, under every gate but `none`.
+
+    One that too few cases could show fails it where `inconclusive` is `fail`.
+    """
+    failing = {Shown.MISSED, Shown.UNDECIDED} if inconclusive == "fail" else {Shown.MISSED}
+    if gate == "none":
+        return []
+    return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
 def _incomplete_texts(run: RunReport) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.lines import (
     Line,
@@ -74,6 +75,7 @@ def summary_lines(
         lines += _worst_field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
     lines += failure_lines(totals)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
+    lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
     lines += _money_lines(totals.spending)

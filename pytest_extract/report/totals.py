@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, NamedTuple
 
+from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
-from pytest_extract.core.results import ScoreRecord, Status
+from pytest_extract.core.results import ScoreRecord, Status, is_covered
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
-from pytest_extract.thresholds import is_covered
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
@@ -327,6 +327,7 @@ class RunTotals:
     known: KnownTotals = field(default_factory=KnownTotals)
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
     wrapped: WrappedTotals = field(default_factory=WrappedTotals)
+    auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
 
@@ -355,6 +356,7 @@ class RunTotals:
 
     def add(self, result: CaseResult) -> None:
         """Add a case."""
+        self.auto_accept.add(result)
         arm = self.arms.setdefault(result.arm.label, ArmTotals(result.arm))
         arm.outcomes[result.outcome] += 1
         arm.spending += Spending.of([result])

@@ -18,6 +18,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.core.output_shape import SHAPES
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import run_case
@@ -129,6 +130,10 @@ def of_beside(case):
     return scores(case, BESIDE)
 
 
+def of_accepted(case):
+    return results([dataclasses.replace(each, confidence=SHAPES["wrapper"]) for each in case], WRAPPED)
+
+
 POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
 KEYS = {
     # key: (what is seen, the keys of one case file, those of the other)
@@ -183,6 +188,22 @@ KEYS = {
         of_extra,
         {"gates": {"coverage": {"floor": 0.9}}},
         {"gates": {"coverage": {"floor": 0.1}}},
+    ),
+    "auto_accept": (of_accepted, {}, {"auto_accept": {"confidence": 0.5}}),
+    "auto_accept.confidence": (
+        of_accepted,
+        {"auto_accept": {"confidence": 0.5}},
+        {"auto_accept": {"confidence": 0.95}},
+    ),
+    "auto_accept.precision": (
+        of_accepted,
+        {"auto_accept": {"confidence": 0.5}},
+        {"auto_accept": {"confidence": 0.5, "precision": 0.9}},
+    ),
+    "auto_accept.fields": (
+        of_accepted,
+        {"auto_accept": {"confidence": 0.5}},
+        {"auto_accept": {"confidence": 0.5, "fields": {"total": 0.95}}},
     ),
     "confidence": (of_wrapped, {}, {"confidence": "wrapper"}),
     "confidence.values": (

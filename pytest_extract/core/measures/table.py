@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.core.measures import deepjson, fields, sob
+from pytest_extract.core.measures import deepjson, fields, reported, sob
 from pytest_extract.core.measures.base import Measure
 
 MEASURES: Final[Mapping[str, Measure[Any]]] = MappingProxyType(
-    {measure.name: measure for family in (fields, sob, deepjson) for measure in family.MEASURES}
+    {measure.name: measure for family in (fields, sob, deepjson, reported) for measure in family.MEASURES}
 )
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""
+
+SCORE_MEASURES: Final = tuple(name for name in MEASURES if name not in {each.name for each in reported.MEASURES})
+"""The measures of every score; those of `reported` need more than gold and output."""
 
 THRESHOLD_MEASURES: Final = tuple(name for name, measure in MEASURES.items() if measure.threshold)
 """The measures that a threshold can bound."""

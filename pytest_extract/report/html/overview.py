@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.markup import Markup, Part, element, join, preformatted, share_bar
 from pytest_extract.report.lines import number_text, percent, plural, shorten
@@ -14,6 +15,7 @@ from pytest_extract.report.summary import failure_lines
 from pytest_extract.report.totals import MEASURES, ArmTotals, PatternCounts, RunTotals, counted_total, wrong_count
 
 MOST_ARMS: Final = 50
+_LINE_WIDTH: Final = 400
 """Arms in the table and the filter; further ones are counted."""
 ORDER: Final = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN, Outcome.PASSED)
 """Outcomes in the order of the page."""
@@ -36,7 +38,7 @@ def overview_section(run: RunReport) -> Markup:
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     tiles += [(name, text, "") for name, text in (*_spending_tiles(totals), *_judge_tiles(run))]
-    hindered = failure_lines(totals)
+    hindered = [*failure_lines(totals), *auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)]
     return element(
         "section",
         element("h2", "Overview", id="overview-title", class_="hidden"),

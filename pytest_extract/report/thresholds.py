@@ -1,0 +1,113 @@
+"""Proposed thresholds of confidence as a table, as keys of a case file and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal, thresholds_by_field
+from pytest_extract.core.values import Json
+from pytest_extract.report.auto_accept import share_text
+from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, text_table
+
+_HEADS = ("field", "confidence", "right", "at least", "coverage", "checked: right", "at least", "coverage", "")
+
+
+def threshold_lines(
+    arm: str, proposals: Sequence[ThresholdProposal], precision: float, parts: tuple[int, int], *, width: int
+) -> list[Line]:
+    """Show the thresholds of one arm: what they gave where they were proposed, and on the other cases."""
+    name = f"{safe_prose(arm)}: " if arm else ""
+    head = (
+        f"{name}auto-accept with {share_text(precision)} right: thresholds proposed on {plural(parts[0], 'case')}, "
+        f"checked on {parts[1]:,} others"
+    )
+    lines = [*prose(head, "head", indent=0, width=width)]
+    found = [each for each in proposals if each.threshold is not None]
+    if found:
+        lines += text_table(_HEADS, [_row(each, precision) for each in found], width)
+    for each in proposals:
+        if each.threshold is None:
+            lines += prose(_without_threshold_text(each, precision), "warn", indent=2, width=width)
+    if found:
+        lines += [line(), *_keys(found, precision)]
+    return lines
+
+
+def _row(proposal: ThresholdProposal, precision: float) -> list[str]:
+    proposed, checked = proposal.proposed, proposal.checked
+    cells = [_name(proposal.pattern), f"{proposal.threshold:g}"]
+    for part in (proposed, checked):
+        cells += ["-"] * 3 if part is None else _part_cells(part)
+    return [*cells, "" if checked is None else _verdict(checked, precision)]
+
+
+def _part_cells(part: PartCounts) -> list[str]:
+    counts = part.counts
+    right = f"{share_text(counts.precision)} of {counts.accepted:,.4g}" if counts.accepted else "-"
+    return [right, share_text(part.lowest, down=True), percent(counts.coverage)]
+
+
+def _verdict(part: PartCounts, precision: float) -> str:
+    if not part.counts.accepted:
+        return "no value"
+    if part.lowest >= precision:
+        return "holds"
+    return "holds, not shown" if part.counts.precision >= precision else "missed"
+
+
+def _name(pattern: str) -> str:
+    return "all fields" if pattern == ALL_FIELDS else pattern
+
+
+def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> str:
+    name, asked = safe_prose(_name(proposal.pattern)), share_text(precision)
+    if proposal.needed is None:
+        return f"{name}: no value has a confidence"
+    if proposal.needed > proposal.cases:
+        return (
+            f"{name}: too few cases: {proposal.cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
+            "wrong value"
+        )
+    return f"{name}: no confidence has {asked} right"
+
+
+def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
+    """Write the thresholds as the key `auto_accept` of a case file."""
+    lines = [line(Span("for the case files or their defaults:", "dim")), line("auto_accept:", indent=2)]
+    lines.append(line(f"precision: {precision:g}", indent=4))
+    fields = dict(thresholds_by_field(found))
+    if ALL_FIELDS in fields:
+        lines.append(line(f"confidence: {fields.pop(ALL_FIELDS):g}", indent=4))
+    if fields:
+        lines.append(line("fields:", indent=4))
+        lines += [line(safe_prose(f"{json.dumps(name)}: {lowest:g}"), indent=6) for name, lowest in fields.items()]
+    return lines
+
+
+def threshold_record(arm: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:
+    """Return the thresholds of one arm as JSON."""
+    return {"arm": arm, "precision": precision, "fields": [_proposal_record(each) for each in proposals]}
+
+
+def _proposal_record(proposal: ThresholdProposal) -> dict[str, Json]:
+    return {
+        "field": None if proposal.pattern == ALL_FIELDS else proposal.pattern,
+        "confidence": proposal.threshold,
+        "proposed": None if proposal.proposed is None else _part_record(proposal.proposed),
+        "checked": None if proposal.checked is None else _part_record(proposal.checked),
+        "cases": proposal.cases,
+        "cases_needed": proposal.needed,
+    }
+
+
+def _part_record(part: PartCounts) -> dict[str, Json]:
+    counts = part.counts
+    return {
+        "cases": part.cases,
+        "accepted": counts.accepted,
+        "wrong": counts.wrong,
+        "precision": counts.precision,
+        "precision_lower_bound": part.lowest,
+        "coverage": counts.coverage,
+    }

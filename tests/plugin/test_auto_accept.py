@@ -117,7 +117,7 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
     listed = []
     for number in range(160):
         confidence = round(0.5 + source.random() / 2, 3)
-        right = source.random() < confidence or confidence > 0.7
+        right = source.random() < confidence or confidence > 0.6
         answer = {
             "vendor": {"value": source.choice(["ACME", "Acme"]), "confidence": 0.9},
             "total": {"value": 8 if right else 7, "confidence": confidence},

@@ -19,6 +19,7 @@ from pytest_extract.report.aggregates import aggregate_record, arm_report_lines,
 from pytest_extract.report.files import report_texts, written_now
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
+from pytest_extract.report.sources import CaseFinder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, what in (("html", "one HTML page"), ("markdown", "Markdown"), ("csv", "CSV, a row per value")):
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
+    parser.add_argument(
+        "--html-pages",
+        choices=("none", "evidence", "all"),
+        default="evidence",
+        help="show pages of PDFs in the HTML page as images (default: %(default)s, those with a value of the case)",
+    )
 
 
 def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +93,16 @@ def run(args: argparse.Namespace) -> int:
         _print_thresholds(results, args)
         return 0
     if any(files.values()):
-        report = RunReport(results=results, written=written_now(), by=tuple(args.by))
+        folders = (Path.cwd(), *(path.resolve().parent for path in args.results))
+        report = RunReport(
+            results=results,
+            written=written_now(),
+            by=tuple(args.by),
+            runs=tuple(dict.fromkeys(result.arm.label for result in results)) if len(args.results) > 1 else (),
+            facts={"made from": ", ".join(map(str, args.results))},
+            find_case=CaseFinder(*folders),
+            pages=args.html_pages,
+        )
         for path, text_of_report in report_texts(report, **files):
             write_atomic(path, text_of_report())
             print_note("runs report", f"{path} written")

@@ -105,7 +105,9 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
     from pytest_extract.errors import StoreError
     from pytest_extract.files import write_atomic
     from pytest_extract.report.files import report_texts, written_now
+    from pytest_extract.report.run_facts import run_facts
     from pytest_extract.report.run_report import RunReport
+    from pytest_extract.report.sources import CaseFinder
 
     conclusion = config.stash[_CONCLUSION]
     report = RunReport(
@@ -127,6 +129,9 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         judge=run_results.judge_spending,
         written=written_now(),
         by=settings.by,
+        facts=run_facts(config.rootpath, config.invocation_params.args),
+        find_case=CaseFinder(config.rootpath),
+        pages=settings.html_pages,
     )
     lines: list[Line] = []
     written: list[str] = []

@@ -40,6 +40,7 @@ class Settings:
     update_gold: Literal["new", "fix"] | None
     results: Path | None
     html: Path | None
+    html_pages: Literal["none", "evidence", "all"]
     markdown: Path | None
     csv: Path | None
     by: tuple[str, ...]
@@ -345,6 +346,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
     "report": (
         Option("results", "Write the full result of each case as a line of this file.", Path, metavar="FILE.jsonl"),
         Option("html", "Write a report of the run as one HTML page.", Path, metavar="FILE"),
+        Option(
+            "html-pages",
+            "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
+            _one_of("none", "evidence", "all"),
+            "evidence",
+            metavar="PAGES",
+        ),
         Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate.auto_accept import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
-from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of
+from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
@@ -34,7 +35,9 @@ class RunReport:
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
     `judge`: what the judge's model has used.
-    `by`: the tags and dimensions that the run is split by.
+    `by`: the tags and dimensions that the run is split by. `runs`: labels of the arms that are runs over time, the
+    first run first. `facts`: the command, the revision and the like. `find_case`: finds the case of a result, for its
+    document; `pages`: which pages of PDFs the HTML page shows as images.
     `written` says when and by what, for the reader of a file that has left its folder.
     """
 
@@ -49,6 +52,10 @@ class RunReport:
     judge: JudgeSpending = NO_JUDGE
     written: str = ""
     by: Sequence[str] = ()
+    runs: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    find_case: Callable[[CaseResult], Case | None] | None = None
+    pages: Literal["none", "evidence", "all"] = "evidence"
 
     @cached_property
     def slices(self) -> list[SliceTable]:
@@ -147,3 +154,38 @@ def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) 
 
 def _passed_text(run: RunReport) -> str:
     return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"
+
+
+def next_steps(run: RunReport) -> list[str]:
+    """Return what to do about a run that is not green, the most urgent first; nothing about a green one."""
+    totals = run.totals
+    outcomes = totals.outcomes
+    steps: list[str] = []
+    if run.mistakes:
+        steps.append("Correct the case files with mistakes: their cases are in no number of this report.")
+    if broken := outcomes[Outcome.BROKEN]:
+        steps.append(
+            f"Mend what broke {plural(broken, 'case')} (the extractor, its model or the judge), and run `pytest --lf`: "
+            "broken cases say nothing about the quality."
+        )
+    if unreadable := sum(totals.unusable.values()):
+        kind, count = totals.unusable.most_common(1)[0]
+        steps.append(
+            f"{plural(unreadable, 'output')} could not be used, mostly {kind} ({count:,}): such an output fails in "
+            "every field."
+        )
+    bad = worst_patterns(totals.fields)
+    if bad and headline(run).tone != "good":
+        name, tally = bad[0]
+        share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
+        steps.append(f"Look at `{name}` first: {share}.")
+    if run.judged is not None and run.judged.answer is Answer.WORSE:
+        if all(arm.before == arm.after for arm in run.judged.comparison.arms):  # not arms with each other
+            steps.append(
+                "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
+            )
+    elif run.judged is not None and run.judged.answer is Answer.CANNOT_TELL:
+        steps.append("Add cases or repeats (`--extract-repeat`) for a decision; the gate's reasons say how many.")
+    if left := outcomes[Outcome.NOT_RUN]:
+        steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
+    return steps

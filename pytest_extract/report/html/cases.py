@@ -1,96 +1,178 @@
-"""The cases of a run as an HTML list with a filter: what is not green first and open, its size bounded."""
+"""The cases of a run as data of the page: a row for each in the list, and a body that is shown on demand; bounded."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.results import FieldResult, ScoreRecord
-from pytest_extract.core.values import at_or_below
+from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.regression.snapshots import CaseKey
-from pytest_extract.report.diff import counts_text, output_lines
-from pytest_extract.report.findings import Finding, findings_of, split_known
-from pytest_extract.report.html.field_card import chip, finding_card
-from pytest_extract.report.html.markup import Markup, Part, element, join, preformatted
-from pytest_extract.report.html.overview import ICONS, MOST_ARMS, NO_ARM, ORDER, outcome_text
-from pytest_extract.report.lines import line, number_text, plural, render_error, shorten
+from pytest_extract.report.diff import SEEN, counts_text, output_lines
+from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
+from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
+from pytest_extract.report.html.text import (
+    MESSAGE,
+    ORDER,
+    VALUE_WIDTH,
+    anchor,
+    document_text,
+    message,
+    outcome_text,
+    short_name,
+    styled,
+    styled_lines,
+)
+from pytest_extract.report.lines import number_text, plural, render_error, safe_prose, shorten
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
+from pytest_extract.report.value_diff import (
+    SideBySide,
+    container_difference,
+    look_alike_text,
+    side_by_side,
+    value_difference,
+)
 from pytest_extract.report.values import show
 
-Anchors: TypeAlias = Mapping[CaseKey, str]
-"""The anchor of each case on the page."""
-
-_LONGEST_ANCHOR: Final = 48
-
-
-def anchor(result: CaseResult) -> str:
-    """Return the anchor of a case, the same in every run: readable, with a digest because names may be alike."""
-    plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.arm.label}"[:1_000].lower()).strip("-")
-    digest = hashlib.sha256(result.nodeid.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{plain[:_LONGEST_ANCHOR].strip('-') or 'case'}-{digest}"
-
-
-LONGEST_NAME: Final = 200
-"""Characters of a name."""
+MOST_CASES: Final = 20_000
+"""Cases on the page; further ones are counted."""
+MOST_CHARACTERS: Final = 16_000_000
+"""Characters of the bodies of all cases together; further cases have a note instead of a body."""
+MOST_FIELDS: Final = 50
+"""Failing fields of an output; further ones are counted."""
+MOST_MATCHES: Final = 200
+"""Fields of an output that match and are listed; further ones are counted."""
+MOST_SMALL: Final = 1_000
+"""With more cases than this, fields that match are only counted."""
+HEAT_COLUMNS: Final = 100
+"""Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
 _MOST_TEXTS: Final = 20
 _MOST_TAGS: Final = 20
-_MESSAGE: Final = 1_000
+_MOST_ARRAYS: Final = 5
+_MOST_ROWS: Final = 40
+_MOST_COLUMNS: Final = 8
+_MOST_OUTPUT: Final = 20_000
+_CELL_WIDTH: Final = 60
 _GIST: Final = 140
+_TEXT_WIDTH: Final = 100
+_MOST_INNER_CHANGES: Final = 5
+_LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePlace:
-    """A case on the page: its anchor, the number of its arm, the rows of its failing fields in the table of fields.
+    """A case on the page: the number of its arm, its rows in the table of fields, and its fields that got worse."""
 
-    `worse`: fields that were right in the baseline, by path.
-    """
-
-    anchor: str
     arm: int = 0
     rows: Sequence[int] = ()
     worse: Mapping[str, FieldChange] = field(default_factory=dict)
 
 
-def case_item(result: CaseResult, place: CasePlace, body: Part, *, opened: bool) -> Markup:
-    """Write a case as an item of the list; `body` unfolds."""
-    name = shorten(result.case_id, LONGEST_NAME)
-    details = element("details", _case_summary(result, place, name), element("div", body, class_="body"), open=opened)
-    link = element("a", "#", href=f"#{place.anchor}", class_="anchor", aria_label=f"Link to {name}")
-    return element(
-        "li",
-        details,
-        link,
-        id=place.anchor,
-        class_=f"case {result.outcome}",
-        data_outcome=str(result.outcome),
-        data_arm=place.arm,
-        data_rows=" ".join(map(str, place.rows)) or None,
-        data_worse=bool(place.worse),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseData:
+    """The list as data, one JSON text for each body (empty: no room), and notes of what was left out."""
+
+    rows: list[Json]
+    bodies: list[str]
+    limits: tuple[str, ...]
+
+
+def case_data(
+    results: Sequence[CaseResult],
+    places: Sequence[CasePlace],
+    patterns: Sequence[str],
+    documents: PageDocuments,
+) -> CaseData:
+    """Write the cases as data, what is not green first; `places` in the order of the results.
+
+    `patterns`: the columns of the heat map.
+    """
+    ordered = _ordered(results, places)
+    shown = ordered[:MOST_CASES]
+    columns = {pattern: index for index, pattern in enumerate(patterns[:HEAT_COLUMNS])}
+    rows: list[Json] = []
+    bodies: list[str] = []
+    room, full = MOST_CHARACTERS, 0
+    for row in shown:
+        result, place = results[row.position], places[row.position]
+        if room > 0:
+            body = _json(_body(result, place, documents, matches=len(ordered) <= MOST_SMALL))
+        else:
+            body = _json({"note": _LEFT_OUT})
+            full += 1
+        room -= len(body)
+        rows.append(_row(result, place, columns))
+        bodies.append(body)
+    limits = []
+    if len(ordered) > len(shown):
+        limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
+    if full:
+        limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
+    return CaseData(rows=rows, bodies=bodies, limits=tuple(limits))
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+class _ListRow(NamedTuple):
+    """Sort key of a case in the list; `position` is its index in the results."""
+
+    outcome: int
+    worse: int
+    rate: float
+    name: list[str | int]
+    position: int
+
+
+def _ordered(results: Iterable[CaseResult], places: Sequence[CasePlace]) -> list[_ListRow]:
+    """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
+    return sorted(
+        _ListRow(
+            outcome=ORDER.index(result.outcome),
+            worse=-len(places[position].worse),
+            rate=case_means(result, ["pass_rate"]).get("pass_rate", 0.0),
+            name=_natural_key(result.nodeid),
+            position=position,
+        )
+        for position, result in enumerate(results)
     )
 
 
-def _case_summary(result: CaseResult, place: CasePlace, name: str) -> Markup:
-    icon = element("span", ICONS[result.outcome], aria_hidden="true")
-    arm = chip(shorten(result.arm.label, _GIST)) if result.arm.label else None
-    worse = chip(f"{plural(len(place.worse), 'field')} worse", "bad") if place.worse else None
-    means = case_means(result, MEASURES[:1])
-    measures = [f"{measure} {number_text(round(value, 4))}" for measure, value in means.items()]
-    return element(
-        "summary",
-        element("span", icon, f" {outcome_text(result.outcome)}", class_="badge"),
-        element("h3", name),
-        arm,
-        worse,
-        element("span", shorten(_gist(result), _GIST), class_="gist"),
-        element("span", *measures, class_="num") if measures else None,
-    )
+def _natural_key(name: str) -> list[str | int]:
+    """Split a name into texts and numbers, so that case-2 sorts before case-10."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
+
+
+# --- the list
+
+
+def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Json:
+    rate = case_means(result, MEASURES[:1]).get("pass_rate")
+    tags = [[short_name(name), short_name(_tag_text(value))] for name, value in [*result.tags.items()][:_MOST_TAGS]]
+    return [
+        anchor(result),
+        short_name(result.case_id),
+        ORDER.index(result.outcome),
+        place.arm,
+        len(place.worse),
+        message(_gist(result), _GIST),
+        None if rate is None else round(rate, 4),
+        tags,
+        "".join(_heat(result, columns)),
+        list(place.rows),
+        sorted({item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}),
+    ]
+
+
+def _tag_text(value: Json) -> str:
+    return value if isinstance(value, str) else show(value, 100)
 
 
 def _gist(result: CaseResult) -> str:
@@ -103,44 +185,86 @@ def _gist(result: CaseResult) -> str:
     return result.why or ""
 
 
-def case_body(result: CaseResult, place: CasePlace) -> Markup:
-    """Write what unfolds: facts of the case, missed bounds, repeats that are not green; never raises."""
+_LETTERS: Final[Mapping[Status, str]] = {
+    Status.MATCH: "m",
+    Status.MISMATCH: "x",
+    Status.OMISSION: "o",
+    Status.HALLUCINATION: "h",
+    Status.JUDGE_ERROR: "j",
+}
+_WORST: Final = "xohjm"
+
+
+def _heat(result: CaseResult, columns: Mapping[str, int]) -> list[str]:
+    """Return a letter for each column of the heat map: the worst status, upper case where all values fail."""
+    cells = ["."] * len(columns)
+    failing, matching = [0] * len(columns), [0] * len(columns)
+    for score in result.scores:
+        if score.failure is not None and not score.readable:
+            return ["!"] * len(columns)
+        for item in score.leaves:
+            index = columns.get(item.pattern)
+            letter = _LETTERS.get(item.status)
+            if index is None or letter is None:
+                continue
+            if letter == "m":
+                matching[index] += 1
+            else:
+                failing[index] += 1
+            if cells[index] == "." or _WORST.index(letter) < _WORST.index(cells[index]):
+                cells[index] = letter
+    return [cell.upper() if failing[index] and not matching[index] else cell for index, cell in enumerate(cells)]
+
+
+# --- the body
+
+
+def _body(result: CaseResult, place: CasePlace, documents: PageDocuments, *, matches: bool) -> dict[str, Json]:
+    """Return all that is shown of a case; never raises."""
     try:
-        return _case_parts(result, place)
+        return _parts(result, place, documents, matches=matches)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
-        return element("p", f"{render_error('this case', error)}.", class_="bounds")
+        return {"note": f"{render_error('this case', error)}."}
 
 
-def _case_parts(result: CaseResult, place: CasePlace) -> Markup:
-    parts: list[Part] = [_case_facts(result), *_missed_bounds(result)]
+def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, matches: bool) -> dict[str, Json]:
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+    listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
+    evidence = documents.of_case(result) if any(_is_read(attempt) for attempt in listed) else None
+    finder = evidence if isinstance(evidence, CaseEvidence) else None
+    body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
     if len(result.attempts) > 1:
         passed = len(result.attempts) - len(bad)
-        parts.append(
-            element("p", f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed.")
-        )
-    parts += [attempt_part(result, attempt, place.worse) for attempt in bad[:_MOST_REPEATS]]
-    if len(bad) > _MOST_REPEATS:
-        parts.append(element("p", f"{plural(len(bad) - _MOST_REPEATS, 'more repeat')} not green.", class_="dim"))
-    if not bad:  # a green case may have failing fields
-        parts += [attempt_part(result, attempt, place.worse) for attempt in result.attempts[:1]]
-    return join(parts)
+        text = f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed."
+        left = len(bad) - _MOST_REPEATS
+        body["repeats"] = f"{text} {plural(left, 'more repeat')} not green." if left > 0 else text
+    body["attempts"] = [_attempt(result, each, place.worse, finder, matches=matches) for each in listed]
+    if isinstance(evidence, str):
+        body["nodoc"] = evidence
+    elif evidence is not None:
+        body["doc"] = evidence.shown.index
+    return body
 
 
-def _missed_bounds(result: CaseResult) -> list[Part]:
+def _is_read(attempt: Attempt) -> bool:
+    return attempt.score is not None
+
+
+def _missed_bounds(result: CaseResult) -> list[str]:
     if result.breaches:
-        items = [element("li", shorten(breach.message, _MESSAGE)) for breach in result.breaches[:_MOST_TEXTS]]
+        items = [message(breach.message) for breach in result.breaches[:_MOST_TEXTS]]
         left = len(result.breaches) - len(items)
-        more = element("li", f"… and {plural(left, 'more bound')}") if left > 0 else None
-        return [element("ul", *items, more, class_="bounds")]
+        return [*items, f"… and {plural(left, 'more bound')}"] if left > 0 else items
     errors = {attempt.error for attempt in result.attempts}
     if result.why and result.outcome is not Outcome.PASSED and result.why not in errors:
-        return [element("p", shorten(result.why, _MESSAGE), class_="bounds")]
+        return [message(result.why)]
     return []
 
 
-def _case_facts(result: CaseResult) -> Markup:
+def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
+    if result.arm.label:
+        facts.append(("model", result.arm.label))
     facts += [(name, number_text(round(value, 4))) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
@@ -157,69 +281,90 @@ def _case_facts(result: CaseResult) -> Markup:
     if result.uncompared:
         facts.append(("compared with nothing", str(UncomparedCase.of(result))))
     tags = list(result.tags.items())
-    facts += [
-        (name, value if isinstance(value, str) else show(value, LONGEST_NAME)) for name, value in tags[:_MOST_TAGS]
-    ]
+    facts += [(name, _tag_text(value)) for name, value in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:
         facts.append(("tags", f"{len(tags) - _MOST_TAGS:,} more"))
-    spans = (
-        element("span", f"{shorten(name, LONGEST_NAME)}: ", element("bdi", shorten(value, LONGEST_NAME)))
-        for name, value in facts
-    )
-    return element("p", *spans, class_="facts")
+    return [[short_name(name), short_name(value)] for name, value in facts]
 
 
-MOST_FIELDS: Final = 50
-"""Failing fields of an output; further ones are counted."""
-_TEXT_WIDTH: Final = 100
-
-
-def attempt_part(result: CaseResult, attempt: Attempt, worse: Mapping[str, FieldChange]) -> Markup:
-    """Write one output: its error, its failure, failed gates, failing fields, counts."""
-    parts: list[Part] = []
+def _attempt(
+    result: CaseResult,
+    attempt: Attempt,
+    worse: Mapping[str, FieldChange],
+    evidence: CaseEvidence | None,
+    *,
+    matches: bool,
+) -> dict[str, Json]:
+    """Return one output: its error, its failure, failed gates, fields, rows, counts, and its text."""
+    data: dict[str, Json] = {}
     if len(result.attempts) > 1:
-        title = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
-        parts.append(element("h4", title))
-        parts += [element("p", shorten(breach.message, _MESSAGE)) for breach in attempt.breaches[:_MOST_TEXTS]]
+        data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
+        data["bounds"] = [message(breach.message) for breach in attempt.breaches[:_MOST_TEXTS]]
     if attempt.error is not None:
-        parts.append(_error_block(attempt.error))
+        lines = attempt.error.splitlines()
+        left = len(lines) - _MOST_TEXTS
+        shown = [message(each) for each in lines[:_MOST_TEXTS]]
+        data["error"] = "\n".join([*shown, f"… {plural(left, 'more line')}"] if left > 0 else shown)
     if attempt.score is not None:
-        parts.append(_score_part(attempt.score, result.known, worse, attempt.output))
-    parts += [element("p", f"Note: {shorten(note, _MESSAGE)}", class_="note") for note in attempt.notes[:_MOST_TEXTS]]
-    return join(parts)
+        data |= _score(attempt.score, result.known, worse, attempt.output, evidence, matches=matches)
+    data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_TEXTS]]
+    if matches and attempt.output is not None and attempt.outcome is not Outcome.PASSED:
+        data["output"] = _output(attempt)
+    return data
 
 
-def _error_block(text: str) -> Markup:
-    lines = text.splitlines()
-    shown = [line(shorten(each, _MESSAGE)) for each in lines[:_MOST_TEXTS]]
-    left = len(lines) - len(shown)
-    return preformatted([*shown, line(f"… {plural(left, 'more line')}")] if left > 0 else shown)
+def _output(attempt: Attempt) -> dict[str, Json]:
+    """Return the raw output, and the offset of the place at which it could not be read."""
+    output = attempt.output
+    text = output if isinstance(output, str) else json.dumps(output, indent=1, ensure_ascii=False, default=repr)
+    failure = None if attempt.score is None else attempt.score.failure
+    start = 0
+    data: dict[str, Json] = {}
+    if failure is not None and failure.line and isinstance(output, str):
+        rows = text.split("\n")
+        at = sum(len(row) + 1 for row in rows[: failure.line - 1]) + (failure.column or 1) - 1
+        start = max(0, min(at, len(text)) - _MOST_OUTPUT // 2)
+        data["at"] = min(at, len(text)) - start
+    data["text"] = document_text(text[start : start + _MOST_OUTPUT])
+    left = len(text) - len(text[start : start + _MOST_OUTPUT])
+    if left:
+        data["left"] = f"{plural(left, 'more character')} in the results file"
+    return data
 
 
-def _score_part(score: ScoreRecord, known: Sequence[str], worse: Mapping[str, FieldChange], output: object) -> Markup:
+def _score(
+    score: ScoreRecord,
+    known: Sequence[str],
+    worse: Mapping[str, FieldChange],
+    output: object,
+    evidence: CaseEvidence | None,
+    *,
+    matches: bool,
+) -> dict[str, Json]:
     if score.failure is not None and not score.readable:
-        return preformatted(output_lines(score.failure, output, _TEXT_WIDTH))
+        return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
     counted, excused = split_known(score, known)
-    parts: list[Part] = [
-        element("p", element("strong", f"{gate.name} gate: "), shorten(gate.why, _MESSAGE), class_="gate")
-        for gate in score.gates.failed
-    ]
-    parts.append(_finding_cards(findings_of(counted), worse))
-    parts.append(element("p", f"{counts_text(counted, excused, score)}.", class_="dim"))
-    parts.append(_known_failures_part(excused))
-    return join(parts)
-
-
-def _finding_cards(bad: Sequence[Finding], worse: Mapping[str, FieldChange]) -> Markup | None:
-    if not bad:
-        return None
+    bad = findings_of(counted)
     was_right = {id(item): _was_right(item, worse) for item in bad}
     first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
-    cards = [finding_card(item, was_right=was_right[id(item)]) for item in first[:MOST_FIELDS]]
+    data: dict[str, Json] = {
+        "gates": [[f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed],
+        "fields": [
+            _field(item, evidence, before=worse.get(str(item.result.path)), was_right=was_right[id(item)])
+            for item in first[:MOST_FIELDS]
+        ],
+        "counts": f"{counts_text(counted, excused, score)}.",
+    }
     left = sum(item.stands_for for item in first[MOST_FIELDS:])
-    more = f"… {plural(left, 'more failing field')}; the results file has them."
-    listed = element("ul", *cards, class_="fields", role="list")
-    return join([listed, element("p", more, class_="dim") if left else None])
+    if left:
+        data["more"] = f"… {plural(left, 'more failing field')}; the results file has them."
+    if excused and (excused_bad := findings_of(excused, folded=False)):
+        data["known"] = [_field(item, evidence) for item in excused_bad[:MOST_FIELDS]]
+    if bad:
+        data["rows"] = list(_row_tables(counted))
+    if matches:
+        data["matches"] = [_match(item, evidence) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
+    return data
 
 
 def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
@@ -228,154 +373,137 @@ def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
     return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
 
 
-def _known_failures_part(excused: Sequence[FieldResult]) -> Markup | None:
-    bad = findings_of(excused, folded=False)
-    if not bad:
+def _side(value: Json | Missing, text: list[Json]) -> Json:
+    return None if value is MISSING else text
+
+
+def _field(
+    finding: Finding, evidence: CaseEvidence | None, *, before: FieldChange | None = None, was_right: bool = False
+) -> dict[str, Json]:
+    """Return a failing comparison: path, status, metric, both values, notes, and where the values stand."""
+    item = finding.result
+    both = side_by_side(item.gold, item.extracted, VALUE_WIDTH)
+    data: dict[str, Json] = {
+        "p": short_name(str(item.path)),
+        "s": str(item.status),
+        "m": short_name(metric_label(item)),
+        "n": _notes(finding, both),
+    }
+    if item.metric != "order":
+        data["g"], data["x"] = _side(item.gold, styled(both.gold)), _side(item.extracted, styled(both.extracted))
+    if 0 < item.score < 1:
+        data["sc"] = f"score {number_text(item.score)}"
+    if item.confidence is not None:
+        data["cf"] = f"confidence {number_text(item.confidence)}"
+    if was_right:
+        data["w"] = "right in the baseline"
+    if before is not None:
+        data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
+    return data | _places(item, evidence)
+
+
+def _places(item: FieldResult, evidence: CaseEvidence | None) -> dict[str, Json]:
+    if evidence is None:
+        return {}
+    data: dict[str, Json] = {}
+    for key, value in (("eg", item.gold), ("ex", item.extracted)):
+        if key == "ex" and item.status is Status.MATCH:
+            continue
+        found, count = evidence.places_of(value)
+        if found:
+            data[key] = found
+            data[f"{key}n"] = count
+        elif evidence.is_complete and item.status is not Status.MATCH and _can_stand_in_text(value):
+            data[key] = []
+    return data
+
+
+def _can_stand_in_text(value: Json | Missing) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+
+
+def _notes(finding: Finding, both: SideBySide) -> list[Json]:
+    item = finding.result
+    notes: list[Json] = [safe_prose(finding.note)] if finding.note else []
+    if item.status in {Status.MISMATCH, Status.JUDGE_ERROR}:
+        if item.reason is not None and not item.reason.startswith((SEEN, "values differ")):
+            notes.append(message(item.reason, VALUE_WIDTH))
+        else:
+            notes.append(_unmarked_difference(item, both))
+        if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
+            spans = container_difference(item.gold, item.extracted, VALUE_WIDTH, limit=_MOST_INNER_CHANGES)
+            notes.append(styled(spans))
+    if item.matched and item.matched != item.path:
+        verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
+        notes.append([f"{verb} ", [short_name(str(item.matched)), "code"]])
+    return [note for note in notes if note]
+
+
+def _unmarked_difference(item: FieldResult, both: SideBySide) -> Json:
+    """Describe a difference that no mark shows: the error of a number, other types, dissimilar texts."""
+    if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
+        return styled(value_difference(item.gold, item.extracted, VALUE_WIDTH))
+    if both.marked:
+        return look_alike_text(item.gold, item.extracted) or None
+    return item.reason and message(item.reason, MESSAGE)
+
+
+def _match(item: FieldResult, evidence: CaseEvidence | None) -> list[Json]:
+    places, _count = ([], 0) if evidence is None else evidence.places_of(item.gold)
+    return [short_name(str(item.path)), show(item.gold, _CELL_WIDTH * 2), *([places] if places else [])]
+
+
+# --- rows as they were matched
+
+
+def _row_tables(counted: Sequence[FieldResult]) -> Iterator[dict[str, Json]]:
+    """Yield a table for each array of objects with differences: gold row, extracted row, and their values."""
+    rows: dict[tuple[object, ...], dict[int, list[FieldResult]]] = {}
+    for item in counted:
+        at = next((index for index in range(len(item.path) - 2, -1, -1) if type(item.path[index]) is int), None)
+        if at is not None:
+            index = item.path[at]
+            assert isinstance(index, int)  # noqa: S101 - the search above
+            rows.setdefault(tuple(item.path[:at]), {}).setdefault(index, []).append(item)
+    made = 0
+    for place, members in rows.items():
+        if made == _MOST_ARRAYS:
+            return
+        table = _row_table(place, members)
+        if table is not None:
+            made += 1
+            yield table
+
+
+def _row_table(place: tuple[object, ...], members: Mapping[int, Sequence[FieldResult]]) -> dict[str, Json] | None:
+    size = len(place) + 1
+    bad = {index: items for index, items in members.items() if any(item.status in FAILED for item in items)}
+    columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
+    if not bad or not columns:
         return None
-    name = element("summary", f"{plural(len(bad), 'known failure')}, not in the verdict")
-    return element("details", name, _finding_cards(bad, {}), class_="known")
-
-
-MOST_CASES: Final = 20_000
-"""Cases on the page; further ones are counted."""
-AT_ONCE: Final = 200
-"""Cases shown at first. Browsers take seconds, some minutes, to lay out or hide ten thousand at once."""
-MOST_CHARACTERS: Final = 8_000_000
-"""Characters of the bodies of all cases together; further cases have a note instead of a body."""
-MOST_OPEN: Final = 100
-"""Cases that are open at first."""
-_LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
-_OPEN: Final = frozenset({Outcome.FAILED, Outcome.BROKEN})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseList:
-    """The list as HTML, and notes of what was left out."""
-
-    markup: Markup
-    limits: tuple[str, ...]
-
-
-def case_list(results: Sequence[CaseResult], places: Mapping[str, CasePlace], arms: Sequence[str]) -> CaseList:
-    """Write the section of the cases; `places` by node id."""
-    ordered = _ordered(results, places)
-    shown = ordered[:MOST_CASES]
-    items, bodies = _list_items((results[row.position] for row in shown), places)
-    limits = []
-    if len(ordered) > len(shown):
-        limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
-    if bodies < len(shown):
-        limits.append(
-            f"{bodies:,} of {plural(len(shown), 'case')} unfold; there is no room for the fields of the others"
+    rows: list[Json] = []
+    for index, items in sorted(bad.items(), key=lambda each: (each[0] < 0, abs(each[0])))[:_MOST_ROWS]:
+        matched = next((item.matched for item in items if item.matched), None)
+        other = matched[len(place)] if matched is not None and len(matched) > len(place) else index
+        missing = {item.status for item in items} == {Status.OMISSION}
+        cells: dict[str, Json] = {}
+        for item in items:
+            gold, extracted = (
+                None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)
+            )
+            cells[str(FieldPath(item.path[size:]))] = [str(item.status), gold, extracted]
+        rows.append(
+            [
+                None if index < 0 else index,
+                None if missing else other,
+                [cells.get(name) for name in columns[:_MOST_COLUMNS]],
+            ]
         )
-    section = element(
-        "section",
-        element("h2", "Cases", id="cases-title"),
-        _filter_form(shown, arms),
-        element("p", *(f"{limit}. " for limit in limits), "The results file has everything.", class_="limit")
-        if limits
-        else None,
-        element("ol", *items[:AT_ONCE], class_="cases", role="list", id="list"),
-        *_hidden_chunks(items),
-        element("p", "No case matches the filter.", id="none", hidden=True),
-        element("button", "", type="button", id="more", hidden=True),
-        id="cases",
-        tabindex=-1,
-        aria_labelledby="cases-title",
-    )
-    return CaseList(markup=section, limits=tuple(limits))
-
-
-class _ListRow(NamedTuple):
-    """Sort key of a case in the list; `position` is its index in the results."""
-
-    outcome: int
-    worse: int
-    rate: float
-    name: list[str | int]
-    position: int
-
-
-def _ordered(results: Iterable[CaseResult], places: Mapping[str, CasePlace]) -> list[_ListRow]:
-    """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
-    return sorted(
-        _ListRow(
-            outcome=ORDER.index(result.outcome),
-            worse=-len(places[result.nodeid].worse),
-            rate=case_means(result, ["pass_rate"]).get("pass_rate", 0.0),
-            name=_natural_key(result.nodeid),
-            position=position,
-        )
-        for position, result in enumerate(results)
-    )
-
-
-def _natural_key(name: str) -> list[str | int]:
-    """Split a name into texts and numbers, so that case-2 sorts before case-10."""
-    parts = re.split(r"([0-9]{1,18})", name)
-    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
-
-
-def _list_items(shown: Iterable[CaseResult], places: Mapping[str, CasePlace]) -> tuple[list[Markup], int]:
-    """Return the items, and how many of them unfold."""
-    items: list[Markup] = []
-    room, bodies, opened = MOST_CHARACTERS, 0, 0
-    for result in shown:
-        place = places[result.nodeid]
-        body: Part = case_body(result, place) if room > 0 else element("p", _LEFT_OUT)
-        bodies += room > 0
-        open_ = room > 0 and opened < MOST_OPEN and result.outcome in _OPEN
-        opened += open_
-        room -= len(body or "")
-        items.append(case_item(result, place, body, opened=open_))
-    return items, bodies
-
-
-def _hidden_chunks(items: Sequence[Markup]) -> Iterator[Markup]:
-    """Put further cases into folded chunks; the script shows them by the filter instead."""
-    for start in range(AT_ONCE, len(items), AT_ONCE):
-        chunk = items[start : start + AT_ONCE]
-        name = element("summary", f"Cases {start + 1:,} to {start + len(chunk):,}")
-        yield element("details", name, element("ol", *chunk, class_="cases", role="list"), class_="chunk")
-
-
-def _filter_form(rows: Sequence[_ListRow], arms: Sequence[str]) -> Markup:
-    """Write the filter, which the script makes visible."""
-    counts = Counter(ORDER[row.outcome] for row in rows)
-    boxes = [
-        _filter_box("outcome", str(one), ICONS[one], outcome_text(one), counts[one]) for one in ORDER if counts[one]
-    ]
-    worse = sum(row.worse < 0 for row in rows)
-    if worse:
-        boxes.append(_filter_box("worse", "worse", "↓", "only what got worse", worse, checked=False))
-    find = element("input", type="search", id="find", placeholder="name, field, value, reason", autocomplete="off")
-    return element(
-        "form",
-        element("label", element("span", "Find"), find, class_="find"),
-        element("fieldset", element("legend", "Outcome"), *boxes),
-        _arm_filter(arms) if len(arms) > 1 else None,
-        element("button", "", type="button", id="only", hidden=True),
-        element("button", "Open all", type="button", id="fold"),
-        element("button", "Reset", type="button", id="all"),
-        element("output", plural(len(rows), "case"), id="shown", aria_live="polite", for_="find"),
-        element("p", "In the list: ↓ or j next case, ↑ or k previous, / to the filter.", class_="keys"),
-        id="tools",
-        class_="tools",
-        role="search",
-        aria_label="Filter the cases",
-        hidden=True,
-    )
-
-
-def _filter_box(name: str, value: str, icon: str, text: str, count: int, *, checked: bool = True) -> Markup:
-    box = element("input", type="checkbox", name=name, value=value, checked=checked)
-    return element("label", box, element("span", icon, aria_hidden="true"), f" {text} ({count:,})", class_=value)
-
-
-def _arm_filter(arms: Sequence[str]) -> Markup:
-    options: Iterator[Markup] = (
-        element("option", shorten(arm, LONGEST_NAME) or NO_ARM, value=index)
-        for index, arm in enumerate(arms[:MOST_ARMS])
-    )
-    select = element("select", element("option", "all", value=""), join(options), id="arm")
-    return element("label", element("span", "Arm"), select)
+    agree = len(members) - len(bad)
+    notes = [f"{plural(agree, 'more row agrees', 'more rows agree')}"] if agree else []
+    if len(bad) > _MOST_ROWS:
+        notes.append(f"{plural(len(bad) - _MOST_ROWS, 'more row')} with differences")
+    if len(columns) > _MOST_COLUMNS:
+        notes.append(f"{plural(len(columns) - _MOST_COLUMNS, 'more field')} of each row")
+    name = short_name(str(FieldPath(place)))  # type: ignore[arg-type]
+    return {"p": name, "c": [short_name(each) for each in columns[:_MOST_COLUMNS]], "r": rows, "n": ", ".join(notes)}

@@ -1,24 +1,24 @@
-"""A comparison with a baseline or between arms as HTML: decision, broken and fixed fields, uncompared cases."""
+"""A comparison with a baseline or between arms, for the page: decision, changed fields by pattern, uncompared cases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, FieldChange, PatternComparison
+from pytest_extract.core.values import MISSING
+from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, PatternComparison
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.gate import effect_lines, p_text
-from pytest_extract.report.html.cases import Anchors
-from pytest_extract.report.html.field_card import change_card
-from pytest_extract.report.html.markup import Markup, Part, bullet_list, element, join, preformatted
-from pytest_extract.report.lines import percent, plural, shorten
+from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
+from pytest_extract.report.lines import percent, plural, text_of
+from pytest_extract.report.value_diff import side_by_side
+from pytest_extract.report.values import show
 
 MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
-_AT_ONCE: Final = 12
-"""Changed fields shown at first; the others unfold."""
-_LONGEST: Final = 200
+MOST_REPEATS: Final = 50
+"""Cases listed for one changed field."""
 _TONES: Final = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
 _ROW_TONES: Final = {Change.BROKEN: "bad", Change.FIXED: "good"}
 _APART: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
@@ -34,109 +34,110 @@ def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_section(judged: GateDecision | None, anchors: Anchors) -> Markup | None:
-    """Write a comparison, with what got worse first; None if nothing was compared."""
+def comparison_context(judged: GateDecision | None, anchors: Anchors) -> dict[str, Any] | None:
+    """Return what the page shows of a comparison, what got worse first; None if nothing was compared."""
     if judged is None:
         return None
-    return element(
-        "section",
-        element("h2", "What changed", id="compared-title"),
-        _decision_part(judged),
-        *(_arm_part(arm, judged, anchors) for arm in judged.comparison.arms),
-        id="compared",
-        aria_labelledby="compared-title",
-    )
+    texts = [*judged.reasons, *(f"Note: {note}" for note in judged.notes)]
+    return {
+        "answer": str(judged.answer),
+        "tone": _TONES[judged.answer],
+        "reasons": _listed(texts),
+        "arms": [_arm_context(arm, judged, anchors) for arm in judged.comparison.arms],
+    }
 
 
-def _decision_part(decision: GateDecision) -> Markup:
-    answer = element("strong", str(decision.answer), class_=_TONES[decision.answer])
-    notes = [f"Note: {note}" for note in decision.notes]
-    lists = (bullet_list(texts, most=MOST, longest=1_000) for texts in (decision.reasons, notes))
-    return element("div", element("p", "Regression gate: ", answer), *lists, class_="reasons")
+def _listed(texts: Sequence[str]) -> list[str]:
+    left = len(texts) - MOST
+    return [*map(message, texts[:MOST]), *([f"… and {left:,} more"] if left > 0 else [])]
 
 
-def _arm_part(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> Markup:
+def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> dict[str, Any]:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
     effects = [effect for effect in decision.effects if effect.arm == arm.label]
-    lines = [line for effect in effects for line in effect_lines(effect, decision)]
-    return join(
-        [
-            element("h3", f"{shorten(arm.label, _LONGEST)}: {title}" if arm.label else title),
-            preformatted([line[1:] for line in lines]) if lines else None,  # without their indent
-            _changed_patterns(arm, decision),
-            *(_changed_fields(arm, kind, anchors) for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)),
-            *(_uncompared_cases(arm.of_kind(kind), kind) for kind in _APART),
-        ]
-    )
-
-
-def _changed_patterns(arm: ArmComparison, decision: GateDecision) -> Markup | None:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
-    if not moved:
-        return None
-    tests = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
-    heads = ("fields", "before", "now", "fixed", "broken", "p")
-    head = element(
-        "tr",
-        *(element("th", name, scope="col") for name in ("field", "change")),
-        *(element("th", name, scope="col", class_="num") for name in heads),
-    )
-    rows = join(_changed_pattern_row(row, tests.get(row.pattern)) for row in moved[:MOST])
-    table = element("table", element("thead", head), element("tbody", rows))
     left, still = len(moved) - MOST, len(arm.patterns) - len(moved)
     counts = [plural(left, "more changed field")] if left > 0 else []
     counts += [f"{plural(still, 'field')} unchanged"] if still else []
-    return join(
-        [
-            element("div", table, class_="scroll", tabindex=0, role="region", aria_label="Changed fields"),
-            element("p", ", ".join(counts), class_="dim") if counts else None,
-        ]
-    )
+    tests = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
+    return {
+        "title": f"{short_name(arm.label)}: {title}" if arm.label else title,
+        "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect, decision)],
+        "patterns": [_pattern_row(row, tests.get(row.pattern)) for row in moved[:MOST]],
+        "counts": ", ".join(counts),
+        "changes": [
+            change
+            for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)
+            if (change := _changes(arm, kind, anchors)) is not None
+        ],
+        "apart": [
+            {
+                "title": f"{plural(len(rows), 'case')} {kind}",
+                "cases": _listed([f"{row.case}: {row.why}" if row.why else row.case for row in rows]),
+            }
+            for kind in _APART
+            if (rows := arm.of_kind(kind))
+        ],
+    }
 
 
-def _changed_pattern_row(row: PatternComparison, adjusted: float | None) -> Markup:
+def _pattern_row(row: PatternComparison, adjusted: float | None) -> dict[str, Any]:
     cells = ["", "", "", "", "", ""]
     if row.fields:
         cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.broken:,}"]
         cells.append("" if adjusted is None else p_text(adjusted))
-    return element(
-        "tr",
-        element("th", element("code", shorten(row.pattern, _LONGEST)), scope="row"),
-        element("td", str(row.kind), class_=_ROW_TONES.get(row.kind)),
-        *(element("td", cell, class_="num") for cell in cells),
-    )
+    return {
+        "name": short_name(row.pattern),
+        "kind": str(row.kind),
+        "tone": _ROW_TONES.get(row.kind, ""),
+        "cells": cells,
+    }
 
 
-def _changed_fields(arm: ArmComparison, kind: Change, anchors: Anchors) -> Markup | None:
+def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
+    """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
     changes = [change for change in arm.fields if change.kind is kind]
     if not changes:
         return None
-    cards = list(_change_cards(changes[:MOST], arm.after, anchors))
-    rest = _list(cards[_AT_ONCE:])
-    folded = element("details", element("summary", f"{len(cards) - _AT_ONCE:,} more"), rest) if rest else None
-    left = len(changes) - MOST
-    more = element("p", f"… and {plural(left, 'more field')}; the cases have them.", class_="dim") if left > 0 else None
-    name = element("summary", element("h4", f"{plural(len(changes), 'field')} {kind}"))
-    parts = (name, _list(cards[:_AT_ONCE]), folded, more)
-    return element("details", *parts, open=kind is Change.BROKEN, class_="changes")
-
-
-def _list(cards: Sequence[Part]) -> Markup | None:
-    return element("ul", *cards, class_="fields", role="list") if cards else None
-
-
-def _change_cards(changes: Sequence[FieldChange], arm: str, anchors: Anchors) -> Iterator[Part]:
+    patterns: dict[str, list[FieldChange]] = {}
     for change in changes:
-        plain = change.before.denominator == change.after.denominator == 1
-        rate = "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs"
-        name = change.case.rpartition("::")[2] or change.case
-        yield change_card(change, shorten(name, _LONGEST), anchors.get(CaseKey(change.case, arm)), rate)
+        patterns.setdefault(change.pattern, []).append(change)
+    ranked = sorted(patterns.items(), key=lambda item: -len(item[1]))
+    left = sum(len(found) for _, found in ranked[MOST:])
+    return {
+        "title": f"{plural(len(changes), 'field')} {kind}",
+        "open": kind is Change.BROKEN,
+        "groups": [
+            {
+                "pattern": short_name(pattern),
+                "count": len(found),
+                "changes": [_change(change, arm.after, anchors) for change in found[:MOST_REPEATS]],
+                "left": max(len(found) - MOST_REPEATS, 0),
+            }
+            for pattern, found in ranked[:MOST]
+        ],
+        "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
+    }
 
 
-def _uncompared_cases(rows: Sequence[CaseComparison], kind: Change) -> Markup | None:
-    if not rows:
-        return None
-    texts = [f"{row.case}: {row.why}" if row.why else row.case for row in rows]
-    title = element("summary", element("h4", f"{plural(len(rows), 'case')} {kind}"))
-    return element("details", title, bullet_list(texts, most=MOST, longest=1_000))
+def _change(change: FieldChange, arm: str, anchors: Anchors) -> dict[str, Any]:
+    """Return a changed field: its case, gold, and the values before and now."""
+    plain = change.before.denominator == change.after.denominator == 1
+    name = change.case.rpartition("::")[2] or change.case
+    found: dict[str, Any] = {
+        "path": short_name(change.path),
+        "case": short_name(name),
+        "anchor": anchors.get(CaseKey(change.case, arm)),
+        "rate": "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs",
+        "values": [],
+    }
+    if not change.path.startswith("("):
+        now = side_by_side(change.gold, change.value_after, VALUE_WIDTH)
+        before = show(change.value_before, VALUE_WIDTH)
+        found["values"] = [
+            ("gold", None if change.gold is MISSING else styled(now.gold), "good"),
+            ("before", None if change.value_before is MISSING else [before], ""),
+            ("now", None if change.value_after is MISSING else styled(now.extracted), "bad"),
+        ]
+    return found

@@ -1,67 +1,140 @@
-// Filters the cases, opens the one that the address names, and moves through the list by keys.
-// Only so many cases are in the document at once: to lay out ten thousand takes a browser too long.
-const AT_ONCE = 200;
-const list = document.getElementById("list");
-const tools = document.getElementById("tools");
-const find = document.getElementById("find");
-const arm = document.getElementById("arm");
-const worse = tools.querySelector("[name=worse]");
-const outcomes = [...tools.querySelectorAll("[name=outcome]")];
-const only = document.getElementById("only");
-const fold = document.getElementById("fold");
-const shown = document.getElementById("shown");
-const none = document.getElementById("none");
-const more = document.getElementById("more");
-const cases = [...document.querySelectorAll(".case")];
-const byId = new Map(cases.map((item) => [item.id, item]));
-let texts; // of all cases, lower case: read when first asked for
-let chosen = null; // by a link: {row} of the table of fields, or {item}, a single case
-let matches = cases;
-let renaming = false; // of the button is under way: many cases may open at once
+// Shows the list of cases, the heat map, and one case beside its document. Everything from a document or a model is set
+// as text (textContent), never as markup. The data of a case and of a document is read when it is first shown.
+const LIST_AT_ONCE = 200;
+const HEAT_AT_ONCE = 40;
+const HEAT_COLUMNS = 40;
+const PRINTED = 30;
+
+const $ = (id) => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+const bodies = [...document.querySelectorAll("script.body")];
+const documents = [...document.querySelectorAll("script.document")];
+const ROW = { anchor: 0, name: 1, outcome: 2, arm: 3, worse: 4, gist: 5, rate: 6, tags: 7, heat: 8, fields: 9, statuses: 10 };
+const rows = data.rows.map((row, index) => {
+  const named = { index };
+  for (const key in ROW) named[key] = row[ROW[key]];
+  return named;
+});
+const byAnchor = new Map(rows.map((row) => [row.anchor, row]));
+const parsed = { body: new Map(), document: new Map() };
+
+function read(kind, list, index) {
+  if (!parsed[kind].has(index)) parsed[kind].set(index, JSON.parse(list[index].textContent));
+  return parsed[kind].get(index);
+}
+
+// elements
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name === "text") element.textContent = value;
+    else if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat()) if (child) element.append(child);
+  return element;
+}
+
+function styled(spans) {
+  return spans.map((span) => {
+    if (typeof span === "string") return span;
+    const tag = span[1] === "mark" ? "mark" : span[1] === "code" ? "code" : "span";
+    return make(tag, { text: span[0], class: tag === "span" ? span[1] : null });
+  });
+}
 
 const count = (number) => number.toLocaleString("en");
-const summaryOf = (item) => item.querySelector("summary");
-const isOpen = (item) => item.firstElementChild.open;
+const percent = (share) => `${Math.round(share * 1000) / 10} %`;
+
+// filter and list
+
+const tools = $("tools");
+const controls = {
+  find: $("find"), arm: $("arm"), status: $("status"), sort: $("sort"), only: $("only"), all: $("all"),
+  shown: $("shown"), more: $("more-cases"), none: $("none"), list: $("list"), view: $("case"),
+};
+const outcomeBoxes = [...tools.querySelectorAll("[name=outcome]")];
+const worseBox = tools.querySelector("[name=worse]");
+const tagSelects = [...tools.querySelectorAll("select.tag")];
+let chosen = null; // by a link: {field}, a row of the table of fields, or {row}, one case
+let matches = rows;
+let shownCase = null;
+let texts; // of all cases, lower case: made when words are first searched
+
+const isSpan = (value) => Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "string");
+
+function stringsOf(value, found) {
+  if (typeof value === "string") found.push(value);
+  else if (Array.isArray(value) && value.some(isSpan) && value.every((each) => typeof each === "string" || isSpan(each))) {
+    found.push(value.map((span) => (typeof span === "string" ? span : span[0])).join("")); // marks divide a word
+    found.push(...value.filter(isSpan).map((span) => span[1]));
+  }
+  else if (value && typeof value === "object") for (const each of Object.values(value)) stringsOf(each, found);
+  return found;
+}
+
+function searchable(row) {
+  const body = JSON.parse(bodies[row.index].textContent);
+  const strings = stringsOf(body, [row.name, row.gist, data.arms[row.arm], ...row.tags.flat()]);
+  return strings.join("\n").toLowerCase();
+}
 
 function filter() {
-  const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length) texts ??= cases.map((item) => item.textContent.toLowerCase());
-  const wanted = new Set(outcomes.filter((box) => box.checked).map((box) => box.value));
-  matches = cases.filter((item, index) => {
-    const data = item.dataset;
-    return (
-      wanted.has(data.outcome) &&
-      (!arm?.value || data.arm === arm.value) &&
-      (!worse?.checked || "worse" in data) &&
-      (!chosen?.item || chosen.item === item) &&
-      (!chosen?.row || (data.rows ?? "").split(" ").includes(chosen.row)) &&
-      words.every((word) => texts[index].includes(word))
-    );
-  });
-  list.replaceChildren(...matches.slice(0, AT_ONCE));
-  tell();
+  const words = controls.find.value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length) texts ??= rows.map(searchable);
+  const wanted = new Set(outcomeBoxes.filter((box) => box.checked).map((box) => box.value));
+  const tags = tagSelects.filter((each) => each.value).map((each) => [each.dataset.tag, each.value]);
+  matches = rows.filter((row) =>
+    wanted.has(data.outcomes[row.outcome][0]) &&
+    (!controls.arm?.value || String(row.arm) === controls.arm.value) &&
+    (!controls.status?.value || row.statuses.includes(controls.status.value)) &&
+    (!worseBox?.checked || row.worse) &&
+    tags.every(([name, value]) => row.tags.some((tag) => tag[0] === name && tag[1] === value)) &&
+    (!chosen?.row || chosen.row === row) &&
+    (chosen?.field === undefined || row.fields.includes(chosen.field)) &&
+    words.every((word) => texts[row.index].includes(word))
+  );
+  const order = controls.sort.value;
+  const names = new Intl.Collator("en", { numeric: true });
+  if (order === "name") matches.sort((one, other) => names.compare(one.name, other.name));
+  if (order === "rate") matches.sort((one, other) => (one.rate ?? -1) - (other.rate ?? -1));
+  controls.list.replaceChildren(...matches.slice(0, LIST_AT_ONCE).map(listItem));
+  describeList();
+  drawHeat();
 }
 
-function tell() {
-  const some = matches.length === cases.length ? "" : `${count(matches.length)} of `;
-  const left = matches.length - list.children.length;
-  shown.value = `${some}${count(cases.length)} case${cases.length === 1 ? "" : "s"}${left ? `, ${count(list.children.length)} in view` : ""}`;
-  none.hidden = matches.length > 0 || !cases.length;
-  more.hidden = !left;
-  more.textContent = `Show ${count(Math.min(left, AT_ONCE))} more`;
-  rename();
+function listItem(row) {
+  const [value, text, icon] = data.outcomes[row.outcome];
+  const link = make("a", { href: `#${row.anchor}`, "aria-current": row === shownCase ? "true" : null },
+    make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), make("span", { class: "hidden", text: ` ${text}: ` })),
+    make("span", { class: "name" }, make("bdi", { text: row.name })),
+    row.rate === null ? null : make("span", { class: "num", text: percent(row.rate) }),
+    data.arms.length > 1 ? make("span", { class: "arm", text: data.arms[row.arm] }) : null,
+    row.worse ? make("span", { class: "chip bad", text: `${row.worse} worse` }) : null,
+    row.gist ? make("span", { class: "gist", text: row.gist }) : null,
+  );
+  const item = make("li", { class: value }, link);
+  item.row = row;
+  return item;
 }
 
-function rename() {
-  renaming = false;
-  fold.textContent = [...list.children].some(isOpen) ? "Close all" : "Open all";
+function describeList() {
+  const some = matches.length === rows.length ? "" : `${count(matches.length)} of `;
+  const left = matches.length - controls.list.children.length;
+  const view = left ? `, ${count(controls.list.children.length)} in view` : "";
+  controls.shown.value = `${some}${count(rows.length)} case${rows.length === 1 ? "" : "s"}${view}`;
+  controls.none.hidden = matches.length > 0 || !rows.length;
+  controls.more.hidden = !left;
+  controls.more.textContent = `Show ${count(Math.min(left, LIST_AT_ONCE))} more`;
 }
 
 function choose(what, name) {
   chosen = what;
-  only.hidden = !what;
-  only.textContent = `${name} ✕`;
-  only.setAttribute("aria-label", `Only ${name}; press to show all`);
+  controls.only.hidden = !what;
+  controls.only.textContent = `${name} ✕`;
+  controls.only.setAttribute("aria-label", `Only ${name}; press to show all`);
   filter();
 }
 
@@ -70,69 +143,453 @@ function reset() {
   choose(null, "");
 }
 
-function show() {
-  const item = byId.get(decodeURIComponent(location.hash.slice(1)));
-  if (!item) return;
-  if (!item.isConnected) reset();
-  if (!item.isConnected) choose({ item }, `case ${item.querySelector("h3").textContent}`);
-  item.firstElementChild.open = true;
-  item.scrollIntoView({ block: "start" });
-  summaryOf(item).focus({ preventScroll: true });
+// the case
+
+let view = null; // of the case that is shown: the places in its document, and which fields they belong to
+
+function open(row, focus) {
+  shownCase = row;
+  for (const link of controls.list.querySelectorAll("[aria-current]")) link.removeAttribute("aria-current");
+  const link = [...controls.list.children].find((item) => item.row === row)?.firstElementChild;
+  link?.setAttribute("aria-current", "true");
+  if (link) revealIn(document.querySelector(".side"), link);
+  controls.view.replaceChildren(...caseParts(row));
+  controls.view.setAttribute("aria-label", `Case ${row.name}`);
+  if (focus) {
+    controls.view.scrollIntoView({ block: "start" });
+    controls.view.focus({ preventScroll: true });
+  }
 }
 
-function step(item, by) {
-  const next = by > 0 ? item.nextElementSibling : item.previousElementSibling;
+// Scrolls the list alone: the page stays where it is.
+function revealIn(frame, element) {
+  const [inside, around] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+  if (inside.top < around.top) frame.scrollTop += inside.top - around.top;
+  else if (inside.bottom > around.bottom) frame.scrollTop += inside.bottom - around.bottom;
+}
+
+function caseParts(row) {
+  const body = read("body", bodies, row.index);
+  const [value, text, icon] = data.outcomes[row.outcome];
+  const source = body.doc === undefined ? null : read("document", documents, body.doc);
+  view = { places: source?.places ?? [], marks: [] };
+  const head = make("header", { class: `casehead ${value}` },
+    make("h3", {}, make("bdi", { text: row.name })),
+    make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), ` ${text}`),
+    data.arms.length > 1 ? make("span", { class: "chip", text: data.arms[row.arm] }) : null,
+    row.worse ? make("span", { class: "chip bad", text: `${row.worse} field${row.worse === 1 ? "" : "s"} worse` }) : null,
+    make("a", { class: "anchor", href: `#${row.anchor}`, text: "#", "aria-label": `Link to ${row.name}` }),
+  );
+  const details = make("div", { class: "details" }, caseDetails(body));
+  const paper = source ? documentPart(source) : null;
+  if (paper) return [head, make("div", { class: "split" }, paper, details)];
+  return [head, body.nodoc ? make("p", { class: "dim", text: body.nodoc }) : null, details].filter(Boolean);
+}
+
+function caseDetails(body) {
+  const parts = [];
+  if (body.facts) {
+    parts.push(make("p", { class: "facts" }, body.facts.map(([name, value]) =>
+      make("span", {}, `${name}: `, make("bdi", { text: value })))));
+  }
+  if (body.note) parts.push(make("p", { class: "bounds", text: body.note }));
+  if (body.bounds?.length) parts.push(list(body.bounds, "bounds"));
+  if (body.repeats) parts.push(make("p", { text: body.repeats }));
+  for (const attempt of body.attempts ?? []) parts.push(...attemptParts(attempt));
+  return parts;
+}
+
+const list = (texts, name) => make("ul", { class: name }, texts.map((text) => make("li", { text })));
+
+function attemptParts(attempt) {
+  const parts = [];
+  if (attempt.title) parts.push(make("h4", { text: attempt.title }));
+  if (attempt.bounds?.length) parts.push(list(attempt.bounds, "bounds"));
+  if (attempt.error) parts.push(make("pre", { tabindex: 0, text: attempt.error }));
+  if (attempt.failure) parts.push(make("pre", { tabindex: 0 }, styled(attempt.failure)));
+  for (const [name, why] of attempt.gates ?? []) {
+    parts.push(make("p", { class: "gate" }, make("strong", { text: `${name}: ` }), why));
+  }
+  if (attempt.fields?.length) parts.push(make("ul", { class: "fields", role: "list" }, attempt.fields.map(fieldCard)));
+  if (attempt.more) parts.push(make("p", { class: "dim", text: attempt.more }));
+  if (attempt.counts) parts.push(make("p", { class: "dim", text: attempt.counts }));
+  for (const table of attempt.rows ?? []) parts.push(rowTable(table));
+  if (attempt.known?.length) {
+    const title = `${count(attempt.known.length)} known failure${attempt.known.length === 1 ? "" : "s"}, not in the verdict`;
+    parts.push(folded(title, make("ul", { class: "fields", role: "list" }, attempt.known.map(fieldCard))));
+  }
+  if (attempt.matches?.length) parts.push(matchesPart(attempt.matches));
+  for (const note of attempt.notes ?? []) parts.push(make("p", { class: "note", text: note }));
+  if (attempt.output) parts.push(outputPart(attempt.output));
+  return parts;
+}
+
+const folded = (title, ...parts) => make("details", {}, make("summary", { text: title }), ...parts);
+
+function fieldCard(field) {
+  const tone = field.s === "judge_error" ? "warn" : "bad";
+  const places = [...(field.eg ?? []), ...(field.ex ?? [])];
+  const item = make("li", { class: "f", tabindex: 0, "data-path": field.p },
+    make("div", { class: "fh" },
+      make("code", { class: "path", text: field.p }),
+      make("span", { class: `chip ${tone}`, text: field.s }),
+      field.k ? make("span", { class: "chip kind", text: field.k }) : null,
+      field.w ? make("span", { class: "chip bad", text: field.w }) : null,
+      make("span", { class: "metric", text: field.m }),
+      field.sc ? make("span", { class: "metric", text: field.sc }) : null,
+      field.cf ? make("span", { class: "metric", text: field.cf }) : null,
+    ),
+    "g" in field ? values(field) : null,
+    (field.n ?? []).map((note) => make("p", { class: "note" }, Array.isArray(note) ? styled(note) : note)),
+    placesPart(field),
+  );
+  register(item, field.p, field.eg ?? [], "gold");
+  register(item, field.p, field.ex ?? [], "extracted");
+  wire(item, places);
+  return item;
+}
+
+function values(field) {
+  const shown = [["gold", field.g, "good"]];
+  if ("b" in field) shown.push(["before", field.b === null ? null : [field.b], ""]);
+  shown.push([("b" in field) ? "now" : "extracted", field.x, "bad"]);
+  return make("dl", {}, shown.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),
+    make("dd", { class: `v ${value === null ? "missing" : tone}` },
+      make("bdi", {}, value === null ? "missing" : styled(value))))));
+}
+
+function placesPart(field) {
+  const parts = [];
+  for (const [key, name] of [["eg", "gold"], ["ex", "extracted"]]) {
+    const found = field[key];
+    if (found === undefined) continue;
+    if (!found.length) {
+      parts.push(make("span", { class: "place none", text: `${name}: not in the document` }));
+      continue;
+    }
+    const total = field[`${key}n`];
+    const where = view.places[found[0]];
+    const text = `${name}: page ${where[0]}${total > 1 ? `, ${total} places` : ""}`;
+    parts.push(make("button", { type: "button", class: `place ${name}`, text, on: { click: () => goTo(found) } }));
+  }
+  return parts.length ? make("p", { class: "note places" }, parts) : null;
+}
+
+function matchesPart(matched) {
+  const body = make("tbody", {}, matched.map(([path, value, places]) => {
+    const row = make("tr", { tabindex: places ? 0 : null, class: "f-match", "data-path": path },
+      make("th", { scope: "row" }, make("code", { text: path })), make("td", { class: "v" }, make("bdi", { text: value })));
+    register(row, path, places ?? [], "match");
+    wire(row, places ?? []);
+    return row;
+  }));
+  return folded(`${count(matched.length)} field${matched.length === 1 ? "" : "s"} that match${matched.length === 1 ? "es" : ""}`,
+    make("div", { class: "scroll" }, make("table", {}, body)));
+}
+
+function rowTable(table) {
+  const head = make("tr", {}, ["gold row", "matched with", ...table.c].map((text) => make("th", { scope: "col", text })));
+  const body = table.r.map(([gold, extracted, cells]) => make("tr", {},
+    make("th", { scope: "row", text: gold === null ? "none" : String(gold) }),
+    make("td", { text: extracted === null ? "missing" : `output row ${extracted}` }),
+    cells.map((cell) => {
+      if (!cell) return make("td", {});
+      const [status, one, other] = cell;
+      if (status === "match" || status === "skipped") return make("td", { class: "v" }, make("bdi", { text: one ?? other ?? "" }));
+      return make("td", { class: "v wrong" },
+        make("span", { class: "good" }, make("span", { class: "hidden", text: "gold " }), make("bdi", { text: one ?? "missing" })),
+        make("span", { class: "bad" }, make("span", { class: "hidden", text: " extracted " }), make("bdi", { text: other ?? "missing" })));
+    })));
+  const frame = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${table.p}` },
+    make("table", { class: "rows" }, make("thead", {}, head), make("tbody", {}, body)));
+  const title = `Rows of ${table.p} as they were matched`;
+  return make("details", { open: table.r.length <= 12 }, make("summary", { text: title }), frame,
+    table.n ? make("p", { class: "dim", text: `${table.n}.` }) : null);
+}
+
+function outputPart(output) {
+  const pre = make("pre", { tabindex: 0, class: "raw" });
+  if (output.at === undefined) pre.textContent = output.text;
+  else {
+    pre.append(output.text.slice(0, output.at),
+      make("mark", { class: "fault", text: output.text.slice(output.at, output.at + 1) || "⏎" }), output.text.slice(output.at + 1));
+  }
+  return folded("Raw output", pre, output.left ? make("p", { class: "dim", text: `… ${output.left}` }) : null);
+}
+
+// the document, and the places of values in it
+
+function register(element, path, places, kind) {
+  for (const place of places) view.marks.push({ place, element, path, kind });
+}
+
+function wire(element, places) {
+  if (!places.length) return;
+  const show = () => highlight(places);
+  element.addEventListener("pointerenter", show);
+  element.addEventListener("focusin", show);
+  element.addEventListener("pointerleave", () => highlight([]));
+  element.addEventListener("click", (event) => {
+    if (!event.target.closest("a, button, summary")) goTo(places, false);
+  });
+}
+
+function documentPart(paper) {
+  const pages = make("div", { class: "pages", tabindex: 0, role: "region", "aria-label": `Document ${paper.name}` });
+  fillPages(paper, pages);
+  const larger = make("button", { type: "button", text: "Larger", "aria-pressed": "false", on: { click: () => {
+    larger.setAttribute("aria-pressed", String(pages.classList.toggle("large")));
+  } } });
+  return make("section", { class: "paper", "aria-label": "Document" },
+    make("h4", {}, make("bdi", { text: paper.name }), larger), paper.notes.length ? make("p", { class: "dim", text: `${paper.notes.join("; ")}.` }) : null, pages);
+}
+
+function markOf() {
+  return view.marks.map((mark) => ({ ...mark, page: view.places[mark.place][0], where: view.places[mark.place] }));
+}
+
+function fillPages(paper, pages) {
+  const marks = markOf();
+  for (const page of paper.pages) {
+    const own = marks.filter((mark) => mark.page === page.n);
+    const label = paper.pages.length > 1 || page.n > 1 ? make("p", { class: "pagename", text: `Page ${page.n}` }) : null;
+    pages.append(make("div", { class: "page" }, label, page.i ? picture(page, own) : written(page, own)));
+  }
+}
+
+const nameOf = (mark) => `${mark.kind === "match" ? "value" : mark.kind} of ${mark.path}`;
+
+function picture(page, marks) {
+  const frame = make("div", { class: "picture" }, make("img", { src: page.i, alt: `Page ${page.n} of the document`, loading: "lazy", decoding: "async" }));
+  for (const mark of marks) {
+    for (const [left, top, right, bottom] of mark.where[3]) {
+      const box = make("button", { type: "button", class: `mark ${mark.kind}`, tabindex: -1, "aria-label": nameOf(mark), title: nameOf(mark), "data-place": mark.place });
+      box.style.left = `${left * 100}%`;
+      box.style.top = `${top * 100}%`;
+      box.style.width = `${(right - left) * 100}%`;
+      box.style.height = `${(bottom - top) * 100}%`;
+      box.addEventListener("click", () => goToField(mark.element));
+      frame.append(box);
+    }
+  }
+  return frame;
+}
+
+function written(page, marks) {
+  const pre = make("pre", { class: "written" });
+  const text = page.t ?? "";
+  let at = 0;
+  const ranked = [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other));
+  for (const mark of ranked) {
+    const [, start, end] = mark.where;
+    if (start < at || end > text.length) continue;
+    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(start, end)}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": mark.place, text: text.slice(start, end) });
+    part.addEventListener("click", () => goToField(mark.element));
+    pre.append(text.slice(at, start), part);
+    at = end;
+  }
+  pre.append(text.slice(at));
+  return pre;
+}
+
+const rank = (mark) => ["gold", "extracted", "match"].indexOf(mark.kind);
+const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place]")].filter((box) => places.includes(Number(box.dataset.place)));
+
+function highlight(places) {
+  for (const box of controls.view.querySelectorAll(".mark.on")) box.classList.remove("on");
+  for (const box of samePlaces(places)) box.classList.add("on");
+}
+
+// Two fields may have one place: its mark belongs to the first of them.
+function samePlaces(places) {
+  const exact = boxesOf(places);
+  if (exact.length) return exact;
+  const wanted = places.map((place) => view.places[place].slice(0, 3).join());
+  const same = view.places.flatMap((place, index) => (wanted.includes(place.slice(0, 3).join()) ? [index] : []));
+  return boxesOf(same);
+}
+
+function goTo(places, focus = true) {
+  highlight(places);
+  const box = samePlaces(places)[0];
+  if (!box) return;
+  box.scrollIntoView({ block: "center", inline: "nearest" });
+  if (focus) box.focus({ preventScroll: true });
+}
+
+function goToField(element) {
+  const hiding = element.closest("details:not([open])");
+  if (hiding) hiding.open = true;
+  element.scrollIntoView({ block: "nearest" });
+  element.focus({ preventScroll: true });
+  element.classList.add("flash");
+  setTimeout(() => element.classList.remove("flash"), 1200);
+}
+
+// heat map
+
+let heatShown = HEAT_AT_ONCE;
+let heatSort = null; // column, or null: as in the list
+const SIGNS = { x: ["≠", "wrong"], o: ["−", "missing"], h: ["+", "invented"], j: ["?", "not decided"], m: ["·", "right"], "!": ["!", "output not usable"], ".": ["", "not compared"] };
+const WEIGHT = "!XOHJxohjm.";
+
+const tail = (name) => (name.length > 24 ? `…${name.slice(-23)}` : name);
+
+function drawHeat() {
+  const table = $("heat-table");
+  if (!table) return;
+  const ranked = heatSort === null ? matches : [...matches].sort((one, other) => WEIGHT.indexOf(one.heat[heatSort]) - WEIGHT.indexOf(other.heat[heatSort]));
+  const columns = data.patterns.map((_, index) => index).filter((index) => matches.some((row) => !".!".includes(row.heat[index]))).slice(0, HEAT_COLUMNS);
+  const head = make("tr", { role: "row" }, make("th", { scope: "col", role: "columnheader" }, "case"),
+    columns.map((index) => [index, data.patterns[index]]).map(([index, name]) => make("th", { scope: "col", role: "columnheader", class: "field", "aria-sort": index === heatSort ? "ascending" : null },
+      make("button", { type: "button", title: name, on: { click: () => { heatSort = heatSort === index ? null : index; drawHeat(); } } }, make("span", { text: tail(name) })))));
+  const body = ranked.slice(0, heatShown).map((row) => make("tr", { role: "row" },
+    make("th", { scope: "row", role: "rowheader" }, make("a", { href: `#${row.anchor}` }, make("bdi", { text: row.name })), data.arms.length > 1 ? make("span", { class: "arm", text: data.arms[row.arm] }) : null),
+    columns.map((index) => {
+      const letter = row.heat[index];
+      const small = letter.toLowerCase();
+      const [sign, name] = SIGNS[small];
+      const faint = small === letter && "xohj".includes(small) ? " faint" : "";
+      const kind = small === "!" ? "u" : small === "." ? "" : small;
+      const cell = make("td", { role: "gridcell", tabindex: -1, class: `cell ${kind}${faint}`, text: sign, title: `${row.name}, ${data.patterns[index]}: ${name}`, "aria-label": `${data.patterns[index]}: ${name}` });
+      cell.row = row;
+      cell.field = index;
+      return cell;
+    })));
+  table.replaceChildren(make("thead", {}, head), make("tbody", {}, body));
+  table.querySelector("td")?.setAttribute("tabindex", "0");
+  const left = ranked.length - body.length;
+  const more = $("heat-more");
+  more.hidden = left <= 0;
+  more.textContent = `Show ${count(Math.min(left, HEAT_AT_ONCE))} more rows of ${count(left)}`;
+}
+
+function openAtField(cell) {
+  show(cell.row, true);
+  const pattern = data.patterns[cell.field];
+  const wanted = [...controls.view.querySelectorAll("[data-path]")].find((item) => item.dataset.path.replace(/\[-?\d+\]/g, "[]") === pattern);
+  if (wanted) goToField(wanted);
+}
+
+function heatKeys(event) {
+  const cell = event.target.closest("td");
+  if (!cell || event.ctrlKey || event.metaKey || event.altKey) return;
+  const move = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+  if (event.key === "Enter" || event.key === " ") openAtField(cell);
+  else if (move) {
+    const line = cell.parentElement.parentElement.children[cell.parentElement.sectionRowIndex + move[0]];
+    const next = line?.children[cell.cellIndex + move[1]];
+    if (next?.tagName === "TD") {
+      cell.tabIndex = -1;
+      next.tabIndex = 0;
+      next.focus();
+    }
+  } else return;
+  event.preventDefault();
+}
+
+// navigation
+
+function show(row, focus) {
+  history.replaceState(null, "", `#${row.anchor}`);
+  open(row, focus);
+}
+
+function follow() {
+  const row = byAnchor.get(decodeURIComponent(location.hash.slice(1)));
+  if (!row) return;
+  if (!matches.includes(row)) reset();
+  if (![...controls.list.children].some((item) => item.row === row)) choose({ row }, `case ${row.name}`);
+  open(row, true);
+}
+
+function stepCase(by) {
+  const at = matches.indexOf(shownCase);
+  const next = matches[at + by];
   if (!next) return;
-  summaryOf(next).focus();
-  next.scrollIntoView({ block: "nearest" });
+  while (![...controls.list.children].some((item) => item.row === next)) showMore();
+  show(next, false);
+  [...controls.list.children].find((item) => item.row === next)?.firstElementChild.focus();
+}
+
+function stepField(by) {
+  const fields = [...controls.view.querySelectorAll(".f")];
+  const at = fields.indexOf(document.activeElement.closest(".f"));
+  const next = fields[at < 0 ? (by > 0 ? 0 : fields.length - 1) : at + by];
+  if (next) goToField(next);
+}
+
+function showMore() {
+  const from = controls.list.children.length;
+  controls.list.append(...matches.slice(from, from + LIST_AT_ONCE).map(listItem));
+  describeList();
 }
 
 function keys(event) {
-  const item = event.target.closest(".case");
-  if (event.ctrlKey || event.metaKey || event.altKey || !item || summaryOf(item) !== event.target) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  const inList = controls.list.contains(event.target);
   const act = {
-    j: () => step(item, 1),
-    ArrowDown: () => step(item, 1),
-    k: () => step(item, -1),
-    ArrowUp: () => step(item, -1),
-    "/": () => find.focus(),
+    j: () => stepCase(1),
+    k: () => stepCase(-1),
+    n: () => stepField(1),
+    p: () => stepField(-1),
+    d: () => controls.view.querySelector(".pages")?.focus(),
+    "/": () => controls.find.focus(),
+    Escape: () => [...controls.list.children].find((item) => item.row === shownCase)?.firstElementChild.focus(),
+    ...(inList ? { ArrowDown: () => stepCase(1), ArrowUp: () => stepCase(-1) } : {}),
   }[event.key];
   if (!act) return;
   event.preventDefault();
   act();
 }
 
-for (const chunk of document.querySelectorAll(".chunk")) chunk.remove();
-tools.hidden = false;
+// paper shows the cases themselves, not the tools
+
+function print() {
+  const shown = matches.filter((row) => data.outcomes[row.outcome][0] !== "passed").slice(0, PRINTED);
+  const kept = view;
+  const parts = shown.map((row) => {
+    const body = read("body", bodies, row.index);
+    view = { places: body.doc === undefined ? [] : read("document", documents, body.doc).places, marks: [] };
+    return make("section", {}, make("h3", { text: `${data.outcomes[row.outcome][2]} ${row.name}` }), caseDetails(body));
+  });
+  view = kept;
+  const left = matches.length - shown.length;
+  $("print").replaceChildren(...parts, left ? make("p", { text: `${count(left)} more cases are not printed.` }) : "");
+}
+
+for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 tools.addEventListener("submit", (event) => event.preventDefault());
-tools.addEventListener("input", filter);
-document.getElementById("all").addEventListener("click", reset); // no id "reset": it would hide the method of the form
-only.addEventListener("click", () => {
-  choose(null, "");
-  find.focus();
-});
-more.addEventListener("click", () => {
-  const from = list.children.length;
-  list.append(...matches.slice(from, from + AT_ONCE));
-  tell();
-  summaryOf(list.children[from]).focus();
-});
-fold.addEventListener("click", () => {
-  const open = ![...list.children].some(isOpen);
-  for (const item of list.children) item.firstElementChild.open = open;
-  rename();
+tools.addEventListener("input", () => { heatShown = HEAT_AT_ONCE; filter(); });
+controls.all.addEventListener("click", reset); // no id "reset": it would hide the method of the form
+controls.only.addEventListener("click", () => { choose(null, ""); controls.find.focus(); });
+controls.more.addEventListener("click", () => {
+  const from = controls.list.children.length;
+  showMore();
+  controls.list.children[from].firstElementChild.focus();
 });
 for (const link of document.querySelectorAll("[data-field]")) {
   link.addEventListener("click", () => {
     tools.reset();
-    choose({ row: link.dataset.field }, `field ${link.closest("tr").querySelector("code").textContent}`);
+    choose({ field: Number(link.dataset.field) }, `field ${link.closest("tr").querySelector("code").textContent}`);
+    if (matches.length) open(matches[0], false);
   });
 }
-list.addEventListener("keydown", keys);
-list.addEventListener("toggle", () => {
-  if (!renaming) requestAnimationFrame(rename);
-  renaming = true;
-}, true);
-addEventListener("hashchange", show);
-tell();
-show();
+controls.list.addEventListener("click", (event) => {
+  const item = event.target.closest("li");
+  if (!item) return;
+  event.preventDefault();
+  show(item.row, matchMedia("(max-width: 60rem)").matches);
+});
+$("heat-table")?.addEventListener("keydown", heatKeys);
+$("heat-table")?.addEventListener("click", (event) => {
+  const cell = event.target.closest("td");
+  if (cell) openAtField(cell);
+});
+$("heat-more")?.addEventListener("click", () => { heatShown += HEAT_AT_ONCE; drawHeat(); });
+$("cases").addEventListener("keydown", keys);
+addEventListener("hashchange", follow);
+addEventListener("beforeprint", print);
+filter();
+if (byAnchor.has(decodeURIComponent(location.hash.slice(1)))) follow();
+else if (rows.length) open(rows[0], false);

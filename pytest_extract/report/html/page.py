@@ -1,35 +1,70 @@
-"""A run as one HTML page: headline, overview, comparison, fields, arms, cases."""
+"""A run as one HTML page: verdict, what to do, changes, fields, heat map, slices, plots, and the cases as data.
+
+The page is made from templates that escape every value. What a case shows is data in the page, which the page's own
+script turns into elements and text, never into markup.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.values import Json
 from pytest_extract.regression.snapshots import CaseKey, case_key
+from pytest_extract.report.auto_accept import auto_accept_lines
+from pytest_extract.report.diff import DiffOptions, case_lines
+from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import repeat_lines
-from pytest_extract.report.html.cases import CasePlace, anchor, case_list
-from pytest_extract.report.html.comparison import broken_fields, comparison_section
-from pytest_extract.report.html.markup import Markup, Part, bullet_list, element, join, preformatted
-from pytest_extract.report.html.overview import MOST_PATTERNS as MOST_ROWS
-from pytest_extract.report.html.overview import arms_section, fields_section, overview_section
-from pytest_extract.report.lines import line, plural, shorten
-from pytest_extract.report.run_report import Headline, RunReport, headline
-from pytest_extract.report.summary import wrapped_lines
-from pytest_extract.report.totals import PatternCounts, worst_patterns
+from pytest_extract.report.html import plots
+from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data
+from pytest_extract.report.html.comparison import broken_fields, comparison_context
+from pytest_extract.report.html.documents import PageDocuments
+from pytest_extract.report.html.text import ICONS, NO_ARM, ORDER, anchor, message, outcome_text, short_name
+from pytest_extract.report.lines import number_text, percent, plural, safe_prose, shorten, text_of
+from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
+from pytest_extract.report.slices import slice_rows
+from pytest_extract.report.summary import failure_lines, wrapped_lines
+from pytest_extract.report.totals import (
+    MEASURES,
+    ArmTotals,
+    PatternCounts,
+    RunTotals,
+    counted_total,
+    worst_patterns,
+    wrong_count,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
+MOST_PATTERNS: Final = 200
+"""Rows of the table of fields; further patterns are counted."""
+MOST_ARMS: Final = 50
+"""Arms in the table and the filter; further ones are counted."""
+MOST_WITHOUT_SCRIPTS: Final = 50
+"""Cases that can be read without scripts, as text; further ones are counted."""
+_MOST_ARM_COLUMNS: Final = 6
 _MOST_MISTAKES: Final = 50
-_MESSAGE: Final = 1_000
-_SENTENCE: Final = 300
 _MOST_REASONS: Final = 20
+_MOST_TEXT_LINES: Final = 60
+_SENTENCE: Final = 300
+_LINE_WIDTH: Final = 400
+_MOST_TAG_VALUES: Final = 100
 _SECTIONS: Final = {
     "mistakes": "Mistakes in case files",
     "compared": "What changed",
     "fields": "Fields",
+    "heat": "Heat map",
+    "slices": "Slices",
+    "plots": "Plots",
     "arms": "Models, prompts and revisions",
     "more": "Repeats",
     "cases": "Cases",
@@ -37,40 +72,63 @@ _SECTIONS: Final = {
 
 
 def page(run: RunReport) -> str:
-    """Write a run as HTML, with failures first and open.
+    """Write a run as HTML.
 
-    The page loads nothing, can be read without its script, and allows no other script. Text of documents and models
-    is escaped. Long values, long lists and many cases are cut, with a note.
+    The page loads nothing and allows no script but its own. Text of documents and models is escaped. Long values, long
+    lists, documents and many cases are cut, with a note.
     """
-    head = headline(run)
-    return f"<!doctype html>\n{element('html', _page_head(head), _page_body(run, head), lang='en')}\n"
+    style, script = _asset("page.css"), _asset("page.js")
+    context = _context(run)
+    context |= {"style": style, "script": script, "policy": _policy(style, script)}
+    return _environment().get_template("page.html").render(context)
 
 
-def _page_head(head: Headline) -> Markup:
-    style, script = _page_asset("page.css"), _page_asset("page.js")
-    policy = (
-        f"default-src 'none'; style-src '{_csp_digest(style)}'; script-src '{_csp_digest(script)}'; img-src data:; "
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def readable(value: Any) -> Any:
+        if type(value) is not str or value.isprintable():
+            return value
+        return "\n".join(map(safe_prose, value.split("\n")))
+
+    return Environment(
+        loader=PackageLoader("pytest_extract.report.html"),
+        autoescape=True,
+        finalize=readable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _asset(name: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup((resources.files("pytest_extract.report.html") / name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def script_data(value: Json) -> Any:
+    """Return JSON that can stand in a `script` element: no `<` can end it, no lone surrogate breaks the file."""
+    return json_in_script(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+
+
+def json_in_script(text: str) -> Any:
+    """Escape a JSON text for a `script` element."""
+    from markupsafe import Markup
+
+    safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return Markup(safe.encode("utf-8", "replace").decode("utf-8"))  # noqa: S704
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", f"{_ICONS[head.tone]} {_sentence(head)}"),
-        element("link", rel="icon", href=_icon(head)),
-        element("style", style),
-        element("script", script, type="module"),
-    )
 
 
-def _page_asset(name: str) -> Markup:
-    return Markup((resources.files("pytest_extract.report.html") / name).read_text(encoding="utf-8"))
-
-
-def _csp_digest(text: str) -> str:
+def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -82,100 +140,242 @@ def _icon(head: Headline) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
 
 
-def _sentence(head: Headline) -> str:
-    return f"{head.word}: {shorten(head.text, _SENTENCE)}" if head.text else head.word
-
-
-def _page_body(run: RunReport, head: Headline) -> Markup:
-    totals = run.totals
-    arms, found = sorted(totals.arms), totals.fields
-    bad = worst_patterns(found)
-    places, targets = _case_places(run, arms, bad)
-    cases = case_list(run.results, places, arms)
+def _context(run: RunReport) -> dict[str, Any]:
+    totals, head = run.totals, headline(run)
+    arms, bad = sorted(totals.arms), worst_patterns(totals.fields)
+    places, anchors = _places(run, arms, bad)
+    documents = PageDocuments(run.find_case, run.pages)
+    columns = [name for name, _ in bad]
+    data = case_data(run.results, places, columns, documents)
+    shown_documents, limits = documents.data()
     sections = {
         "mistakes": _mistakes(run.mistakes),
-        "compared": comparison_section(run.judged, targets),
-        "fields": fields_section(bad, found, arms),
-        "arms": arms_section(totals.arms),
+        "compared": comparison_context(run.judged, anchors),
+        "fields": _fields(bad, totals.fields, arms),
+        "heat": bool(bad) and len(run.results) > 1,
+        "slices": [_slice(each) for each in map(slice_rows, (table for table in run.slices if table.is_known))],
+        "plots": _plots(run),
+        "arms": _arms(totals.arms),
         "more": _more(run),
-        "cases": cases.markup,
+        "cases": True,
     }
-    there = [name for name, section in sections.items() if section is not None]
-    return element(
-        "body",
-        element("a", "Skip to the cases", href="#cases", class_="skip"),
-        _header(head),
-        element("nav", *(element("a", _SECTIONS[name], href=f"#{name}") for name in there), aria_label="Sections"),
-        element("main", overview_section(run), *sections.values()),
-        _footer(run, cases.limits),
-    )
+    there = [name for name, section in sections.items() if section]
+    titles = {**_SECTIONS, "more": "Repeats" if totals.repeated else "Notes"}
+    return {
+        **sections,
+        "title": f"{_ICONS[head.tone]} {_sentence(head)}",
+        "favicon": _icon(head),
+        "head": head,
+        "head_icon": _ICONS[head.tone],
+        "head_text": message(head.text, _SENTENCE),
+        "reasons": _some(head.reasons, _MOST_REASONS),
+        "steps": [message(step, _SENTENCE) for step in next_steps(run)],
+        "facts": [(name, message(value, _SENTENCE)) for name, value in run.facts.items()],
+        "nav": [(name, titles[name]) for name in there],
+        "titles": titles,
+        "tiles": _tiles(run),
+        "shares": _shares(totals),
+        "hindered": [
+            text_of(line)
+            for line in (
+                *failure_lines(totals),
+                *auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH),
+            )
+        ],
+        "filters": _filters(run, arms, places),
+        "data": script_data(
+            {
+                "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
+                "arms": [short_name(arm) or NO_ARM for arm in arms],
+                "patterns": [short_name(name) for name in columns[:HEAT_COLUMNS]],
+                "rows": data.rows,
+            }
+        ),
+        "bodies": [json_in_script(body) for body in data.bodies],
+        "documents": [script_data(each) for each in shown_documents],
+        "limits": [*data.limits, *limits],
+        "plain": _plain_cases(run),
+        "written": message(run.written, _SENTENCE),
+    }
 
 
-def _case_places(
+def _sentence(head: Headline) -> str:
+    return f"{head.word}: {message(head.text, _SENTENCE)}" if head.text else head.word
+
+
+def _some(texts: Sequence[str], most: int) -> list[str]:
+    left = len(texts) - most
+    return [*(message(text, _SENTENCE) for text in texts[:most]), *([f"… and {left:,} more"] if left > 0 else [])]
+
+
+def _places(
     run: RunReport, arms: Sequence[str], bad: Sequence[tuple[str, PatternCounts]]
-) -> tuple[dict[str, CasePlace], dict[CaseKey, str]]:
-    """Return the place of each case on the page by node id, and its anchor by the key of a snapshot."""
+) -> tuple[list[CasePlace], dict[CaseKey, str]]:
+    """Return the place of each result on the page, and the anchors by the keys of a snapshot."""
     numbers = {arm: index for index, arm in enumerate(arms)}
     worse = broken_fields(run.judged)
     rows: dict[str, list[int]] = {}
-    for index, (_name, tally) in enumerate(bad[:MOST_ROWS]):
+    for index, (_name, tally) in enumerate(bad[:MOST_PATTERNS]):
         for nodeid in tally.cases:
             rows.setdefault(nodeid, []).append(index)
-    places: dict[str, CasePlace] = {}
-    targets: dict[CaseKey, str] = {}
+    places: list[CasePlace] = []
+    anchors: dict[CaseKey, str] = {}
     for result in run.results:
         key = case_key(result)
-        targets[key] = anchor(result)
-        places[result.nodeid] = CasePlace(
-            anchor=targets[key],
-            arm=numbers[result.arm.label],
-            rows=rows.get(result.nodeid, ()),
-            worse=worse.get(key, {}),
+        anchors[key] = anchor(result)
+        places.append(
+            CasePlace(arm=numbers[result.arm.label], rows=rows.get(result.nodeid, ()), worse=worse.get(key, {}))
         )
-    return places, targets
+    return places, anchors
 
 
-def _header(head: Headline) -> Markup:
-    icon = element("span", _ICONS[head.tone], class_="icon", aria_hidden="true")
-    title = element(
-        "h1", icon, element("span", element("strong", head.word), element("span", shorten(head.text, _SENTENCE)))
-    )
-    return element(
-        "header", title, bullet_list(head.reasons, most=_MOST_REASONS, longest=_SENTENCE), class_=f"verdict {head.tone}"
-    )
-
-
-def _mistakes(mistakes: Sequence[str]) -> Markup | None:
-    if not mistakes:
-        return None
-    rows = [line(shorten(each, _MESSAGE)) for text in mistakes[:_MOST_MISTAKES] for each in text.splitlines()]
+def _mistakes(mistakes: Sequence[str]) -> list[str]:
+    rows = [message(row) for text in mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
     left = len(mistakes) - _MOST_MISTAKES
-    return element(
-        "section",
-        element("h2", _SECTIONS["mistakes"], id="mistakes-title"),
-        element("p", "These cases are in no number below: their files could not be read."),
-        preformatted([*rows, line(f"… and {plural(left, 'more file')}")] if left > 0 else rows),
-        id="mistakes",
-        aria_labelledby="mistakes-title",
-    )
+    return [*rows, f"… and {plural(left, 'more file')}"] if left > 0 else rows
 
 
-def _more(run: RunReport) -> Markup | None:
-    """Write what the repeats show, and further notes of the run."""
+def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
+    """Return the numbers on top: (name, value, class)."""
+    totals = run.totals
+    counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending
+    wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
+    tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
+    tiles += [(name, number_text(round(value, 4)), "") for name, value in totals.means.items()]
+    if total:
+        tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
+    if spent.calls > spent.unpriced:
+        tiles.append(("cost", spent.cost_text, ""))
+        if spent.unpriced:
+            tiles.append(("without a known price", plural(spent.unpriced, "call"), ""))
+    if spent.prompt_tokens or spent.completion_tokens:
+        tiles.append(("tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}", ""))
+    if spent.recorded:
+        tiles.append(("recorded earlier", plural(spent.recorded, "output"), ""))
+    slowest = totals.slowest[0][0] if totals.slowest else 0.0
+    if slowest >= 0.1:
+        tiles.append(("slowest", f"{slowest:.1f} s", ""))
+    if run.judge.calls:
+        tiles.append(("judge", plural(run.judge.calls, "call"), ""))
+        tiles.append(("cost of the judge", run.judge.cost_text, ""))
+    return tiles
+
+
+def _shares(totals: RunTotals) -> list[tuple[str, str, str]]:
+    """Return the outcomes as parts of a bar: (class, start, width)."""
+    counts, at = totals.outcomes, 0.0
+    parts = []
+    for outcome in ORDER:
+        share = 100 * counts[outcome] / totals.cases if totals.cases else 0.0
+        if share:
+            parts.append((str(outcome), f"{at:.2f}%", f"{share:.2f}%"))
+        at += share
+    return parts
+
+
+def _fields(
+    bad: Sequence[tuple[str, PatternCounts]], found: Mapping[str, PatternCounts], arms: Sequence[str]
+) -> dict[str, Any] | None:
+    if not found:
+        return None
+    shown = arms if 1 < len(arms) <= _MOST_ARM_COLUMNS else ()
+    fine = [name for name in found if not found[name].wrong]
+    left = len(bad) - MOST_PATTERNS
+    return {
+        "arms": [shorten(safe_prose(arm), 40) or NO_ARM for arm in shown],
+        "rows": [_field_row(name, tally, shown) for name, tally in bad[:MOST_PATTERNS]],
+        "more": f"{plural(left, 'more field')} failed; the results file has them." if left > 0 else "",
+        "fine_title": plural(len(fine), "field has no failure", "fields have no failure") if fine else "",
+        "fine": [short_name(name) for name in fine[:MOST_PATTERNS]],
+        "fine_more": f" and {plural(len(fine) - MOST_PATTERNS, 'more field')}" if len(fine) > MOST_PATTERNS else "",
+    }
+
+
+def _field_row(name: str, tally: PatternCounts, arms: Sequence[str]) -> dict[str, Any]:
+    share = tally.wrong / tally.total
+    how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
+    return {
+        "name": short_name(name),
+        "wrong": f"{tally.wrong:,} of {tally.total:,}",
+        "share": percent(share),
+        "width": f"{share * 100:.1f}%",
+        "cases": plural(len(tally.cases), "case"),
+        "how": how,
+        "arms": [_arm_share(tally, arm) for arm in arms],
+    }
+
+
+def _arm_share(tally: PatternCounts, arm: str) -> str:
+    statuses: Mapping[str, int] = tally.arms.get(arm, {})
+    total = counted_total(statuses)
+    return percent(wrong_count(statuses) / total) if total else "-"
+
+
+def _slice(rows: Any) -> dict[str, Any]:
+    return {"title": rows.title, "heads": rows.heads, "rows": rows.rows, "notes": rows.notes}
+
+
+def _plots(run: RunReport) -> list[plots.Plot]:
+    found = (plots.run_plot(run.totals.arms, run.runs), plots.reliability_plot(run.results))
+    return [*(plot for plot in found if plot is not None), *plots.size_plots(run.results)]
+
+
+def _arms(arms: Mapping[str, ArmTotals]) -> dict[str, Any] | None:
+    if len(arms) < 2:
+        return None
+    left = len(arms) - MOST_ARMS
+    return {
+        "heads": ["cases", *(outcome_text(outcome) for outcome in ORDER), *MEASURES, "cost"],
+        "rows": [_arm_row(label, arm) for label, arm in sorted(arms.items())[:MOST_ARMS]],
+        "more": f"{plural(left, 'more arm')} left out." if left > 0 else "",
+    }
+
+
+def _arm_row(label: str, arm: ArmTotals) -> tuple[str, list[str]]:
+    counts, means = arm.outcomes, arm.means
+    cells = [f"{counts.total():,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
+    cells += [number_text(round(means[name], 4)) if name in means else "-" for name in MEASURES]
+    return short_name(label) or NO_ARM, [*cells, arm.spending.cost_text]
+
+
+def _more(run: RunReport) -> list[str]:
+    """Return what the repeats show, and further notes of the run."""
     repeated = run.totals.repeated
     lines = [*(repeat_lines(run.results) if repeated else ()), *wrapped_lines(run.totals.wrapped), *run.lines]
-    if not lines:
-        return None
-    return element(
-        "section",
-        element("h2", _SECTIONS["more"] if repeated else "Notes", id="more-title"),
-        preformatted(lines),
-        id="more",
-        aria_labelledby="more-title",
-    )
+    return [safe_prose(text_of(line)) for line in lines]
 
 
-def _footer(run: RunReport, limits: Sequence[str]) -> Markup:
-    parts: list[Part] = [shorten(run.written, _SENTENCE) or None, "Everything, uncut: --extract-results=FILE.jsonl."]
-    cut = [f"Cut: {limit}." for limit in limits]
-    return element("footer", join(element("p", part) for part in (*parts, *cut) if part))
+def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:
+    counts = run.totals.outcomes
+    tags: dict[str, dict[str, None]] = {}
+    statuses: dict[str, None] = {}
+    for result in run.results:
+        for name, value in result.tags.items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+            tags.setdefault(name, {}).setdefault(text)
+        for score in result.scores:
+            statuses.update((str(item.status), None) for item in score.leaves if item.status in FAILED)
+    split = {name: values for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES}
+    return {
+        "outcomes": [
+            (str(each), f"{outcome_text(each)} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]
+        ],
+        "arms": [(index, short_name(arm) or NO_ARM) for index, arm in enumerate(arms[:MOST_ARMS])],
+        "tags": [(short_name(name), [short_name(value) for value in sorted(values)]) for name, values in split.items()],
+        "statuses": sorted(statuses),
+        "worse": any(place.worse for place in places),
+    }
+
+
+def _plain_cases(run: RunReport) -> dict[str, Any]:
+    """Return the cases that are not green as text, for readers without scripts."""
+    shown: list[tuple[str, str]] = []
+    for result in run.results:
+        if result.outcome is not Outcome.PASSED and len(shown) < MOST_WITHOUT_SCRIPTS:
+            lines = [text_of(line) for line in case_lines(result, DiffOptions(width=100))] or [result.why or ""]
+            left = len(lines) - _MOST_TEXT_LINES
+            texts = [shorten(safe_prose(line), 300) for line in lines[:_MOST_TEXT_LINES]]
+            more = [f"… {plural(left, 'more line')}"] if left > 0 else []
+            shown.append((f"{short_name(result.nodeid)}: {outcome_text(result.outcome)}", "\n".join([*texts, *more])))
+    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - len(shown)
+    return {"cases": shown, "left": f"{plural(left, 'more case')} not green." if left > 0 else ""}

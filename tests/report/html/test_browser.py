@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.documents import Document
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
-from pytest_extract.report.html.cases import AT_ONCE, anchor
 from pytest_extract.report.html.page import page
+from pytest_extract.report.html.text import anchor
 from pytest_extract.report.run_report import RunReport
+from tests.records import score_record
 from tests.report.html.browser import browser, chromium, scheme, until, window
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
+from tests.small_pdf import small_pdf
 
 __all__ = ["browser", "chromium"]
 
@@ -33,6 +38,7 @@ HOSTILE = {
     "entity": "&lt;b&gt;'\"",
 }
 Open = Callable[..., Any]
+AT_ONCE = 200
 
 
 def mixed() -> list[CaseResult]:
@@ -66,27 +72,33 @@ def one(browser: Any, selector: str) -> Any:
 def names(browser: Any) -> list[str]:
     """Return the names of the cases in view."""
     script = (
-        "return [...document.querySelectorAll('.case h3')].filter(e => e.checkVisibility()).map(e => e.textContent)"
+        "return [...document.querySelectorAll('#list .name')].filter(e => e.checkVisibility()).map(e => e.textContent)"
     )
     found: list[str] = browser.execute_script(script)
     return found
+
+
+def shown_case(browser: Any) -> str:
+    """Return the name of the case that is open."""
+    return str(one(browser, "#case h3").text)
 
 
 def focused(browser: Any) -> Any:
     return browser.switch_to.active_element
 
 
-def test_the_verdict_stands_on_top_and_what_is_not_green_is_open(show: Open) -> None:
+def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Open) -> None:
     browser = show()
     assert browser.title == "✗ Failed: 2 of 5 cases failed"
     assert one(browser, "h1").text.split("\n")[1:] == ["Failed", "2 of 5 cases failed"]
-    assert [item.text for item in browser.find_elements("css selector", "header li")] == [
+    assert [item.text for item in browser.find_elements("css selector", "header > ul li")] == [
         "1 of 5 cases broken",
         "1 of 5 cases not run",
     ]
+    assert one(browser, ".steps li").text.startswith("Mend what broke 1 case")
     assert names(browser) == ["sum", "typo", "down", "later", "fine"]
-    opened = [item.text for item in browser.find_elements("css selector", "details[open] h3")]
-    assert opened == ["sum", "typo", "down"]
+    assert shown_case(browser) == "sum"
+    assert browser.execute_script("return scrollY") == 0
 
 
 def test_differing_characters_are_marked_on_both_sides(show: Open) -> None:
@@ -127,16 +139,26 @@ def hostile(value: str) -> list[CaseResult]:
 def test_hostile_values_are_inert_and_stay_in_the_window(show: Open) -> None:
     values = list(HOSTILE.values())
     results = [result for value in values for result in hostile(value)]
-    browser = show(results, mistakes=values, suite=[(False, value) for value in values], gate="suite")
+    document = Document(text="\n".join(values).encode("utf-8", "replace").decode())
+
+    def find(_: object) -> Any:
+        return type("Case", (), {"document": document})
+
+    results = [replace(each, digests={"document": document.sha256}) for each in results]
+    browser = show(results, mistakes=values, suite=[(False, value) for value in values], gate="suite", find_case=find)
     assert browser.title.startswith("✗ Failed: ")
-    assert browser.get_log("browser") == []
     count = "return arguments[0].map(each => document.querySelectorAll(each).length)"
-    assert browser.execute_script(count, ["script", "img, iframe, object, base", "[href^=javascript]"]) == [1, 0, 0]
+    inert = ["script:not([type='application/json'])", "img, iframe, object, base", "[href^=javascript]"]
     assert len(names(browser)) == len(results)
-    assert browser.execute_script("return document.documentElement.outerHTML.length") < 500_000
+    links = len(browser.find_elements("css selector", "#list a"))
     for width in (1400, 390):
         window(browser, width)
+        for index in range(links):
+            browser.execute_script("document.querySelectorAll('#list a')[arguments[0]].click()", index)
         assert browser.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+        assert browser.execute_script(count, inert) == [1, 0, 0]
+    assert browser.title.startswith("✗ Failed: ")
+    assert browser.get_log("browser") == []
 
 
 @pytest.mark.parametrize(
@@ -150,13 +172,14 @@ def test_hostile_values_are_inert_and_stay_in_the_window(show: Open) -> None:
     ],
 )
 def test_cases_are_found_by_text(show: Open, typed: str, found: list[str]) -> None:
-    browser = show()
+    results = [result for result in mixed() if result.case_id != "fine"]
+    browser = show(results)
     one(browser, "#find").send_keys(typed)
-    until(browser, lambda: one(browser, "#shown").text == f"{len(found)} of 5 cases")
+    until(browser, lambda: one(browser, "#shown").text == f"{len(found)} of 4 cases")
     assert names(browser) == found
     assert one(browser, "#none").is_displayed() is not bool(found)
     one(browser, "#all").click()
-    until(browser, lambda: one(browser, "#shown").text == "5 cases")
+    until(browser, lambda: one(browser, "#shown").text == "4 cases")
     assert one(browser, "#find").get_attribute("value") == ""
 
 
@@ -168,6 +191,23 @@ def test_cases_are_filtered_by_outcome_and_arm(show: Open) -> None:
     until(browser, lambda: names(browser) == ["fine"])
     assert one(browser, "#shown").text == "1 of 5 cases"
     assert one(browser, "#shown").get_attribute("aria-live") == "polite"
+
+
+def test_cases_are_filtered_by_tag_and_mistake_and_sorted(show: Open) -> None:
+    results = [
+        scored("b", wrong(vendor=None), tags={"domain": "mail"}),
+        scored("a", wrong(vendor="x", total=1), tags={"domain": "scan"}),
+        scored("c", GOLD, tags={"domain": "scan"}),
+    ]
+    browser = show(results)
+    one(browser, "select.tag").send_keys("scan")
+    until(browser, lambda: names(browser) == ["a", "c"])
+    one(browser, "#all").click()
+    one(browser, "#status").send_keys("omission")
+    until(browser, lambda: names(browser) == ["b"])
+    one(browser, "#all").click()
+    one(browser, "#sort").send_keys("name")
+    until(browser, lambda: names(browser) == ["a", "b", "c"])
 
 
 def test_a_field_leads_to_the_cases_in_which_it_fails(show: Open) -> None:
@@ -183,25 +223,26 @@ def test_a_field_leads_to_the_cases_in_which_it_fails(show: Open) -> None:
     assert focused(browser).get_attribute("id") == "find"
 
 
-def press(browser: Any, key: str, there: str) -> None:
-    """Press a key where the focus is, and wait until the focus is on what has this text or id."""
-    focused(browser).send_keys(key)
-    until(browser, lambda: there in f"{focused(browser).text} {focused(browser).get_attribute('id')}".split())
-
-
-def test_the_list_is_walked_by_keys(show: Open) -> None:
+def test_the_cases_are_walked_by_keys(show: Open) -> None:
     from selenium.webdriver import Keys
 
     browser = show()
-    browser.execute_script("document.querySelector('.case summary').focus()")
-    press(browser, "j", "typo")
-    press(browser, Keys.ARROW_DOWN, "down")
-    press(browser, "k", "typo")
-    press(browser, Keys.ARROW_UP, "sum")
-    press(browser, Keys.ENTER, "sum")
-    until(browser, lambda: len(browser.find_elements("css selector", ".case > details[open]")) == 2)
-    press(browser, "/", "find")
-    press(browser, "j/k", "find")
+    browser.execute_script("document.querySelector('#list a').focus()")
+    for key, name in (("j", "typo"), (Keys.ARROW_DOWN, "down"), ("k", "typo"), (Keys.ARROW_UP, "sum")):
+        focused(browser).send_keys(key)
+        until(browser, lambda name=name: shown_case(browser) == name)  # type: ignore[misc]
+        assert name in focused(browser).text
+    focused(browser).send_keys("n")
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "vendor")
+    focused(browser).send_keys("n")
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "total")
+    focused(browser).send_keys("p")
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "vendor")
+    focused(browser).send_keys(Keys.ESCAPE)
+    until(browser, lambda: "sum" in focused(browser).text)
+    focused(browser).send_keys("/")
+    until(browser, lambda: focused(browser).get_attribute("id") == "find")
+    focused(browser).send_keys("j/k")
     assert focused(browser).get_attribute("value") == "j/k"
 
 
@@ -209,32 +250,23 @@ def test_the_first_stop_of_the_tabulator_skips_to_the_cases(show: Open) -> None:
     from selenium.webdriver import Keys
 
     browser = show()
-    press(browser, Keys.TAB, "Skip")
-    press(browser, Keys.ENTER, "cases")
+    focused(browser).send_keys(Keys.TAB)
+    assert focused(browser).text == "Skip to the cases"
+    focused(browser).send_keys(Keys.ENTER)
+    until(browser, lambda: focused(browser).get_attribute("id") == "cases")
 
 
 def test_a_link_to_a_case_opens_it(show: Open) -> None:
     results = mixed()
     fine, typo = (anchor(next(one for one in results if one.case_id == name)) for name in ("fine", "typo"))
     browser = show(results, f"#{fine}")
-    until(browser, lambda: "fine" in focused(browser).text)
-    assert one(browser, f"#{fine} > details").get_attribute("open")
+    until(browser, lambda: shown_case(browser) == "fine")
+    assert focused(browser).get_attribute("aria-label") == "Case fine"
     one(browser, "[value=failed]").click()
     until(browser, lambda: "typo" not in names(browser))
     browser.execute_script("location.hash = arguments[0]", typo)
-    until(browser, lambda: "typo" in focused(browser).text)
+    until(browser, lambda: shown_case(browser) == "typo")
     assert len(names(browser)) == 5
-
-
-def test_open_and_close_all(show: Open) -> None:
-    browser = show()
-    fold = one(browser, "#fold")
-    assert fold.text == "Close all"
-    fold.click()
-    until(browser, lambda: not browser.find_elements("css selector", ".case > details[open]"))
-    assert fold.text == "Open all"
-    fold.click()
-    until(browser, lambda: len(browser.find_elements("css selector", ".case > details[open]")) == 5)
 
 
 def test_thousands_of_cases_are_shown_in_part_and_found_all_the_same(show: Open) -> None:
@@ -242,13 +274,13 @@ def test_thousands_of_cases_are_shown_in_part_and_found_all_the_same(show: Open)
     last = f"case-{len(results) - 1}"
     browser = show(results)
     assert one(browser, "#shown").text == f"{len(results)} cases, {AT_ONCE} in view"
-    one(browser, "#more").click()
+    one(browser, "#more-cases").click()
     until(browser, lambda: len(names(browser)) == 2 * AT_ONCE)
     assert f"case-{AT_ONCE}" in focused(browser).text
     one(browser, "#find").send_keys(last)
     until(browser, lambda: names(browser) == [last])
     browser.execute_script("location.hash = arguments[0]", anchor(results[-2]))
-    until(browser, lambda: f"case-{len(results) - 2}" in focused(browser).text)
+    until(browser, lambda: shown_case(browser) == f"case-{len(results) - 2}")
     assert one(browser, "#only").text == f"case case-{len(results) - 2} ✕"
 
 
@@ -258,26 +290,120 @@ def test_what_got_worse_stands_first_and_can_be_filtered(show: Open) -> None:
     results += [scored("c2", GOLD, model="new"), scored("old", wrong(vendor="x", total=0, items=[]), model="new")]
     browser = show(results, judged=evaluate_base(results, "base", Rules()))
     assert names(browser)[:3] == ["c0", "c1", "old"]
-    assert "right in the baseline" in one(browser, ".case .f").text
-    changed = browser.find_elements("css selector", "#compared .f")
-    assert "gold\n907.2\nbefore\n907.2\nnow" in "\n".join(item.text for item in changed)
-    one(browser, "#compared .f a").click()
-    until(browser, lambda: "c0" in focused(browser).text)
+    assert "right in the baseline" in one(browser, "#case .f").text
+    assert one(browser, "#case .f dl").text.split("\n")[:4] == ["gold", '"ACME GmbH"', "before", '"ACME GmbH"']
+    group = one(browser, "#compared .group")
+    assert group.text == "total 2 times"
+    group.find_element("css selector", "summary").click()
+    group.find_elements("css selector", "a")[1].click()
+    until(browser, lambda: shown_case(browser) == "c1")
     one(browser, "[name=worse]").click()
     until(browser, lambda: names(browser) == ["c0", "c1"])
 
 
-def test_without_scripts_all_of_it_can_be_read(show: Open, browser: Any) -> None:
+def test_the_heat_map_sorts_and_opens_cases(show: Open) -> None:
+    results = [
+        scored("a", wrong(total=1, vendor="x", items=[])),
+        scored("b", wrong(items=[{"name": "Bolt", "price": 7}, GOLD["items"][1]])),
+        scored("c", GOLD),
+    ]
+    browser = show(results)
+    cells = "return [...document.querySelectorAll('#heat-table tbody tr')].map(row => [...row.children].map(cell => cell.textContent))"
+    heads = [each.text for each in browser.find_elements("css selector", "#heat-table thead button")]
+    column = heads.index("items[].price") + 1
+    assert [row[column] for row in browser.execute_script(cells)] == ["−", "≠", "·"]
+    browser.find_elements("css selector", "#heat-table thead button")[heads.index("vendor")].click()
+    until(browser, lambda: one(browser, "#heat-table [aria-sort]").text == "vendor")
+    assert [row[0] for row in browser.execute_script(cells)] == ["a", "b", "c"]
+    cell = one(browser, f"#heat-table tbody tr:nth-child(2) td:nth-child({column + 1})")
+    assert cell.accessible_name == "items[].price: wrong"
+    cell.click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "items[0].price")
+    assert shown_case(browser) == "b"
+
+
+def test_the_heat_map_is_walked_by_arrow_keys(show: Open) -> None:
+    from selenium.webdriver import Keys
+
+    browser = show()
+    browser.execute_script("document.querySelector('#heat-table td').focus()")
+    focused(browser).send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    place = "const cell = document.activeElement; return [cell.parentElement.sectionRowIndex, cell.cellIndex, cell.tabIndex]"
+    assert browser.execute_script(place) == [1, 2, 0]
+    focused(browser).send_keys(Keys.ENTER)
+    until(browser, lambda: shown_case(browser) == "typo")
+
+
+LETTER = "Invoice of ACME GmbH\nTotal: 907.20\n1.50 each"
+
+
+@pytest.fixture
+def with_document(show: Open) -> Any:
+    document = Document(text=LETTER)
+    result = replace(scored("a", wrong(total=1.5)), digests={"document": document.sha256})
+    return show([result], find_case=lambda _: type("Case", (), {"document": document}))
+
+
+def marked(browser: Any) -> list[str]:
+    return [each.text for each in browser.find_elements("css selector", ".mark.on")]
+
+
+def test_a_field_shows_its_place_and_a_place_its_field(with_document: Any) -> None:
+    from selenium.webdriver import ActionChains
+
+    browser = with_document
+    assert one(browser, ".paper .written").text == LETTER
+    field = one(browser, "#case .f")
+    ActionChains(browser).move_to_element(field).perform()
+    until(browser, lambda: marked(browser) == ["907.20", "1.50"])
+    assert "gold: page 1" in field.text
+    ActionChains(browser).move_to_element(one(browser, "#case h3")).perform()
+    until(browser, lambda: marked(browser) == [])
+    place = browser.find_element("xpath", "//mark[.='907.20']")
+    assert place.accessible_name == "907.20: gold of total"
+    place.click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "total")
+    browser.find_element("xpath", "//mark[.='ACME GmbH']").click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "vendor")
+    assert one(browser, "details[open] .f-match").is_displayed()
+
+
+def test_a_pdf_has_boxes_over_its_pages(show: Open, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    file = tmp_path / "a.pdf"
+    file.write_bytes(small_pdf("Cover", "total 907.20"))
+    document = Document(file)
+    result = replace(scored("a", wrong(total=4_321)), digests={"document": document.sha256})
+    browser = show([result], find_case=lambda _: type("Case", (), {"document": document}))
+    assert "gold: page 2" in one(browser, "#case .f").text
+    assert "extracted: not in the document" in one(browser, "#case .f").text
+    one(browser, "#case .place.gold").click()
+    box = focused(browser)
+    assert box.accessible_name == "gold of total"
+    picture, rect = one(browser, ".picture img").rect, box.rect
+    assert picture["width"] > 300
+    assert abs((rect["x"] - picture["x"]) / picture["width"] - 100 / 612) < 0.03  # "total " is 28 points wide, from 72
+    assert abs((rect["y"] - picture["y"]) / picture["height"] - 60 / 792) < 0.03
+    box.click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "total")
+    assert browser.get_log("browser") == []
+
+
+def test_the_place_of_a_parse_error_is_marked_in_the_output(show: Open) -> None:
+    failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=9)
+    score = score_record(failure=failure, measures={"pass_rate": 0.0})
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "a": 1,\n}')
+    browser = show([case("a", Outcome.FAILED, attempt)])
+    browser.find_element("xpath", "//summary[.='Raw output']").click()
+    assert one(browser, ".raw .fault").text == ","
+
+
+def test_without_scripts_the_failures_can_be_read(show: Open, browser: Any) -> None:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
-    results = [scored("typo", wrong(vendor="ACME Gmbh")), *(scored(f"c{index}", GOLD) for index in range(AT_ONCE))]
-    show(results)
+    show([scored("typo", wrong(vendor="ACME Gmbh")), scored("fine", GOLD)])
     assert one(browser, "h1").is_displayed()
     assert not one(browser, "#tools").is_displayed()
-    assert one(browser, ".f dd").is_displayed()
-    chunk = one(browser, ".chunk > summary")
-    assert chunk.text == f"Cases {AT_ONCE + 1} to {AT_ONCE + 1}"
-    chunk.click()
-    until(browser, lambda: one(browser, ".chunk .case h3").is_displayed())
+    assert "ACME Gmb[H→h]" in one(browser, "noscript pre").text
 
 
 CONTRAST = """
@@ -300,15 +426,19 @@ return bad;
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_all_text_has_contrast(show: Open, browser: Any, name: str) -> None:
     scheme(browser, name)
-    show()
+    results = [*mixed(), scored("rows", wrong(items=[{"name": "Bolt", "price": 7}]))]
+    show(results, by=["modality"])
     assert browser.execute_script("return matchMedia(`(prefers-color-scheme: dark)`).matches") is (name == "dark")
-    assert browser.execute_script(CONTRAST) == []
+    for link in browser.find_elements("css selector", "#list a"):
+        link.click()
+        assert browser.execute_script(CONTRAST) == []
 
 
 def test_the_page_has_landmarks_names_and_one_title(show: Open) -> None:
     browser = show()
     count = "return arguments[0].map(each => document.querySelectorAll(each).length)"
-    assert browser.execute_script(count, ["header", "main", "footer", "h1", "html[lang]", "[role=search]"]) == [1] * 6
+    landmarks = ["body > header", "main", "footer", "h1", "html[lang]", "[role=search]", "article"]
+    assert browser.execute_script(count, landmarks) == [1] * 7
     for control in browser.find_elements("css selector", "input, select, button, summary, a, [role=region]"):
         if control.is_displayed():
             assert control.accessible_name, control.get_attribute("outerHTML")
@@ -316,8 +446,17 @@ def test_the_page_has_landmarks_names_and_one_title(show: Open) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_paper_has_no_tools(show: Open, browser: Any) -> None:
+def test_paper_has_the_failing_cases_and_no_tools(show: Open, browser: Any) -> None:
     show()
     scheme(browser, "light", "print")
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     assert not one(browser, "#tools").is_displayed()
-    assert one(browser, ".f dd").is_displayed()
+    assert not one(browser, ".browser").is_displayed()
+    assert [each.text for each in browser.find_elements("css selector", "#print h3")] == [
+        "✗ sum",
+        "✗ typo",
+        "! down",
+        "○ later",
+    ]
+    assert one(browser, "#print .f dd").is_displayed()
+    assert "1 more cases are not printed" in one(browser, "#print").text

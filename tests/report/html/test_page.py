@@ -8,18 +8,19 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.report.html import cases
-from pytest_extract.report.html.cases import anchor
-from pytest_extract.report.html.markup import Markup, element, escaped, join
-from pytest_extract.report.html.page import page
+from pytest_extract.report.html import page as page_module
+from pytest_extract.report.html.page import json_in_script, page
+from pytest_extract.report.html.text import anchor, document_text
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.totals import JudgeSpending
 from tests.records import score_record
+from tests.report.html.data import page_data, plain
 from tests.report.runs import GOLD, broken, case, scored, wrong
 
 
@@ -44,11 +45,16 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        if not self.open or self.open[-1] not in {"script", "style"}:
+            self.texts.append(data)
 
 
 def shown(*results: CaseResult, **keys: object) -> str:
     return page(RunReport(results=results, **keys))  # type: ignore[arg-type]
+
+
+def text_of_page(text: str) -> str:
+    return " ".join("".join(Tags(text).texts).split())
 
 
 def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
@@ -56,11 +62,11 @@ def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
     policy = re.search(r'content="(default-src [^"]*)"', text)
     assert policy is not None
     for tag in ("style", "script"):
-        content = re.search(rf"<{tag}[^>]*>(.*?)</{tag}>", text, re.DOTALL)
+        content = re.search(rf'<{tag}(?: type="module")?>(.*?)</{tag}>', text, re.DOTALL)
         assert content is not None
         digest = base64.b64encode(hashlib.sha256(content[1].encode()).digest()).decode()
-        assert f"{tag}-src &#x27;sha256-{digest}&#x27;" in policy[1]
-    assert policy[1].startswith("default-src &#x27;none&#x27;;")
+        assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy[1]
+    assert policy[1].startswith("default-src &#39;none&#39;;")
     attributes = Tags(text).attributes
     assert not [name for name, _ in attributes if name.startswith("on") or name == "style"]
     assert [value for name, value in attributes if name in {"src", "href"} and not (value or "").startswith("#")] == [
@@ -68,26 +74,35 @@ def test_only_the_page_s_own_style_and_script_are_allowed() -> None:
     ]
 
 
-@given(st.text(), st.text())
-def test_any_text_is_one_text(text: str, name: str) -> None:
-    tags = Tags(element("p", text, title=name))
-    assert tags.tags == ["p"]
-    assert "".join(tags.texts) == "".join(Tags(escaped(text)).texts)
-    assert "".join(tags.texts).isprintable()
-    assert [key for key, _ in tags.attributes] == ["title"]
+@given(st.text())
+def test_data_ends_no_script(text: str) -> None:
+    safe = json_in_script(page_module.script_data([text]))
+    assert "<" not in safe
+    assert "\u2028" not in safe
+    safe.encode("utf-8")
 
 
-def test_markup_is_escaped_once() -> None:
-    assert join(["<", Markup("<br>"), None, ""]) == "&lt;<br>"
-    assert element("a", data_x=0, hidden=True, class_=None, open=False) == '<a data-x="0" hidden></a>'
+@given(st.text())
+def test_offsets_in_a_document_s_text_stay(text: str) -> None:
+    safe = document_text(text)
+    assert len(safe) == len(text)
+    assert all(other in (char, "\N{REPLACEMENT CHARACTER}") for char, other in zip(text, safe, strict=True))
 
 
+@settings(max_examples=40)
 @given(st.text(min_size=1), st.text())
 def test_whatever_a_case_is_called_the_page_is_well_formed(name: str, value: str) -> None:
-    text = shown(scored(name, wrong(vendor=value), tags={name: value}), broken(value, name), mistakes=[value])
+    text = shown(
+        scored(name, wrong(vendor=value), tags={name: value}),
+        scored(value, GOLD, tags={name: "other"}),
+        broken(value, name),
+        mistakes=[value],
+        facts={"command": value},
+        by=[name],
+    )
     tags = Tags(text)
     assert tags.open == []
-    assert tags.tags.count("script") == 1
+    assert len(page_data(text).rows) == 3
     text.encode("utf-8")
 
 
@@ -99,59 +114,187 @@ def test_a_fragment_stays_the_same_and_is_nobody_else_s() -> None:
     assert len(anchor(scored("x" * 1_000, GOLD))) < 64
 
 
+def test_a_failing_field_has_both_values_with_their_differences() -> None:
+    (body,) = page_data(shown(scored("a", wrong(vendor="ACME Gmbh")))).bodies
+    (field,) = body["attempts"][0]["fields"]
+    assert (field["p"], field["s"], field["m"]) == ("vendor", "mismatch", "text")
+    assert (plain(field["g"]), plain(field["x"])) == ('"ACME GmbH"', '"ACME Gmbh"')
+    assert ["H", "mark"] in field["g"]
+    assert body["attempts"][0]["counts"] == "5 values match."
+    assert [match[0] for match in body["attempts"][0]["matches"]][:2] == ["total", "items[0].name"]
+
+
 def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_FIELDS", 1)
-    text = shown(scored("a", wrong(vendor="x", total=0)))
-    assert "… 1 more failing field; the results file has them." in text
+    (body,) = page_data(shown(scored("a", wrong(vendor="x", total=0)))).bodies
+    assert body["attempts"][0]["more"] == "… 1 more failing field; the results file has them."
+    assert len(body["attempts"][0]["fields"]) == 1
 
 
 def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_CHARACTERS", 1)
     text = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
-    assert "1 of 2 cases unfold" in text
-    assert text.count("The page is full: this case&#x27;s fields are left out.") == 1
-    assert text.index("<h3>b</h3>") < text.index("The page is full")
+    assert "1 of 2 cases have room for their fields" in text_of_page(text)
+    found = page_data(text)
+    assert [row.name for row in found.rows] == ["b", "a"]
+    assert "attempts" in found.bodies[0]
+    assert found.bodies[1]["note"].startswith("The page is full")
 
 
 def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_CASES", 2)
     text = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
-    assert "2 of 4 cases are on this page, what is not green first" in text
-    assert re.findall(r"<h3>(.)</h3>", text) == ["d", "a"]
+    assert "2 of 4 cases are on this page, what is not green first" in text_of_page(text)
+    assert [row.name for row in page_data(text).rows] == ["d", "a"]
+
+
+def test_fields_that_match_are_listed_for_small_runs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "MOST_SMALL", 1)
+    found = page_data(shown(scored("a", wrong(total=1)), scored("b", GOLD)))
+    assert all("matches" not in attempt for body in found.bodies for attempt in body["attempts"])
 
 
 def test_a_green_case_shows_what_failed_in_it_all_the_same() -> None:
     lenient = scored("a", wrong(vendor="ACME"), breaches=())
-    text = shown(case("a", Outcome.PASSED, *lenient.attempts))
-    assert 'class="path">vendor</code>' in text
+    (body,) = page_data(shown(case("a", Outcome.PASSED, *lenient.attempts))).bodies
+    assert [field["p"] for field in body["attempts"][0]["fields"]] == ["vendor"]
 
 
 def test_known_failures_are_told_apart() -> None:
-    text = shown(scored("a", wrong(total=1), known=("total",)))
-    assert "<summary>1 known failure, not in the verdict</summary>" in text
+    (body,) = page_data(shown(scored("a", wrong(total=1), known=("total",)))).bodies
+    attempt = body["attempts"][0]
+    assert ([field["p"] for field in attempt["known"]], attempt["fields"]) == (["total"], [])
 
 
 def test_repeats_are_told_one_by_one() -> None:
     bad, good = scored("a", wrong(total=1)).attempts[0], scored("a", GOLD).attempts[0]
     text = shown(case("a", Outcome.FAILED, good, bad, bad, needed=2))
-    assert "1 of 3 repeats passed, 2 needed." in text
-    assert text.count("<h4>Repeat 1 of 3: failed</h4>") == 2  # both were made as the first
-    assert "unsteady" in text
+    (body,) = page_data(text).bodies
+    assert body["repeats"] == "1 of 3 repeats passed, 2 needed."
+    assert [attempt["title"] for attempt in body["attempts"]] == ["Repeat 1 of 3: failed"] * 2  # both made as the first
+    assert "unsteady" in text_of_page(text)
 
 
-def test_an_output_that_cannot_be_scored_is_shown_around_the_place() -> None:
+def test_an_output_that_cannot_be_scored_is_shown_with_the_place() -> None:
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=7)
     score = score_record(failure=failure, measures={"pass_rate": 0.0})
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "a": 1,\n}')
+    output = '{\n  "a": 1,\n}'
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output=output)
     text = shown(case("a", Outcome.FAILED, attempt))
-    assert '<span class="head">trailing_comma at line 2, column 7: </span>' in text
-    assert "unusable outputs" in text
+    (body,) = page_data(text).bodies
+    found = body["attempts"][0]
+    assert plain(found["failure"]).strip().startswith("trailing_comma at line 2, column 7: a comma too many")
+    assert found["output"] == {"text": output, "at": 2 + 6}
+    assert "unusable outputs: 1 trailing_comma" in text_of_page(text)
+    assert "mostly trailing_comma (1)" in text_of_page(text)
+
+
+def test_a_long_output_is_cut_around_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "_MOST_OUTPUT", 20)
+    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=501)
+    attempt = Attempt(
+        index=0, outcome=Outcome.FAILED, score=score_record(failure=failure), output="a" * 500 + "B" + "c" * 499
+    )
+    (body,) = page_data(shown(case("a", Outcome.FAILED, attempt))).bodies
+    found = body["attempts"][0]["output"]
+    assert found["text"][found["at"]] == "B"
+    assert (len(found["text"]), found["left"]) == (20, "980 more characters in the results file")
+
+
+def test_rows_are_shown_as_they_were_matched() -> None:
+    items = [{"name": "Nut", "price": 1.5}, {"name": "Bolt", "price": 9.5}]
+    (body,) = page_data(shown(scored("a", wrong(items=items)))).bodies
+    (table,) = body["attempts"][0]["rows"]
+    assert (table["p"], table["c"], table["n"]) == ("items", ["name", "price"], "1 more row agrees")
+    assert table["r"] == [[0, 1, [["match", '"Bolt"', '"Bolt"'], ["mismatch", "2.5", "9.5"]]]]
+
+
+def test_missing_and_invented_rows_have_one_side() -> None:
+    (body,) = page_data(shown(scored("a", wrong(items=GOLD["items"][:1])))).bodies
+    assert body["attempts"][0]["rows"][0]["r"][0][:2] == [1, None]
+    more = [*GOLD["items"], {"name": "Cog", "price": 3}]
+    (body,) = page_data(shown(scored("a", wrong(items=more)))).bodies
+    assert body["attempts"][0]["rows"][0]["r"][0][:2] == [None, 2]
+
+
+def test_the_heat_map_has_a_letter_for_each_field() -> None:
+    results = [
+        scored("a", wrong(total=1, vendor=None)),
+        scored("b", wrong(items=[{"name": "Bolt", "price": 7}, GOLD["items"][1]])),
+        scored("c", GOLD),
+        case("d", Outcome.FAILED, Attempt(index=0, outcome=Outcome.FAILED, score=score_record(failure="no_json"))),
+    ]
+    found = page_data(shown(*results))
+    heat = {row.name: dict(zip(found.patterns, row.heat, strict=True)) for row in found.rows}
+    assert sorted(found.patterns) == ["items[].price", "total", "vendor"]
+    assert heat["a"] == {"vendor": "O", "total": "X", "items[].price": "m"}
+    assert heat["b"] == {"vendor": "m", "total": "m", "items[].price": "x"}
+    assert set(heat["c"].values()) == {"m"}
+    assert set(heat["d"].values()) == {"!"}
+
+
+def test_cases_have_what_the_filter_asks_for() -> None:
+    results = [
+        scored("a", wrong(total=1), tags={"domain": "mail"}, model="m"),
+        scored("b", GOLD, tags={"domain": "scan"}, model="n"),
+    ]
+    text = shown(*results)
+    first, second = page_data(text).rows
+    assert (first.name, first.outcome, first.arm, first.tags) == ("a", "failed", "m", {"domain": "mail"})
+    assert (first.statuses, first.gist) == (["mismatch"], "pass_rate 0.667 is below 1")
+    assert (second.statuses, second.rate, second.fields) == ([], 1.0, [])
+    assert re.search(r'<select class="tag" data-tag="domain"><option value="">all</option><option>mail</option>', text)
 
 
 def test_the_judge_s_cost_is_told() -> None:
-    text = shown(scored("a", GOLD), judge=JudgeSpending(calls=3, cost_usd=0.5))
-    assert "<dt>judge</dt><dd>3 calls</dd>" in text
-    assert "<dt>cost of the judge</dt><dd>$0.5000</dd>" in text
+    text = text_of_page(shown(scored("a", GOLD), judge=JudgeSpending(calls=3, cost_usd=0.5)))
+    assert "judge3 calls" in text
+    assert "cost of the judge$0.5000" in text
+
+
+def test_command_and_revision_are_told() -> None:
+    text = text_of_page(shown(scored("a", GOLD), facts={"command": "pytest -q", "revision": "0123456789ab"}))
+    assert "commandpytest -q" in text
+    assert "revision0123456789ab" in text
+
+
+@pytest.mark.parametrize(
+    ("results", "keys", "step"),
+    [
+        ([scored("a", wrong(total=1))], {}, "Look at `total` first: 1 of 1 values wrong in 1 case."),
+        ([broken("a", "RuntimeError")], {}, "Mend what broke 1 case (the extractor, its model or the judge)"),
+        ([scored("a", GOLD)], {"mistakes": ["x"]}, "Correct the case files with mistakes"),
+        ([case("a", Outcome.NOT_RUN, why="spent")], {}, "Raise `--extract-budget` for the 1 case that did not run."),
+    ],
+)
+def test_what_to_do_is_told(results: list[CaseResult], keys: dict[str, object], step: str) -> None:
+    assert step in text_of_page(shown(*results, **keys))
+
+
+def test_a_green_run_has_nothing_to_do() -> None:
+    assert "What to do" not in shown(scored("a", GOLD))
+
+
+def test_slices_are_tables() -> None:
+    results = [scored("a", GOLD, tags={"domain": "mail"}), scored("b", wrong(total=1), tags={"domain": "scan"})]
+    text = shown(*results, by=["domain", "nothing"])
+    assert re.search(r"<h3>by domain</h3>.*?<th scope=\"row\">scan</th><td class=\"num\">1</td>", text, re.DOTALL)
+    assert "by nothing" not in text
+
+
+def test_sizes_and_runs_are_plotted() -> None:
+    sizes = [
+        scored(f"c{size}", wrong(total=size), shape={"values": size, "fields": 3, "depth": 2}) for size in (5, 50, 500)
+    ]
+    text = shown(*sizes)
+    assert text.count('<svg class="plot"') == 1
+    assert "Pass rate by output size" in text
+    assert "<title>c50: 50, 66.7 %</title>" in text
+    runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
+    text = shown(*runs, runs=["m (one)", "m (two)"])
+    assert "Score over runs" in text
+    assert "pass_rate 0.667 at first, 1 at last" in text
+    assert "Score over runs" not in shown(*runs)
 
 
 def test_a_run_without_results_has_a_page() -> None:
@@ -160,11 +303,28 @@ def test_a_run_without_results_has_a_page() -> None:
     assert Tags(text).open == []
 
 
+def test_without_scripts_the_failures_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "MOST_WITHOUT_SCRIPTS", 1)
+    text = shown(scored("a", wrong(total=1)), scored("b", wrong(total="<b>")), scored("c", GOLD))
+    plain_part = text[text.index("<noscript>") : text.index("</noscript>")]
+    assert "cases/all.extract.yaml::a: failed" in plain_part
+    assert any(line.split()[:3] == ["total", "number(rel=1e-9)", "mismatch"] for line in plain_part.splitlines())
+    assert "1 more case not green." in plain_part
+    assert "all.extract.yaml::c" not in plain_part
+
+
 def test_letters_that_look_alike_are_named() -> None:
-    text = shown(scored("a", wrong(vendor="АCME GmbH")))
-    assert "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A" in text
+    (body,) = page_data(shown(scored("a", wrong(vendor="АCME GmbH")))).bodies
+    (note,) = body["attempts"][0]["fields"][0]["n"]
+    assert note == "gold has U+0041 LATIN CAPITAL LETTER A, extracted U+0410 CYRILLIC CAPITAL LETTER A"
 
 
 def test_cases_alike_stand_in_the_order_of_their_names() -> None:
     text = shown(*(scored(name, GOLD) for name in ("case-10", "case-2", "case-1")))
-    assert re.findall(r"<h3>(.*?)</h3>", text) == ["case-1", "case-2", "case-10"]
+    assert [row.name for row in page_data(text).rows] == ["case-1", "case-2", "case-10"]
+
+
+def test_ten_thousand_cases_take_little_room() -> None:
+    results = [scored(f"c{index}", wrong(total=index)) for index in range(50)] + [scored("fine", GOLD)] * 50
+    size = len(shown(*results).encode()) - len(shown(*results[:1]).encode())
+    assert size / 99 * 10_000 < 30_000_000

@@ -1,0 +1,290 @@
+"""The documents of the page: texts, images and pages of PDFs, and where values stand in them; bounded in size."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from pytest_extract.cases.model import Case
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.documents import Document, DocumentError
+from pytest_extract.report.html.text import document_text, message, short_name
+from pytest_extract.report.lines import plural
+
+if TYPE_CHECKING:
+    from pytest_extract.evidence import TextLocation
+
+PageChoice: TypeAlias = Literal["none", "evidence", "all"]
+"""Which pages of PDFs are shown as images."""
+FindCase: TypeAlias = Callable[[CaseResult], Case | None]
+"""Finds the case of a result, with its document; None if it is not there any more."""
+
+MOST_DOCUMENTS: Final = 300
+"""Documents on the page."""
+MOST_TEXT: Final = 200_000
+"""Characters of one document's text."""
+MOST_TEXTS: Final = 6_000_000
+"""Characters of all documents."""
+MOST_IMAGE_BYTES: Final = 20_000_000
+"""Bytes of all images, before they are written as text."""
+MOST_PAGES: Final = 40
+"""Pages of one PDF that are shown as images."""
+MOST_SEARCHES: Final = 20_000
+"""Values that are searched in documents."""
+MOST_PLACES: Final = 3
+"""Places shown for one value; further ones are counted."""
+_MOST_INSIDE: Final = 8
+"""Values inside a row or an object that are searched."""
+_PAGE_WIDTH: Final = 900
+_MOST_PIXELS: Final = 2_500_000
+_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"})
+"""Images that a browser shows and that hold no script."""
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A document on the page: its index, the pages (from 1) that have evidence, and the places of values."""
+
+    index: int
+    document: Document
+    name: str
+    kind: str
+    pages: set[int] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    has_text: bool = True
+    locations: dict[TextLocation, int] = field(default_factory=dict)
+    known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
+
+    def places(self) -> list[Json]:
+        """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
+        from pytest_extract.evidence import find_boxes
+
+        try:
+            boxes = find_boxes(self.document, [*self.locations])
+        except DocumentError:
+            boxes = [()] * len(self.locations)
+        return [
+            [location.page or 1, location.start, location.end, [[round(side, 4) for side in box] for box in found]]
+            for location, found in zip(self.locations, boxes, strict=True)
+        ]
+
+
+@dataclass(slots=True)
+class CaseEvidence:
+    """Where the values of one case stand in its document."""
+
+    shown: _Shown
+    documents: PageDocuments
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a value without a place stands nowhere in the document."""
+        return self.shown.has_text and self.documents.searches < MOST_SEARCHES
+
+    def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
+        """Return the numbers of a value's places among those of the document, and the count of all its places."""
+        if value is MISSING:
+            return [], 0
+        if isinstance(value, dict | list):
+            inside = [found for each in _scalars(value) for found in self.places_of(each)[0][:1]]
+            return inside, len(inside)
+        key = (type(value), value)
+        if key not in self.shown.known:
+            self.shown.known[key] = self._search(value)
+        return self.shown.known[key]
+
+    def _search(self, value: Json) -> tuple[list[int], int]:
+        from pytest_extract.evidence import find_evidence
+
+        if self.documents.searches >= MOST_SEARCHES:
+            return [], 0
+        self.documents.searches += 1
+        try:
+            evidence = find_evidence(self.shown.document, value, most=MOST_PLACES)
+        except DocumentError as error:
+            self.shown.has_text = False
+            if (text := _without_folder(error, self.shown.document)) not in self.shown.notes:
+                self.shown.notes.append(text)
+            return [], 0
+        if evidence is None or not evidence.found:
+            return [], 0
+        places = self.shown.locations
+        self.shown.pages.update(location.page or 1 for location in evidence.locations)
+        return [places.setdefault(location, len(places)) for location in evidence.locations], evidence.count
+
+
+def _without_folder(error: DocumentError, document: Document) -> str:
+    """Return the message of an error with the name of the file in place of its path."""
+    text = str(error)
+    return message(text if document.path is None else text.removeprefix(f"{document.path}: "))
+
+
+def _scalars(value: Json) -> list[Json]:
+    found: list[Json] = []
+    stack = [value]
+    while stack and len(found) < _MOST_INSIDE:
+        node = stack.pop()
+        if isinstance(node, dict):
+            stack.extend(reversed(list(node.values())))
+        elif isinstance(node, list):
+            stack.extend(reversed(node))
+        else:
+            found.append(node)
+    return found
+
+
+class PageDocuments:
+    """The documents of the cases on a page, each once: added case by case, worst first, and written at the end."""
+
+    def __init__(self, find_case: FindCase | None, pages: PageChoice) -> None:
+        self._find_case = find_case
+        self._choice = pages
+        self._by_digest: dict[str, _Shown] = {}
+        self.searches = 0
+        self._left_out = 0
+
+    def of_case(self, result: CaseResult) -> CaseEvidence | str | None:
+        """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
+        if self._find_case is None:
+            return None
+        digest = result.digests.get("document", "")
+        if digest not in self._by_digest and len(self._by_digest) >= MOST_DOCUMENTS:
+            self._left_out += 1
+            return f"The page has room for {MOST_DOCUMENTS} documents; this one is left out."
+        try:
+            case = self._find_case(result)
+            if case is None:
+                return "The case, and with it its document, is not there any more."
+            if case.document.sha256 != digest:
+                return "The document has changed since the run, so it is not shown."
+        except DocumentError as error:
+            return message(str(error))
+        if digest not in self._by_digest:
+            document = case.document
+            name = document.path.name if document.path is not None else "text of the case"
+            self._by_digest[digest] = _Shown(len(self._by_digest), document, short_name(name), _kind_of(document))
+        return CaseEvidence(self._by_digest[digest], self)
+
+    def data(self) -> tuple[list[dict[str, Json]], list[str]]:
+        """Return the documents as data, and sentences on what was left out."""
+        texts, images = MOST_TEXTS, MOST_IMAGE_BYTES
+        without: int = 0
+        found: list[dict[str, Json]] = []
+        for shown in self._by_digest.values():
+            data: dict[str, Json] = {"name": shown.name, "kind": shown.kind, "pages": []}
+            try:
+                if shown.kind == "image":
+                    data["pages"], used = _image_page(shown.document, images)
+                    images -= used
+                elif shown.kind != "other":
+                    rendered: Mapping[int, bytes] = {}
+                    if shown.kind == "pdf" and self._choice != "none":
+                        rendered = self._rendered(shown, images)
+                        images -= sum(map(len, rendered.values()))
+                    data["pages"], used, cut = _text_pages(shown, rendered, texts, every=self._choice == "all")
+                    texts -= used
+                    without += cut
+            except DocumentError as error:
+                shown.notes.append(_without_folder(error, shown.document))
+            if shown.kind == "other":
+                shown.notes.append(f"a browser cannot show {shown.document.media_type}")
+            data["places"] = shown.places()
+            data["notes"] = shown.notes
+            found.append(data)
+            shown.document.release()
+        limits = [f"{plural(without, 'document')} without all of its text or pages"] if without else []
+        if self._left_out:
+            limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
+        if self.searches >= MOST_SEARCHES:
+            limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
+        return found, limits
+
+    def _rendered(self, shown: _Shown, room: int) -> dict[int, bytes]:
+        """Render the pages with evidence, or all pages, as images: page (from 1) -> WebP."""
+        from pytest_extract.documents.pdf import open_pdf
+
+        try:
+            import PIL.Image  # noqa: F401  # pypdfium2 makes images by it
+        except ImportError:
+            shown.notes.append("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
+            return {}
+        found: dict[int, bytes] = {}
+        with open_pdf(shown.document.bytes, shown.name) as pdf:
+            wanted = range(1, len(pdf) + 1) if self._choice == "all" else sorted(shown.pages or {1})
+            pages = [number for number in wanted if number <= len(pdf)]
+            for number in pages[:MOST_PAGES]:
+                image = _page_image(pdf[number - 1])
+                room -= len(image)
+                if room < 0:
+                    break
+                found[number] = image
+            shown.notes.append(_pages_note(len(found), len(pages), len(pdf), every=self._choice == "all"))
+        return found
+
+
+def _pages_note(images: int, wanted: int, pages: int, *, every: bool) -> str:
+    which = "" if every else ", those with a value of the case"
+    text = f"{images:,} of {plural(pages, 'page')} as images{which}"
+    return text if images == wanted else f"{text}; there is no room for the others"
+
+
+def _page_image(page: Any) -> bytes:
+    """Render a page of a PDF as WebP, some 900 pixels wide."""
+    width, height = page.get_size()
+    scale = _PAGE_WIDTH / max(width, 1)
+    pixels = width * height * scale * scale
+    if pixels > _MOST_PIXELS:
+        scale *= (_MOST_PIXELS / pixels) ** 0.5
+    file = io.BytesIO()
+    bitmap = page.render(scale=scale)
+    bitmap.to_pil().convert("RGB").save(file, "WEBP", quality=45, method=0)
+    bitmap.close()
+    page.close()
+    return file.getvalue()
+
+
+def _kind_of(document: Document) -> str:
+    if document.media_type == "application/pdf":
+        return "pdf"
+    if document.media_type in _IMAGES:
+        return "image"
+    if document.media_type in {"text/html", "application/xhtml+xml"}:
+        return "html"
+    return "text" if not document.media_type.startswith(("image/", "audio/")) else "other"
+
+
+def _image_page(document: Document, room: int) -> tuple[list[Json], int]:
+    size = len(document.bytes)
+    if size > room:
+        raise DocumentError(f"the page has no room for an image of {size:,} bytes")
+    return [{"n": 1, "i": document.data_url}], size
+
+
+def _text_pages(
+    shown: _Shown, rendered: Mapping[int, bytes], room: int, *, every: bool
+) -> tuple[list[Json], int, bool]:
+    """Return the pages as data, the characters used, and whether something was left out."""
+    used, cut = 0, False
+    found: list[Json] = []
+    texts: Sequence[str] = shown.document.pages if shown.kind != "pdf" or len(rendered) < len(shown.pages) else ()
+    numbers = sorted(rendered) if rendered else []
+    if texts:
+        some = sorted(shown.pages or {1})
+        numbers = list(range(1, len(texts) + 1)) if every or len(texts) == 1 else sorted({*some, *numbers})
+    for number in numbers:
+        page: dict[str, Json] = {"n": number}
+        if number in rendered:
+            page["i"] = f"data:image/webp;base64,{base64.b64encode(rendered[number]).decode('ascii')}"
+        elif number <= len(texts):
+            text = document_text(texts[number - 1][: min(MOST_TEXT, max(room - used, 0))])
+            cut = cut or len(text) < len(texts[number - 1])
+            page["t"] = text
+            used += len(text)
+        found.append(page)
+    if texts and shown.kind == "pdf" and not rendered:
+        shown.notes.append(f"the text of {len(found):,} of {plural(len(texts), 'page')}")
+    return found, used, cut

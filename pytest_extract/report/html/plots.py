@@ -1,0 +1,234 @@
+"""Plots of the page as coordinates for SVG: pass rate by size, and scores over runs, models or prompts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_extract.core.aggregate.extractbench import extract_bench_rates
+from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlation
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.results import SCORED, Status
+from pytest_extract.report.html.text import NO_ARM, short_name
+from pytest_extract.report.lines import number_text, percent, plural
+from pytest_extract.report.totals import MEASURES, ArmTotals
+
+WIDTH: Final = 420
+HEIGHT: Final = 210
+LEFT: Final = 44
+BOTTOM: Final = 34
+TOP: Final = 10
+RIGHT: Final = 12
+MOST_POINTS: Final = 400
+"""Cases drawn in a plot; of more, every n-th."""
+COLOURS: Final = 6
+"""Arms with a colour of their own; further ones share the last."""
+_SIZES: Final = ("output-size", "breadth", "depth")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """A mark of a plot, in its coordinates, with its text and the number of its series."""
+
+    x: float
+    y: float
+    text: str
+    series: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A plot: title, description in words, axes, points, and lines through points (one for each series)."""
+
+    title: str
+    text: str
+    x_label: str
+    y_label: str
+    x_ticks: tuple[tuple[float, str], ...]
+    y_ticks: tuple[tuple[float, str], ...]
+    points: tuple[Point, ...]
+    lines: tuple[tuple[int, str], ...] = ()
+    legend: tuple[tuple[int, str], ...] = ()
+
+
+def size_plots(results: Iterable[CaseResult]) -> list[Plot]:
+    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
+
+    A size is plotted if cases of at least three sizes were scored.
+    """
+    found: dict[str, list[tuple[int, float, str, str]]] = {name: [] for name in _SIZES}
+    for result in results:
+        rate = extract_bench_rates(result.scores).pass_rate
+        for name in _SIZES:
+            measure = DIMENSIONS[name].size
+            size = None if measure is None else measure(result)
+            if rate is not None and size is not None:
+                found[name].append((size, rate, result.arm.label, result.case_id))
+    return [
+        _size_plot(name, rows) for name, rows in found.items() if len({size for size, _rate, _arm, _case in rows}) >= 3
+    ]
+
+
+def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> Plot:
+    sizes = [size for size, _rate, _arm, _case in rows]
+    low, high = math.log(max(min(sizes), 1)), math.log(max(*sizes, 2))
+
+    def across(size: float) -> float:
+        share = (math.log(max(size, 1)) - low) / (high - low) if high > low else 0.5
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+    arms = sorted({arm for _size, _rate, arm, _case in rows})
+    series = {arm: min(index, COLOURS - 1) for index, arm in enumerate(arms)}
+    step = -(-len(rows) // MOST_POINTS)
+    points = tuple(
+        Point(
+            x=across(size),
+            y=_up(rate),
+            text=f"{short_name(case)}{f', {short_name(arm)}' if arm else ''}: {size:,}, {percent(rate)}",
+            series=series[arm],
+        )
+        for size, rate, arm, case in rows[::step]
+    )
+    correlation = rank_correlation([(float(size), rate) for size, rate, _arm, _case in rows])
+    told = "" if correlation is None else f"; rank correlation {correlation:.2f}"
+    return Plot(
+        title=f"Pass rate by {name.replace('-', ' ')}",
+        text=f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
+        x_label=DIMENSIONS[name].doc,
+        y_label="pass rate",
+        x_ticks=tuple((across(size), f"{size:,}") for size in _round_sizes(min(sizes), max(sizes))),
+        y_ticks=_SHARES,
+        points=points,
+        lines=tuple(
+            (series[arm], line)
+            for arm in arms[:COLOURS]
+            if (line := _mean_line([(across(size), rate) for size, rate, one, _case in rows if one == arm]))
+        ),
+        legend=_legend(arms),
+    )
+
+
+def _up(share: float) -> float:
+    return round(TOP + (1 - share) * (HEIGHT - TOP - BOTTOM), 1)
+
+
+_SHARES: Final = tuple((_up(share), percent(share)) for share in (0.0, 0.25, 0.5, 0.75, 1.0))
+
+
+def _round_sizes(low: int, high: int) -> list[int]:
+    """Return up to six round numbers between two sizes."""
+    steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
+    inside = [step for step in steps if max(low, 1) <= step <= high] or [low, high]
+    every = -(-len(inside) // 6)
+    return inside[::every]
+
+
+def _mean_line(points: Sequence[tuple[float, float]]) -> str:
+    """Return a path through the means of up to six groups of neighbouring points."""
+    ranked = sorted(points)
+    size = max(-(-len(ranked) // 6), 3)
+    groups = [ranked[start : start + size] for start in range(0, len(ranked), size)]
+    means = [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
+    return " ".join(f"{x:.1f},{_up(y)}" for x, y in means) if len(means) > 1 else ""
+
+
+def _legend(names: Sequence[str]) -> tuple[tuple[int, str], ...]:
+    if len(names) < 2:
+        return ()
+    shown = [(index, short_name(name) or NO_ARM) for index, name in enumerate(names[: COLOURS - 1])]
+    left = names[COLOURS - 1 :]
+    if len(left) == 1:
+        shown.append((COLOURS - 1, short_name(left[0]) or NO_ARM))
+    elif left:
+        shown.append((COLOURS - 1, plural(len(left), "other")))
+    return tuple(shown)
+
+
+def run_plot(arms: Mapping[str, ArmTotals], runs: Sequence[str]) -> Plot | None:
+    """Plot the measures over runs (labels of arms, the first run first); None for fewer than two."""
+    shown = [label for label in runs if label in arms and arms[label].means]
+    if len(shown) < 2:
+        return None
+
+    def across(index: int) -> float:
+        return round(LEFT + 12 + index / (len(shown) - 1) * (WIDTH - LEFT - RIGHT - 24), 1)
+
+    points: list[Point] = []
+    lines: list[tuple[int, str]] = []
+    for series, measure in enumerate(MEASURES):
+        there = [
+            (index, arms[label].means[measure]) for index, label in enumerate(shown) if measure in arms[label].means
+        ]
+        points += [
+            Point(
+                x=across(index),
+                y=_up(value),
+                text=f"{short_name(shown[index])}: {measure} {number_text(round(value, 4))}",
+                series=series,
+            )
+            for index, value in there
+        ]
+        lines.append((series, " ".join(f"{across(index)},{_up(value)}" for index, value in there)))
+    first, last = (arms[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
+    change = "" if first is None or last is None else f"; {MEASURES[0]} {first:.3g} at first, {last:.3g} at last"
+    every = -(-len(shown) // 4)
+    return Plot(
+        title="Score over runs",
+        text=f"{plural(len(shown), 'run')}, the first on the left{change}.",
+        x_label="",
+        y_label="mean over the cases",
+        x_ticks=tuple((across(index), str(index + 1)) for index in range(0, len(shown), every)),
+        y_ticks=_SHARES,
+        points=tuple(points),
+        lines=tuple(lines),
+        legend=tuple(enumerate(MEASURES)),
+    )
+
+
+_BINS: Final = 10
+
+
+def reliability_plot(results: Iterable[CaseResult]) -> Plot | None:
+    """Plot the share of right values by their confidence, in ten bins; None below two bins with values."""
+    right, total, sums = [0] * _BINS, [0] * _BINS, [0.0] * _BINS
+    for result in results:
+        for score in result.scores:
+            for leaf in score.leaves:
+                if leaf.confidence is not None and leaf.status in SCORED | {Status.HALLUCINATION}:
+                    index = min(int(leaf.confidence * _BINS), _BINS - 1)
+                    total[index] += 1
+                    sums[index] += leaf.confidence
+                    right[index] += leaf.status is Status.MATCH
+    there = [index for index in range(_BINS) if total[index]]
+    if len(there) < 2:
+        return None
+
+    def across(share: float) -> float:
+        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+
+    found = [(sums[index] / total[index], right[index] / total[index], total[index]) for index in there]
+    count = sum(total)
+    gap = sum(size * abs(confidence - share) for confidence, share, size in found) / count
+    return Plot(
+        title="Reliability of confidence",
+        text=f"{plural(count, 'value')} with a confidence; expected calibration error {gap:.3f}. On the diagonal, "
+        "values of confidence 0.8 are right in 80 %.",
+        x_label="mean confidence of the values",
+        y_label="share right",
+        x_ticks=tuple((across(share), f"{share:g}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)),
+        y_ticks=_SHARES,
+        points=tuple(
+            Point(
+                x=across(confidence),
+                y=_up(share),
+                text=f"confidence {confidence:.2f}: {percent(share)} of {size:,} right",
+            )
+            for confidence, share, size in found
+        ),
+        lines=(
+            (0, " ".join(f"{across(confidence)},{_up(share)}" for confidence, share, _size in found)),
+            (COLOURS - 1, f"{across(0)},{_up(0)} {across(1)},{_up(1)}"),
+        ),
+    )

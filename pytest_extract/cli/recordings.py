@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
-        "parameters and repeats do not count: they are options of a run. What a judge is asked hangs on outputs: "
+        "parameters and repeats do not count: they are options of a run. What a judge is asked depends on outputs: "
         "its answers are unused when no run here has used them for some days."
     )
     actions = parser.add_subparsers(required=True, metavar="list|prune")

@@ -1,1 +1,1 @@
-"""core/measures."""
+"""Measures of one output, and the one table of their names, ranges and formulas (`table`)."""

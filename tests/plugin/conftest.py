@@ -53,8 +53,12 @@ def called_model() -> None:
 
 @pytest.fixture(autouse=True)
 def quiet_plugins(compiled_modules: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep noisy plugins out of the inner runs (pytester itself has thrown PYTEST_ADDOPTS away by now)."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:randomly -p no:asyncio")
+    """Load no other plugins in the inner runs than these two: hypothesis, asyncio and others take half of their time.
+
+    A test that is about another plugin loads it with `-p`. (pytester itself has thrown PYTEST_ADDOPTS away by now.)
+    """
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p pytest_extract -p xdist")
     monkeypatch.setenv("COLUMNS", "120")
     # An inner run must not meet the compiled file of a conftest.py that the test has edited since, within one second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)

@@ -264,7 +264,7 @@ def test_reruns_call_the_extractor_again(pytester: pytest.Pytester, write_case: 
         """
     )
     write_case("acme")
-    result = pytester.runpytest("--reruns=3", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-p", "rerunfailures", "--reruns=3", "--extract-results=r.jsonl")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
     lines = Path("r.jsonl").read_text(encoding="utf-8").splitlines()
@@ -283,7 +283,7 @@ def test_a_time_out_breaks_the_case(pytester: pytest.Pytester, write_case: Write
     )
     for name in ("slow", "slow2"):
         write_case(name, marks=["timeout(1, method='signal', func_only=True)"])
-    result = pytester.runpytest()
+    result = pytester.runpytest("-p", "timeout")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["2 cases: 2 broken", "broken: 2 cases: Failed: Timeout*"])
 

@@ -164,7 +164,7 @@ def extractor():
 """)
     write_cases(pytester.path, ["a"], [{"right": "a"}])
     before = (pytester.path / "all.extract.yaml").read_text()
-    result = pytester.runpytest("--extract-update-gold=fix")
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-force")
     assert (pytester.path / "all.extract.yaml").read_text() == before
     result.stdout.fnmatch_lines(["golds: 1 kept", "*the output holds a secret (API key)*"])
 

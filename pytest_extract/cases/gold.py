@@ -37,6 +37,34 @@ def update_gold(case: Case, value: Json) -> bool:
     return True
 
 
+def read_gold(case: Case) -> Json:
+    """Return a case's gold as the file has it now. Raises CaseFileError, StoreError."""
+    source, _ = _read(case)
+    try:
+        return reached(source.value, case.gold_steps)
+    except (LookupError, TypeError):
+        raise StoreError(f"{source.path}: the gold of {case.id} is not where it was; collect again") from None
+
+
+def add_accepted(case: Case, field: str, value: Json) -> None:
+    """Add a further right value of a field to the `accept` of a case, in its file. Raises CaseFileError, StoreError."""
+    is_yaml = case.path.suffix.lower() in YAML_SUFFIXES
+    source = parse_source(case.path, read_text(case.path, MOST_BULK_BYTES), "yaml" if is_yaml else "json")
+    root = source.value if isinstance(source.value, dict) else {}
+    steps: Steps = ()
+    if "cases" in root:
+        lines = source.parsed.rows.get("cases", [])
+        if case.line not in lines:
+            raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
+        steps = ("cases", lines.index(case.line))
+    keys = reached(source.value, steps)
+    if "dataset" in root or not isinstance(keys, dict) or "documents" in keys:
+        raise StoreError(f"{case.path}: `accept` of {case.id} would hold for its other cases too; write it by hand")
+    accepted = dict(keys.get("accept") or {})
+    accepted[field] = [*accepted.get(field, ()), value]
+    _write(case.path, with_value(source, steps, {**keys, "accept": accepted}))
+
+
 def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[Steps]) -> list[int]:
     """Return the line of each place of a gold file as it is now; what is gone has that of what stood around it.
 

@@ -27,6 +27,8 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
     {
         "init": Command("init", "write a first case, its schema and an extractor"),
         "draft": Command("draft", "draft the golds that are not there from models or extractors"),
+        "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
+        "agree": Command("agree", "measure on which fields the golds of two reviewers agree"),
         "check": Command("check", "check case files, their schemas and golds, without extracting"),
         "score": Command("score", "score one output against its gold, as one system or as several side by side"),
         "metrics": Command("metrics", "list metrics and transforms, or explain one with worked numbers"),

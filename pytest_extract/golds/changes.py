@@ -30,26 +30,28 @@ class GoldEdit(NamedTuple):
     evidence: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldProposal:
-    """A gold with what an output changes in it.
-
-    edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
-    the gold's value and not the output's; at their place in the gold as it was.
-    """
-
-    value: Json
-    edits: tuple[GoldEdit, ...]
-    kept: tuple[GoldEdit, ...]
-
-
-class _Change(NamedTuple):
+class GoldModification(NamedTuple):
     """One change: a value is set, a row is added to the list at `steps`, or the row at `steps` is removed."""
 
     kind: Literal["set", "add", "remove"]
     steps: Steps
     old: Json | Missing
     new: Json | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldProposal:
+    """A gold with what an output changes in it.
+
+    edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
+    the gold's value and not the output's; at their place in the gold as it was. changes: what `edits` come from, values
+    and whole rows, at their places in the gold as it was.
+    """
+
+    value: Json
+    edits: tuple[GoldEdit, ...]
+    kept: tuple[GoldEdit, ...]
+    changes: tuple[GoldModification, ...] = ()
 
 
 def propose(
@@ -67,7 +69,7 @@ def propose(
     `score` compares the two. `excluded` results change nothing. `force` also makes changes that the document
     contradicts. Keys that the schema does not declare are never added.
     """
-    changes: list[_Change] = []
+    changes: list[GoldModification] = []
     kept: list[GoldEdit] = []
     for change in _changes(gold, output, score, mode, excluded):
         if mode == "new" and not _fills(gold, change.steps):
@@ -76,12 +78,17 @@ def propose(
             kept += _leaf_edits(change.old, change.new, change.steps, locate)
         else:
             changes.append(change)
-    return GoldProposal(value=_applied(gold, changes), edits=tuple(_edits(gold, changes, locate)), kept=tuple(kept))
+    return GoldProposal(
+        value=_applied(gold, changes),
+        edits=tuple(_edits(gold, changes, locate)),
+        kept=tuple(kept),
+        changes=tuple(changes),
+    )
 
 
 def _changes(
     gold: Json, output: Json, score: ScoreRecord, mode: UpdateMode, excluded: Callable[[FieldResult], bool]
-) -> Iterator[_Change]:
+) -> Iterator[GoldModification]:
     """Yield a change for each failing leaf, one for each row that only one side has."""
     missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
     rows: set[Steps] = set()
@@ -94,16 +101,18 @@ def _changes(
         if row is not None:
             if mode == "fix" and row not in rows:
                 rows.add(row)
-                yield _Change("remove", row, value_at(gold, row), MISSING)
+                yield GoldModification("remove", row, value_at(gold, row), MISSING)
         elif added is not None:
             if result.matched is not None and path[: added + 1] not in rows:
                 rows.add(path[: added + 1])
-                yield _Change("add", path[:added], MISSING, value_at(output, tuple(result.matched)[: added + 1]))
+                yield GoldModification(
+                    "add", path[:added], MISSING, value_at(output, tuple(result.matched)[: added + 1])
+                )
         elif result.gold is MISSING:
             if result.metric != STRUCTURE:
-                yield _Change("set", path, MISSING, result.extracted)
+                yield GoldModification("set", path, MISSING, result.extracted)
         elif mode == "fix":
-            yield _Change("set", path, result.gold, result.extracted)
+            yield GoldModification("set", path, result.gold, result.extracted)
 
 
 def _fills(gold: Json, steps: Steps) -> bool:
@@ -117,7 +126,7 @@ def _fills(gold: Json, steps: Steps) -> bool:
     return False
 
 
-def _is_contradicted(change: _Change, locate: Locate) -> bool:
+def _is_contradicted(change: GoldModification, locate: Locate) -> bool:
     """Whether the document has what the gold says, and not what the output says."""
     old = [locate(leaf) for _, leaf in iter_leaves(change.old)]
     new = [] if change.new is MISSING else [locate(leaf) for _, leaf in iter_leaves(change.new)]
@@ -125,7 +134,7 @@ def _is_contradicted(change: _Change, locate: Locate) -> bool:
     return there > 0 and 2 * there >= sum(place is not None for place in old) and not any(new)
 
 
-def _edits(gold: Json, changes: Sequence[_Change], locate: Locate) -> Iterator[GoldEdit]:
+def _edits(gold: Json, changes: Sequence[GoldModification], locate: Locate) -> Iterator[GoldEdit]:
     """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
     removed: dict[Steps, list[int]] = defaultdict(list)
     size: dict[Steps, int] = {}
@@ -184,7 +193,7 @@ def _evidence(old: Json | Missing, new: Json | Missing, locate: Locate) -> str:
     return ", ".join(parts)
 
 
-def _applied(gold: Json, changes: Sequence[_Change]) -> Json:
+def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:
     """Return the gold with the changes; rows are removed last, as all changes name rows by their place in the gold."""
     root = {"gold": copied(gold)}
     for change in changes:

@@ -1,0 +1,167 @@
+"""`pytest-extract review [RUN.jsonl | CASES]`: decides what is open in golds, on a page of this machine or here."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.gold import read_gold
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import Case
+from pytest_extract.cli.files import case_files
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.errors import ConfigError, ExtractError
+from pytest_extract.golds.review import Action, Reviewer, ReviewItem, failing_items, open_items, read_typed
+from pytest_extract.report.lines import safe, safe_prose
+from pytest_extract.report.values import show
+
+KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit", "x": "absent", "d": "dispute"}
+HELP = (
+    "a accept 1 - 1..9 accept that - k keep the gold - o also accept - e edit - x absent - d dispute - s skip - q quit"
+)
+_WIDTH = 200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Decide what is open: the fields of drafts on which outputs disagree or that stand nowhere in the document, "
+        "what reviewers disputed and, with results files, the failing fields of a run. Each decision is written at "
+        "once, to that place of the gold alone; who decided is kept beside the gold. Exit status: 0 nothing is open "
+        "any more, 1 something is."
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="RUN.jsonl|CASES",
+        help="results files, case files or folders (default: .)",
+    )
+    parser.add_argument("--terminal", action="store_true", help="ask here, in place of a page")
+    parser.add_argument("--by", metavar="NAME", help="who decides (default: git's user.name, or the user's name)")
+    parser.add_argument("--port", type=int, default=0, help="port of the page on 127.0.0.1 (default: a free one)")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument("--list", action="store_true", help="list what is open, and decide nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Review, and return 1 where something is left open; raises ExtractError for files that cannot be used."""
+    notes: list[str] = []
+    items = _items(args.paths, notes)
+    for note in notes:
+        print(f"pytest-extract review: {safe_prose(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
+    if not items:
+        print("nothing is open")  # noqa: T201 - as above
+        return 0
+    reviewer = Reviewer(args.by or _user_name(), items)
+    if args.list:
+        for item in items:
+            print(safe_prose(f"{item.title}: {item.why}"))  # noqa: T201 - as above
+    elif args.terminal:
+        _ask(reviewer)
+    else:
+        _serve(reviewer, args)
+    done = sum(bool(item.done) for item in items)
+    print(f"{done} of {len(items)} decided")  # noqa: T201 - as above
+    return 0 if all(item.done and item.done != "disputed" for item in items) else 1
+
+
+def _items(paths: Sequence[Path], notes: list[str]) -> list[ReviewItem]:
+    runs = [path for path in paths if path.suffix == ".jsonl"]
+    others = [path for path in paths if path not in runs]
+    cases = [*_cases(others or [Path()], notes)]
+    items = [*open_items(cases)]
+    if runs:
+        from pytest_extract.results import ResultsReader
+
+        items += [item for path in runs for item in failing_items(cases, ResultsReader(path), notes)]
+    return items
+
+
+def _cases(paths: Sequence[Path], notes: list[str]) -> Iterator[Case]:
+    files = [*case_files(paths)]
+    if not files:
+        raise ConfigError(f"no case file in {', '.join(map(str, paths))}")
+    cache = SchemaCache()
+    for file in files:
+        loaded = load_cases(file, cache)
+        notes += map(str, loaded.errors)
+        yield from loaded.cases
+
+
+def _user_name() -> str:
+    try:
+        done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10)  # noqa: S607 - git on the path
+        return done.stdout.strip() or getpass.getuser()
+    except (OSError, subprocess.SubprocessError, KeyError):
+        return "unknown"
+
+
+def _serve(reviewer: Reviewer, args: argparse.Namespace) -> None:
+    from pytest_extract.golds.review_server import ReviewServer
+
+    try:
+        server = ReviewServer(reviewer, args.port)
+    except OSError as error:
+        raise ConfigError(f"--port {args.port}: {error.strerror or error}") from error
+    with server:
+        print(f"{len(reviewer.items)} to decide: {server.address}", flush=True)  # noqa: T201 - printing is the command
+        print("Ctrl+C ends the review; every decision is written already", flush=True)  # noqa: T201 - as above
+        if args.open:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            print()  # noqa: T201 - as above
+
+
+def _ask(reviewer: Reviewer) -> None:
+    """Ask for each open item in turn; end of input and `q` leave the rest open."""
+    print(HELP)  # noqa: T201 - printing is the command
+    for number, item in enumerate(reviewer.items, start=1):
+        print(f"\n[{number}/{len(reviewer.items)}] {safe_prose(item.title)}: {safe_prose(item.why)}")  # noqa: T201
+        for place, candidate in enumerate(item.candidates, start=1):
+            shown = "(absent)" if candidate.value is MISSING else show(candidate.value, _WIDTH)
+            where = "nowhere in the document" if candidate.evidence == "" else candidate.evidence or ""
+            about = ", ".join(filter(None, (*candidate.sources, where)))
+            print(f"  {place}  {shown}  ({safe_prose(about)})")  # noqa: T201 - as above
+        while not item.done:
+            answer = _read("> ")
+            if answer in (None, "q"):
+                return
+            if answer == "s":
+                break
+            try:
+                print(f"  {_decided(reviewer, item, str(answer))}")  # noqa: T201 - as above
+            except ExtractError as error:
+                print(f"  {safe_prose(str(error))}")  # noqa: T201 - as above
+
+
+def _decided(reviewer: Reviewer, item: ReviewItem, answer: str) -> str:
+    if answer.isdecimal():
+        return reviewer.decide(item, "accept", choice=int(answer) - 1)
+    action = KEYS.get(answer)
+    if action is None:
+        return HELP
+    value: Json = None
+    if action == "edit":
+        typed = _read("  new value (JSON, or a text): ")
+        if typed is None:
+            return "left as it is"
+        value = read_typed(typed, item.case, item.path, read_gold(item.case))
+    return reviewer.decide(item, action, value=value)
+
+
+def _read(prompt: str) -> str | None:
+    try:
+        return safe(input(prompt)).strip()
+    except (EOFError, KeyboardInterrupt):
+        print()  # noqa: T201 - printing is the command
+        return None

@@ -1,0 +1,317 @@
+"""Review of golds: what people have to decide, and decisions, each written at once to that place of the gold alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.cases.gold import read_gold, update_gold
+from pytest_extract.cases.model import Case
+from pytest_extract.cases.review_file import (
+    REVIEWED,
+    Candidate,
+    FieldDecision,
+    GoldReview,
+    OpenField,
+    read_reviews,
+    review_name,
+    review_path,
+    write_review,
+)
+from pytest_extract.cases.source_position import Steps
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.output_shape import value_at
+from pytest_extract.core.scorer import Scorer
+from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, copied, path_text
+from pytest_extract.documents import Document
+from pytest_extract.errors import ExtractError
+from pytest_extract.golds.changes import GoldModification, Locate, propose, put_value
+from pytest_extract.report.evidence import locator
+from pytest_extract.report.values import show
+from pytest_extract.run_case import digests_of
+from pytest_extract.thresholds import is_covered
+
+Action: TypeAlias = Literal["accept", "keep", "also", "edit", "absent", "dispute"]
+ACTIONS: Final[tuple[Action, ...]] = ("accept", "keep", "also", "edit", "absent", "dispute")
+WHOLE_DRAFT: Final = "the rest of the draft"
+_DONE: Final[Mapping[Action, str]] = MappingProxyType(
+    {"accept": "accepted", "keep": "kept", "edit": "edited", "absent": "absent"}
+)
+_WIDTH: Final = 120
+DISPUTED: Final = "disputed by a reviewer"
+
+
+class ReviewError(ExtractError):
+    """A decision that cannot be written; nothing has changed."""
+
+
+@dataclass(slots=True)
+class ReviewItem:
+    """One thing to decide: a field of a case's gold, why, and the values that are proposed, the likeliest first.
+
+    path: the place in the gold. `is_rest`: the values of a draft on which all outputs agree, to be accepted together.
+    `done`: what was decided, "" while it is open.
+    """
+
+    case: Case
+    path: FieldPath
+    why: str
+    candidates: tuple[Candidate, ...] = ()
+    is_rest: bool = False
+    done: str = ""
+
+    @property
+    def title(self) -> str:
+        """The case and the field."""
+        return f"{self.case.id}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
+
+
+def gold_name(case: Case) -> str:
+    """Return the name of a case's gold in the file with its review."""
+    return review_name(case.gold_steps, case.gold_line, case.id)
+
+
+def review_of(case: Case) -> GoldReview:
+    """Return the review of a case's gold as it is now. Raises CaseFileError."""
+    return read_reviews(review_path(case.gold_path)).get(gold_name(case), REVIEWED)
+
+
+def open_items(cases: Iterable[Case]) -> Iterator[ReviewItem]:
+    """Yield what is open in the reviews of golds; of a draft, all agreed values together at its end."""
+    seen: set[tuple[Path, str]] = set()
+    for case in cases:
+        place = case.gold_path.resolve(), gold_name(case)
+        if place in seen:
+            continue
+        seen.add(place)
+        review = review_of(case)
+        for text, field in review.open.items():
+            yield ReviewItem(case, FieldPath.parse(text), field.why, field.candidates)
+        if not review.reviewed:
+            outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
+            why = f"{review.agreed:,} values on which {outputs} agree: accept them, and the gold is reviewed"
+            yield ReviewItem(case, FieldPath(), why, is_rest=True)
+
+
+def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: list[str]) -> Iterator[ReviewItem]:
+    """Yield the failing fields of a run, the output's value first; a case whose gold has changed since is noted."""
+    by_id: dict[tuple[str, str], Case] = {(case.path.name, case.id): case for case in cases}
+    for result in results:
+        case = by_id.get((Path(result.file).name, result.case_id))
+        if case is None:
+            continue
+        if result.digests.get("gold") != digests_of(case)["gold"]:
+            notes.append(f"{result.nodeid}: the gold has changed since the run; run it again")
+            continue
+        locate = locator(case.document)
+        for attempt in result.attempts[:1]:
+            if attempt.score is None or not attempt.score.readable:
+                continue
+            output = _output_of(attempt.output)
+            proposal = propose(
+                case.gold,
+                output,
+                attempt.score,
+                mode="fix",
+                locate=locate,
+                force=True,
+                excluded=lambda leaf, known=tuple(result.known): is_covered(leaf, known),  # type: ignore[misc]
+            )
+            source = result.arm.label or "output"
+            for path, change in _placed(proposal.changes, case.gold):
+                candidates = (
+                    Candidate(value=change.new, sources=(source,), evidence=_place(change.new, locate)),
+                    Candidate(value=change.old, sources=("gold",), evidence=_place(change.old, locate)),
+                )
+                why = "fails in the run" if change.kind == "set" else f"row to {change.kind}"
+                yield ReviewItem(case, FieldPath(path), why, candidates)
+
+
+def _output_of(output: Json) -> Json:
+    from pytest_extract.core.parse.output import parse_output
+
+    return parse_output(output).value
+
+
+def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[Steps, GoldModification]]:
+    """Yield each change with its place; an added row stands behind the gold's rows and those added before it."""
+    sizes: dict[Steps, int] = {}
+    for change in changes:
+        if change.kind != "add":
+            yield change.steps, change
+            continue
+        rows = value_at(gold, change.steps)
+        index = sizes.get(change.steps, len(rows) if isinstance(rows, list) else 0)
+        sizes[change.steps] = index + 1
+        yield (*change.steps, index), change
+
+
+def _place(value: Json | Missing, locate: Locate) -> str | None:
+    return None if value is MISSING or isinstance(value, dict | list) else locate(value)
+
+
+@dataclass(slots=True)
+class Reviewer:
+    """Writes decisions; `by` says who decides. Items of golds that a decision moves are changed with it."""
+
+    by: str
+    items: list[ReviewItem]
+
+    def decide(self, item: ReviewItem, action: Action, *, choice: int = 0, value: Json = None) -> str:
+        """Write a decision, and return what was done in a few words. Raises ReviewError, CaseFileError, StoreError.
+
+        accept: candidate number `choice` becomes the value; keep: the gold stays; also: the candidate is a further
+        right value beside the gold's (`accept` of the case); edit: `value`; absent: the key or row is removed; dispute:
+        the field stays open.
+        """
+        case, path = item.case, tuple(item.path)
+        gold = read_gold(case)
+        if item.is_rest:
+            if action not in ("accept", "keep"):
+                raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
+            if any(other is not item and not other.done and _same_gold(other, item) for other in self.items):
+                raise ReviewError("fields of this gold are still open: decide them first")
+            review = review_of(case)
+            decided = {**review.decisions, "$": self._decision("accept")}
+            write_review(case.gold_path, gold_name(case), replace(review, reviewed=True, decisions=decided))
+            item.done = "reviewed"
+            return item.done
+        if action == "dispute":
+            review = review_of(case)
+            field = OpenField(why=DISPUTED, candidates=item.candidates)
+            write_review(
+                case.gold_path,
+                gold_name(case),
+                replace(review, reviewed=False, open={**review.open, path_text(path): field}),
+            )
+            item.done = "disputed"
+            return item.done
+        if action == "also":
+            item.done = self._accept_also(item, choice)
+        elif action != "keep":
+            new = self._new_value(item, action, choice, value)
+            old = value_at(gold, path)
+            self._write_value(item, gold, new)
+            item.done = f"{_DONE[action]}: {show(old, _WIDTH)} -> {show(new, _WIDTH)}"
+        self._close(item, action)
+        return item.done
+
+    def _new_value(self, item: ReviewItem, action: Action, choice: int, value: Json) -> Json | Missing:
+        if action == "absent":
+            return MISSING
+        if action == "edit":
+            return value
+        if not 0 <= choice < len(item.candidates):
+            raise ReviewError(f"there is no candidate {choice + 1}")
+        return item.candidates[choice].value
+
+    def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
+        path = tuple(item.path)
+        root = {"gold": copied(gold)}
+        around = value_at(root["gold"], path[:-1]) if path else None
+        if new is MISSING and isinstance(around, list):
+            if value_at(root["gold"], path) is not MISSING:
+                around.pop(int(path[-1]))
+        elif isinstance(around, list) and isinstance(path[-1], int) and path[-1] >= len(around):
+            around.append(copied(new))
+        else:
+            put_value(root, ("gold", *path), new)
+        problem = new_violation(item.case, gold, root["gold"])
+        if problem is not None:
+            raise ReviewError(f"the schema does not allow it: {problem}")
+        update_gold(item.case, root["gold"])
+        if new is MISSING and isinstance(around, list) and value_at(gold, path) is not MISSING:
+            self._row_removed(item)
+
+    def _row_removed(self, item: ReviewItem) -> None:
+        """Move what is open behind a removed row by one row."""
+        *array, index = tuple(item.path)
+        review = review_of(item.case)
+        moved = {
+            path_text(_moved(FieldPath.parse(text), array, int(index))): field for text, field in review.open.items()
+        }
+        write_review(item.case.gold_path, gold_name(item.case), replace(review, open=moved))
+        for other in self.items:
+            if other is not item and _same_gold(other, item) and not other.done:
+                other.path = FieldPath(_moved(other.path, array, int(index)))
+
+    def _accept_also(self, item: ReviewItem, choice: int) -> str:
+        from pytest_extract.cases.gold import add_accepted
+
+        candidate = self._new_value(item, "accept", choice, None)
+        if candidate is MISSING:
+            raise ReviewError(
+                "that nothing is there cannot be accepted beside a value; `absent: {field: either}` says so"
+            )
+        add_accepted(item.case, path_text(tuple(item.path)), candidate)
+        return "accepted beside the gold"
+
+    def _close(self, item: ReviewItem, action: Action) -> None:
+        review = review_of(item.case)
+        text = path_text(tuple(item.path))
+        decided = {**review.decisions, text: self._decision(action)}
+        write_review(item.case.gold_path, gold_name(item.case), replace(review.without_open(text), decisions=decided))
+        item.done = item.done or _DONE[action]
+
+    def _decision(self, action: Action) -> FieldDecision:
+        now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        return FieldDecision(decision=action, by=self.by, at=now)
+
+
+def _same_gold(one: ReviewItem, other: ReviewItem) -> bool:
+    return (one.case.gold_path, gold_name(one.case)) == (other.case.gold_path, gold_name(other.case))
+
+
+def _moved(path: Steps, array: Sequence[str | int], index: int) -> Steps:
+    """Return a path after the row at `index` of an array was removed."""
+    at = len(array)
+    if len(path) > at and path[:at] == tuple(array) and isinstance(path[at], int) and int(path[at]) > index:
+        return (*path[:at], int(path[at]) - 1, *path[at + 1 :])
+    return tuple(path)
+
+
+def new_violation(case: Case, old: Json, new: Json) -> str | None:
+    """Say which violation of the schema a changed gold has that it had not before; None where there is none."""
+    validator = Validator(case.schema)
+    if not case.gates.schema or validator.problem is not None or validator.is_valid(new):
+        return None
+    before = {str(error) for error in validator.errors(old, limit=1_000)}
+    return next((str(error) for error in validator.errors(new, limit=1_000) if str(error) not in before), None)
+
+
+def read_typed(text: str, case: Case, path: FieldPath, gold: Json) -> Json:
+    """Read what a reviewer typed: JSON where it is JSON that the schema allows there, else the text itself."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    old = value_at(gold, tuple(path))
+    if isinstance(value, str) or not isinstance(old, str):
+        return value
+    root = {"gold": copied(gold)}
+    put_value(root, ("gold", *path), text)
+    return text if new_violation(case, gold, root["gold"]) is None else value
+
+
+def differing_fields(
+    scorer: Scorer, document: Document, first: Json, second: Json, names: tuple[str, str]
+) -> tuple[dict[str, OpenField], list[tuple[str, bool]]]:
+    """Compare two golds of one document: the fields on which they differ, and for each compared one if they agree."""
+    score = scorer.score(first, second)
+    compared = [(result.pattern, result.passed) for result in score.leaves]
+    proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
+    locate = locator(document)
+    found: dict[str, OpenField] = {}
+    for path, change in _placed(proposal.changes, first):
+        candidates = (
+            Candidate(value=change.old, sources=(names[0],), evidence=_place(change.old, locate)),
+            Candidate(value=change.new, sources=(names[1],), evidence=_place(change.new, locate)),
+        )
+        found[path_text(path)] = OpenField(why="two reviewers disagree", candidates=candidates)
+    return found, compared

@@ -1,0 +1,240 @@
+"""The review as a page on this machine: a server on 127.0.0.1 that answers whoever knows its address, and nobody else.
+
+The address holds a random token. Another host name (DNS rebinding), another origin or a missing token gets an empty 403
+or 404. Nothing but the review is served, nothing is fetched, and scripts other than the page's own do not run.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any, Final
+
+from pytest_extract.cases.gold import read_gold
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.documents import Document, DocumentError
+from pytest_extract.errors import ExtractError
+from pytest_extract.evidence import TextLocation, find_boxes, find_evidence
+from pytest_extract.golds.review import ACTIONS, Reviewer, ReviewItem, read_typed
+from pytest_extract.report.values import show
+
+MOST_BODY: Final = 10_000_000
+"""Bytes of a request's body."""
+IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Images that are shown as they are; others, such as SVG, may hold scripts."""
+WIDEST_VALUE: Final = 4_000
+
+
+class ReviewServer(ThreadingHTTPServer):
+    """Serves one review; `address` is what the reviewer opens. One decision is written at a time."""
+
+    daemon_threads = True
+
+    def __init__(self, reviewer: Reviewer, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.reviewer = reviewer
+        self.token = secrets.token_urlsafe(24)
+        self.lock = threading.Lock()
+
+    @property
+    def address(self) -> str:
+        """URL of the page, with its token."""
+        return f"http://127.0.0.1:{self.server_port}/{self.token}/"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Values of the header Host that the page is reached by."""
+        return frozenset({f"127.0.0.1:{self.server_port}", f"localhost:{self.server_port}"})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReviewServer
+    server_version = "review"
+    sys_version = ""
+    timeout = 60
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """Write no log: an address holds the token."""
+
+    def do_GET(self) -> None:
+        rest = self._allowed()
+        if rest is None:
+            return
+        parts = rest.split("/")
+        try:
+            if rest == "":
+                self._page()
+            elif parts[0] == "item" and len(parts) == 2:
+                with self.server.lock:
+                    self._send_json(item_record(self.server.reviewer, int(parts[1])))
+            elif parts[0] == "page" and len(parts) == 3:
+                self._image(int(parts[1]), int(parts[2]))
+            else:
+                self._refuse(HTTPStatus.NOT_FOUND)
+        except (ValueError, IndexError, DocumentError):
+            self._refuse(HTTPStatus.NOT_FOUND)
+
+    def do_POST(self) -> None:
+        rest = self._allowed()
+        if rest is None:
+            return
+        length = self.headers.get("Content-Length", "")
+        is_json = self.headers.get("Content-Type", "").partition(";")[0].strip() == "application/json"
+        if rest != "decide" or not is_json or not length.isdecimal() or int(length) > MOST_BODY:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
+        try:
+            asked = json.loads(self.rfile.read(int(length)))
+            with self.server.lock:
+                answer = decide(self.server.reviewer, asked)
+        except ExtractError as error:
+            self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+        else:
+            self._send_json(answer)
+
+    def _allowed(self) -> str | None:
+        """Return what a request asks for behind the token; None where it was refused."""
+        origin = self.headers.get("Origin")
+        site = self.headers.get("Sec-Fetch-Site", "none")
+        own = origin is None or origin in {f"http://{host}" for host in self.server.hosts}
+        if self.headers.get("Host") not in self.server.hosts or not own or site not in ("same-origin", "none"):
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return None
+        token, slash, rest = self.path.removeprefix("/").partition("?")[0].partition("/")
+        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            self._refuse(HTTPStatus.NOT_FOUND)
+            return None
+        return rest
+
+    def _page(self) -> None:
+        nonce = secrets.token_urlsafe(16)
+        text = files("pytest_extract.golds").joinpath("review_page.html").read_text(encoding="utf-8")
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' data:; "
+            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        body = text.replace("{{nonce}}", nonce).encode("utf-8")
+        self._send(HTTPStatus.OK, "text/html; charset=utf-8", body, {"Content-Security-Policy": policy})
+
+    def _image(self, index: int, page: int) -> None:
+        document = self.server.reviewer.items[index].case.document
+        if document.media_type in IMAGES:
+            self._send(HTTPStatus.OK, document.media_type, document.bytes)
+            return
+        if document.media_type != "application/pdf":
+            self._refuse(HTTPStatus.NOT_FOUND)
+            return
+        from pytest_extract.documents.page_image import page_png
+
+        self._send(HTTPStatus.OK, "image/png", page_png(document.bytes, str(document.path), page))
+
+    def _send_json(self, value: Json) -> None:
+        self._send(HTTPStatus.OK, "application/json", json.dumps(value).encode("ascii"))
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self._send(status, "text/plain; charset=utf-8", b"")
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes, further: Mapping[str, str] | None = None) -> None:
+        self.send_response(status)
+        headers = {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+            **(further or {}),
+        }
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
+    """Return what the page shows of one item. Raises IndexError."""
+    if index < 0:
+        raise IndexError(index)
+    item = reviewer.items[index]
+    document = item.case.document
+    kind = "pdf" if document.media_type == "application/pdf" else "image" if document.media_type in IMAGES else "text"
+    candidates = [_candidate_record(item, number) for number in range(len(item.candidates))]
+    try:
+        pages = [*document.pages] if kind == "text" else []
+    except DocumentError as error:
+        pages = [str(error)]
+    return {
+        "index": index,
+        "total": len(reviewer.items),
+        "decided": sum(bool(each.done) for each in reviewer.items),
+        "title": item.title,
+        "why": item.why,
+        "done": item.done,
+        "kind": kind,
+        "page": next((each["location"]["page"] for each in candidates if each["location"]), 0),
+        "pages": pages,
+        "candidates": candidates,
+    }
+
+
+def _candidate_record(item: ReviewItem, number: int) -> dict[str, Json]:
+    candidate = item.candidates[number]
+    absent = candidate.value is MISSING
+    location = None if absent else _location(item.case.document, candidate.value)
+    return {
+        "text": "(absent)" if absent else show(candidate.value, WIDEST_VALUE),
+        "json": "" if absent else json.dumps(candidate.value, ensure_ascii=False),
+        "sources": [*candidate.sources],
+        "evidence": candidate.evidence,
+        "location": location,
+    }
+
+
+def _location(document: Document, value: Json) -> dict[str, Json] | None:
+    """Return where a value stands first; of a row, its first value that stands somewhere."""
+    leaves = [value]
+    if isinstance(value, dict | list):
+        leaves = [*(value.values() if isinstance(value, dict) else value)]
+    try:
+        for leaf in leaves:
+            evidence = None if isinstance(leaf, dict | list) else find_evidence(document, leaf, most=1)
+            if evidence is not None and evidence.found:
+                return _location_record(document, evidence.locations[0])
+    except DocumentError:  # an image, a scan
+        pass
+    return None
+
+
+def _location_record(document: Document, location: TextLocation) -> dict[str, Json]:
+    boxes = find_boxes(document, [location])[0]
+    return {
+        "page": (location.page or 1) - 1,
+        "start": location.start,
+        "end": location.end,
+        "boxes": [[box.left, box.top, box.right, box.bottom] for box in boxes],
+    }
+
+
+def decide(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
+    """Write the decision that the page asks for; return what was done and the next open item.
+
+    Raises ExtractError for a decision that cannot be written, LookupError, TypeError or ValueError for no decision.
+    """
+    index, action = asked["index"], asked["action"]
+    if action not in ACTIONS or type(index) is not int or index < 0:
+        raise ValueError(action)
+    item = reviewer.items[index]
+    value = read_typed(asked["text"], item.case, item.path, read_gold(item.case)) if action == "edit" else None
+    done = reviewer.decide(item, action, choice=int(asked.get("choice") or 0), value=value)
+    order = [*range(index + 1, len(reviewer.items)), *range(index)]
+    following = next((each for each in order if not reviewer.items[each].done), index)
+    return {"done": done, "next": following}

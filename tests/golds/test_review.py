@@ -1,0 +1,185 @@
+"""`pytest-extract review` in the terminal and `agree`: what is open, and decisions written to one place of a gold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, review_path, write_review
+from pytest_extract.cli import main
+from pytest_extract.core.values import MISSING
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.golds.review import Reviewer, open_items
+from pytest_extract.results import dump_result
+from pytest_extract.run_case import run_case
+
+SCHEMA = {
+    "type": "object",
+    "required": ["vendor"],
+    "properties": {
+        "vendor": {"type": "string"},
+        "total": {"type": "number"},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}},
+    },
+}
+GOLD = '{"vendor" : "ACME",\n   "total":1190.0,\n "items": [ {"name":"Bolt"}, {"name":"Nut"} , {"name": "Zinc"}]\n}\n'
+TEXT = "ACME GmbH, total 1,109.00; Bolt, Nut"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    (tmp_path / "a.json").write_text(GOLD, encoding="utf-8")
+    (tmp_path / "a.extract.yaml").write_text(f"text: '{TEXT}'\nschema: s.json\ngold: a.json  # by hand\n", "utf-8")
+    return tmp_path
+
+
+def dispute(folder: Path, **fields: OpenField) -> None:
+    write_review(folder / "a.json", "$", GoldReview(reviewed=False, sources=("m", "n"), agreed=3, open=fields))
+
+
+TOTAL = OpenField(
+    why="outputs disagree",
+    candidates=(
+        Candidate(value=1190.0, sources=("m",), evidence=""),
+        Candidate(value=1109.0, sources=("n",), evidence="line 1, column 18"),
+    ),
+)
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def run(*lines: str, args: tuple[str, ...] = ()) -> tuple[int, str]:
+        typed = iter(lines)
+
+        def read(prompt: str) -> str:
+            del prompt
+            try:
+                return next(typed)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", read)
+        status = main(["review", "--terminal", "--by", "Ada", *args])
+        return status, capsys.readouterr().out
+
+    return run
+
+
+def test_nothing_is_open_in_golds_written_by_hand(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    assert answer() == (0, "nothing is open\n")
+
+
+def test_a_candidate_is_written_to_its_place_alone(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    dispute(folder, total=TOTAL)
+    status, told = answer("2", "a")
+    assert status == 0
+    assert "[1/2] a  total: outputs disagree" in told
+    assert "  1  1190.0  (m, nowhere in the document)" in told
+    assert "accepted: 1190.0 -> 1109.0" in told
+    assert (folder / "a.json").read_text("utf-8") == GOLD.replace("1190.0", "1109.0")
+    review = read_reviews(folder / "a.review.json")["$"]
+    assert (review.reviewed, review.open) == (True, {})
+    assert {path: (each.decision, each.by) for path, each in review.decisions.items()} == {
+        "total": ("accept", "Ada"),
+        "$": ("accept", "Ada"),
+    }
+
+
+def test_what_is_skipped_or_disputed_stays_open(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    dispute(folder, total=TOTAL)
+    status, told = answer("s", "a", "q")
+    assert status == 1
+    assert "fields of this gold are still open" in told
+    assert answer("d", "q")[0] == 1
+    assert read_reviews(folder / "a.review.json")["$"].open["total"].why == "disputed by a reviewer"
+    assert (folder / "a.json").read_text("utf-8") == GOLD
+    assert answer("k", "a")[0] == 0
+    assert (folder / "a.json").read_text("utf-8") == GOLD
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("7.5", 7.5), ("x7", None), ('"x"', None)],
+)
+def test_an_edit_must_satisfy_the_schema(
+    folder: Path, answer: Callable[..., tuple[int, str]], typed: str, expected: float | None
+) -> None:
+    dispute(folder, total=TOTAL)
+    _, told = answer("e", typed, "q")
+    changed = GOLD if expected is None else GOLD.replace("1190.0", str(expected))
+    assert (folder / "a.json").read_text("utf-8") == changed
+    assert ("the schema does not allow it" in told) is (expected is None)
+
+
+def test_a_required_key_cannot_be_made_absent(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    dispute(folder, vendor=OpenField(why="outputs disagree"), total=TOTAL)
+    _, told = answer("x", "s", "x", "q")
+    assert "the schema does not allow it" in told
+    assert json.loads((folder / "a.json").read_text("utf-8")).keys() == {"vendor", "items"}
+
+
+def test_a_removed_row_moves_what_is_open_behind_it(folder: Path) -> None:
+    row = OpenField(
+        why="1 of 2 outputs lack this row", candidates=(Candidate(value={"name": "Bolt"}), Candidate(value=MISSING))
+    )
+    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Zinc"), Candidate(value="Zink")))
+    dispute(folder, **{"items[0]": row, "items[2].name": name})
+    cases = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    reviewer = Reviewer("Ada", [*open_items(cases)])
+    first, second, rest = reviewer.items
+    reviewer.decide(first, "accept", choice=1)
+    assert str(second.path) == "items[1].name"
+    assert [*read_reviews(review_path(folder / "a.json"))["$"].open] == ["items[1].name"]
+    reviewer.decide(second, "accept", choice=1)
+    reviewer.decide(rest, "accept")
+    assert json.loads((folder / "a.json").read_text("utf-8"))["items"] == [{"name": "Nut"}, {"name": "Zink"}]
+
+
+def test_also_accept_adds_a_right_value_to_the_case(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    vendor = OpenField(why="outputs disagree", candidates=(Candidate(value="ACME GmbH"),))
+    dispute(folder, vendor=vendor)
+    answer("o", "a")
+    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    assert dict(case.accept) == {"vendor": ("ACME GmbH",)}
+    assert "gold: a.json  # by hand" in (folder / "a.extract.yaml").read_text("utf-8")
+    assert (folder / "a.json").read_text("utf-8") == GOLD
+
+
+def test_failing_fields_of_a_run_are_offered_with_the_output_first(
+    folder: Path, answer: Callable[..., tuple[int, str]]
+) -> None:
+    rows = [{"name": name} for name in ("Bolt", "Nut", "Cable", "Wire")]
+    output = {"vendor": "ACME", "total": 1109.0, "items": rows}
+    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    result = run_case(case, lambda _index: Extraction(output), nodeid="a.extract.yaml::a", file="a.extract.yaml")
+    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
+    status, told = answer("a", "a", "k", "a", args=("r.jsonl", "a.extract.yaml"))
+    assert status == 0, told
+    gold = json.loads((folder / "a.json").read_text("utf-8"))
+    assert gold == {"vendor": "ACME", "total": 1109.0, "items": [{"name": name} for name in ("Bolt", "Nut", "Wire")]}
+    assert "accepted: 1190.0 -> 1109.0" in told
+    assert answer(args=("r.jsonl", "a.extract.yaml")) == (0, "nothing is open\n")
+
+
+def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, total, rows in (("A", 1, ["x", "y"]), ("B", 1.0, ["y", "z"])):
+        (folder / name).mkdir()
+        gold = {"vendor": "ACME", "total": total, "items": [{"name": row} for row in rows]}
+        (folder / name / "one.json").write_text(json.dumps(gold), encoding="utf-8")
+    assert main(["agree", "A", "B", "--schema", "s.json"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("1 gold: 3 of 5 values agree")
+    assert not (folder / "A" / "one.review.json").exists()
+    assert main(["agree", "A", "B", "--schema", "s.json", "--dispute"]) == 1
+    review = read_reviews(folder / "A" / "one.review.json")["$"]
+    assert review.reviewed is False
+    assert {each.why for each in review.open.values()} == {"two reviewers disagree"}
+    assert main(["agree", "A", "A", "--schema", "s.json"]) == 0
+    assert main(["agree", "A", "nowhere", "--schema", "s.json"]) == 2

@@ -1,0 +1,213 @@
+"""The review as a page: who gets an answer, and what a reviewer does by keyboard alone in a real browser."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, write_review
+from pytest_extract.golds.review import Reviewer, open_items
+from pytest_extract.golds.review_server import ReviewServer
+from tests.report.html.browser import browser, chromium, until
+
+__all__ = ["browser", "chromium"]
+
+FIELDS = 20
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+NAMES = [f"f{number}" for number in range(FIELDS)]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ReviewServer]:
+    """Serve a review of twenty fields, some of them hostile."""
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in NAMES}}
+    gold = {name: f"old {name}" for name in NAMES}
+    (tmp_path / "s.json").write_text(json.dumps(schema), "utf-8")
+    (tmp_path / "g.json").write_text(json.dumps(gold, indent=1), "utf-8")
+    text = "".join(f"\U0001f600 line {name}: new {name} {HOSTILE}\\n" for name in NAMES)
+    case = {"text": text, "schema": "s.json", "gold": "g.json", "id": f"case {HOSTILE}".replace("::", "")}
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case, ensure_ascii=False), "utf-8")
+    open_ = {
+        name: OpenField(
+            why=f"outputs disagree {HOSTILE}",
+            candidates=(
+                Candidate(value=f"new {name}", sources=("m", HOSTILE), evidence="line 1"),
+                Candidate(value=f"old {name} {HOSTILE}", sources=("n",), evidence=""),
+            ),
+        )
+        for name in NAMES
+    }
+    write_review(tmp_path / "g.json", "$", GoldReview(reviewed=False, sources=("m", "n"), open=open_))
+    found = load_cases(tmp_path / "a.extract.yaml", SchemaCache())
+    assert found.errors == ()
+    with ReviewServer(Reviewer("Ada", [*open_items(found.cases)])) as server:
+        thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+Ask = Callable[..., tuple[int, bytes, http.client.HTTPMessage]]
+
+
+@pytest.fixture
+def ask(served: ReviewServer) -> Iterator[Ask]:
+    connections = []
+
+    def request(path: str, *, body: object = None, **headers: str) -> tuple[int, bytes, http.client.HTTPMessage]:
+        connection = http.client.HTTPConnection("127.0.0.1", served.server_port, timeout=10)
+        connections.append(connection)
+        sent = {
+            "Host": f"127.0.0.1:{served.server_port}",
+            **{name.replace("_", "-"): each for name, each in headers.items()},
+        }
+        data = None if body is None else json.dumps(body)
+        connection.request("GET" if body is None else "POST", path, body=data, headers=sent)
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.headers
+
+    yield request
+    for connection in connections:
+        connection.close()
+
+
+def test_the_page_and_its_policy(served: ReviewServer, ask: Ask) -> None:
+    status, body, headers = ask(f"/{served.token}/")
+    assert status == 200
+    policy = headers["Content-Security-Policy"]
+    nonce = re.search(r"script-src 'nonce-([^']+)'", policy)
+    assert nonce is not None
+    assert body.count(f'nonce="{nonce[1]}"'.encode()) == 2
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    assert b"http://" not in body
+    assert b"https://" not in body
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        pytest.param("/", {}, id="no-token"),
+        pytest.param("/wrong/", {}, id="wrong-token"),
+        pytest.param("/{token}", {}, id="no-slash"),
+        pytest.param("/{token}/", {"Host": "evil.example:1"}, id="other-host"),
+        pytest.param("/{token}/", {"Origin": "http://evil.example"}, id="other-origin"),
+        pytest.param("/{token}/", {"Origin": "null"}, id="opaque-origin"),
+        pytest.param("/{token}/", {"Sec_Fetch_Site": "cross-site"}, id="other-site"),
+        pytest.param("/{token}/item/0", {"Origin": "http://evil.example"}, id="item-of-other-origin"),
+        pytest.param("/{token}/../s.json", {}, id="file"),
+        pytest.param("/{token}/item/99", {}, id="no-item"),
+        pytest.param("/{token}/item/-1", {}, id="negative"),
+        pytest.param("/{token}/page/0/0", {}, id="no-page-image"),
+    ],
+)
+def test_whoever_has_not_the_address_gets_nothing(
+    served: ReviewServer, ask: Ask, path: str, headers: dict[str, str]
+) -> None:
+    status, body, _ = ask(path.format(token=served.token), **headers)
+    assert status in (403, 404)
+    assert body == b""
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "headers"),
+    [
+        pytest.param("/wrong/decide", {"index": 0, "action": "accept"}, {}, id="token"),
+        pytest.param(
+            "/{token}/decide", {"index": 0, "action": "accept"}, {"Origin": "http://evil.example"}, id="origin"
+        ),
+        pytest.param("/{token}/decide", {"index": 0, "action": "accept"}, {"Content_Type": "text/plain"}, id="form"),
+        pytest.param("/{token}/decide", {"index": 0, "action": "format"}, {}, id="action"),
+        pytest.param("/{token}/decide", {"index": True, "action": "accept"}, {}, id="index"),
+        pytest.param("/{token}/decide", [], {}, id="no-object"),
+    ],
+)
+def test_what_is_no_decision_writes_nothing(
+    served: ReviewServer, ask: Ask, tmp_path: Path, path: str, body: object, headers: dict[str, str]
+) -> None:
+    before = (tmp_path / "g.json").read_bytes()
+    sent = {"Content_Type": "application/json", **headers}
+    status, answer, _ = ask(path.format(token=served.token), body=body, **sent)
+    assert status in (400, 403, 404)
+    assert answer == b""
+    assert (tmp_path / "g.json").read_bytes() == before
+
+
+def test_twenty_fields_by_keyboard_alone(browser, served: ReviewServer, tmp_path: Path) -> None:
+    from selenium.webdriver import Keys
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    def press(*keys: str) -> None:
+        ActionChains(browser).send_keys(*keys).perform()
+
+    def decided(count: int) -> None:
+        until(browser, lambda: browser.execute_script("return document.body.dataset.decided") == str(count))
+
+    browser.get(served.address)
+    decided(0)
+    assert browser.execute_script("return document.querySelector('mark').textContent") == "new f0"
+    keys = {0: "2a", 1: "k", 2: "x", 3: "d"}
+    for number in range(FIELDS):
+        if number == 4:
+            press("e")
+            until(browser, lambda: browser.execute_script("return document.activeElement.id") == "text")
+            press("typed by hand")
+            ActionChains(browser).key_down(Keys.CONTROL).send_keys(Keys.ENTER).key_up(Keys.CONTROL).perform()
+        else:
+            press(*keys.get(number, "a"))
+        decided(number + 1)
+        assert browser.title.endswith("Review of golds")
+    gold = json.loads((tmp_path / "g.json").read_text("utf-8"))
+    assert gold["f0"] == f"old f0 {HOSTILE}"
+    assert (gold["f1"], gold["f3"], gold["f4"]) == ("old f1", "old f3", "typed by hand")
+    assert "f2" not in gold
+    assert all(gold[name] == f"new {name}" for name in NAMES[5:])
+    review = read_reviews(tmp_path / "g.review.json")["$"]
+    assert [*review.open] == ["f3"]
+    assert {each.by for each in review.decisions.values()} == {"Ada"}
+    assert len(review.decisions) == FIELDS - 1
+    assert browser.execute_script("return document.querySelectorAll('script, img').length") == 1
+    assert browser.get_log("browser") == []
+
+
+def test_a_page_of_a_pdf_with_the_evidence_marked(browser, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    pdf = Path(__file__).parents[2] / "example_project/documents/invoices/acme.pdf"
+    from pytest_extract.documents import Document
+
+    word = next(word for word in Document(pdf).text.split() if len(word) > 5)
+    (tmp_path / "acme.pdf").write_bytes(pdf.read_bytes())
+    case = {
+        "document": "acme.pdf",
+        "schema": {"type": "object", "properties": {"a": {"type": "string"}}},
+        "gold": "g.json",
+    }
+    (tmp_path / "g.json").write_text('{"a": "x"}', "utf-8")
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case, ensure_ascii=False), "utf-8")
+    field = OpenField(why="outputs disagree", candidates=(Candidate(value=word),))
+    write_review(tmp_path / "g.json", "$", GoldReview(reviewed=False, open={"a": field}))
+    (loaded,) = load_cases(tmp_path / "a.extract.yaml", SchemaCache()).cases
+    with ReviewServer(Reviewer("Ada", [*open_items([loaded])])) as server:
+        threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True).start()
+        browser.get(server.address)
+        until(
+            browser,
+            lambda: browser.execute_script("const i = document.querySelector('img'); return i && i.naturalWidth > 500"),
+        )
+        box = browser.execute_script("return document.querySelector('.box').getBoundingClientRect().toJSON()")
+        sheet = browser.execute_script("return document.querySelector('img').getBoundingClientRect().toJSON()")
+        server.shutdown()
+    assert 0 < box["width"] < sheet["width"]
+    assert sheet["left"] <= box["left"] <= sheet["right"]
+    assert sheet["top"] <= box["top"] <= sheet["bottom"]

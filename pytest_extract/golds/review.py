@@ -26,6 +26,7 @@ from pytest_extract.cases.review_file import (
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.output_shape import value_at
+from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, copied, path_text
@@ -35,7 +36,6 @@ from pytest_extract.golds.changes import GoldModification, Locate, propose, put_
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.values import show
 from pytest_extract.run_case import digests_of
-from pytest_extract.thresholds import is_covered
 
 Action: TypeAlias = Literal["accept", "keep", "also", "edit", "absent", "dispute"]
 ACTIONS: Final[tuple[Action, ...]] = ("accept", "keep", "also", "edit", "absent", "dispute")

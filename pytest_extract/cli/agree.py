@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(slots=True)
-class Agreement:
+class GoldAgreement:
     """How often two golds agree: by pattern, agreeing and compared values; the disputed fields of each file."""
 
     agreed: Counter[str] = field(default_factory=Counter)
@@ -81,8 +81,8 @@ def _pairs(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
             yield path, other
 
 
-def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[str, str]) -> Agreement:
-    found = Agreement()
+def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[str, str]) -> GoldAgreement:
+    found = GoldAgreement()
     for one, other in pairs:
         golds: list[Json] = [read_value(one), read_value(other)]
         fields, compared = differing_fields(scorer, Document(text=""), golds[0], golds[1], names)
@@ -93,7 +93,7 @@ def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[
     return found
 
 
-def _text(agreement: Agreement, golds: int) -> str:
+def _text(agreement: GoldAgreement, golds: int) -> str:
     compared, agreed = agreement.compared, agreement.agreed
     total = compared.total()
     share = percent(agreed.total() / max(total, 1))
@@ -108,7 +108,7 @@ def _text(agreement: Agreement, golds: int) -> str:
     return "\n".join(lines)
 
 
-def _json_text(agreement: Agreement) -> str:
+def _json_text(agreement: GoldAgreement) -> str:
     fields = {
         name: {"agreed": agreement.agreed[name], "compared": agreement.compared[name]} for name in agreement.compared
     }

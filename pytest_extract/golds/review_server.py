@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             asked = json.loads(self.rfile.read(int(length)))
             with self.server.lock:
-                answer = decide(self.server.reviewer, asked)
+                answer = write_decision(self.server.reviewer, asked)
         except ExtractError as error:
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
         except (ValueError, LookupError, TypeError, AttributeError):
@@ -224,7 +224,7 @@ def _location_record(document: Document, location: TextLocation) -> dict[str, Js
     }
 
 
-def decide(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
+def write_decision(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
     """Write the decision that the page asks for; return what was done and the next open item.
 
     Raises ExtractError for a decision that cannot be written, LookupError, TypeError or ValueError for no decision.

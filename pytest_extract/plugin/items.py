@@ -159,15 +159,11 @@ class ExtractItem(pytest.Item):
         """Drop the result of a run: pytest keeps items to the end, and may run one again."""
         self.result = self.error = None
         vars(self).pop("owned", None)
-        vars(self).pop("_safe", None)
-
-    @property
-    def result_line(self) -> str:
-        """The result as a line of the results file: made once for the terminal, the report and the file."""
-        return self._safe[0]
+        vars(self).pop("safe_form", None)
 
     @cached_property
-    def _safe(self) -> tuple[str, CaseResult]:
+    def safe_form(self) -> tuple[str, CaseResult]:
+        """The result as a line of the results file, made once for the terminal, the report and the file; and read."""
         assert self.result is not None  # noqa: S101  # nobody asks before the case has run
         return safe_form(self.result, self.owned)
 
@@ -186,7 +182,7 @@ class ExtractItem(pytest.Item):
         ):
             return TextRepr(DRAFTED, (self.location[0], self.case.line), "")
         if isinstance(excinfo.value, CaseFailed):
-            line, result = self._safe
+            line, result = self.safe_form
             options = DiffOptions(verbosity=self.config.get_verbosity(), brief=traceback_style == "short")
             crash = ReprFileLocation(self.location[0], self.case.line, short_reason(result))
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.

@@ -69,11 +69,13 @@ class Prefetcher:
             self._plan(item, plan, self._extraction_service.extractor_for(item), judge)
         # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
         most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
+        planned = self._planned_calls()
         for following in self._upcoming.after(item):
-            if self._planned_calls() >= most:
+            if planned >= most:
                 break
-            if following.nodeid not in self._planned:
+            if following.nodeid not in self._planned and _will_run(following):
                 self._plan_before_turn(following)
+                planned = self._planned_calls()
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat: waits for the call in flight, or calls now."""
@@ -184,11 +186,11 @@ class UpcomingItems:
             self._xdist_worker = next(workers, None)
 
     def after(self, item: ExtractItem) -> Iterator[ExtractItem]:
-        """Yield the cases that follow `item` and will not be skipped."""
+        """Yield the cases that follow `item`."""
         items = self._session.items
         for index in self._indices_after(item):
             following = items[index]
-            if isinstance(following, ExtractItem) and _will_run(following):
+            if isinstance(following, ExtractItem):
                 yield following
 
     def _indices_after(self, item: ExtractItem) -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, overload
 
@@ -100,6 +100,11 @@ class ResultStore(Sequence[CaseResult]):
         """Make it the result of a case."""
         index = self._indices.setdefault(nodeid, len(self._stored))
         self._stored[index : index + 1] = [result]
+
+    @property
+    def nodeids(self) -> Collection[str]:
+        """The cases that have a result."""
+        return self._indices.keys()
 
     def __len__(self) -> int:
         return len(self._stored)

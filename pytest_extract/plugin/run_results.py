@@ -7,15 +7,16 @@ import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
+from pytest_extract.results import load_result
 
 if TYPE_CHECKING:
     from pytest_extract.regression.selection import Selection
@@ -47,14 +48,18 @@ class RunResults:
     redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     file: TextIO | None = None
     incomplete: str | None = None
+    _totals: RunTotals | None = field(default_factory=RunTotals)
 
-    @cached_property
+    @property
     def totals(self) -> RunTotals:
-        """The totals of the results, read after the last result."""
-        return totals_of(self.results)
+        """The totals of the results so far."""
+        if self._totals is None:
+            self._totals = totals_of(self.results)
+        return self._totals
 
-    def add(self, nodeid: str, line: str, stored: StoredResult) -> None:
-        """Keep a result, and write it at once: a killed run keeps what it had."""
+    def add(self, nodeid: str, line: str, stored: StoredResult, result: CaseResult | None = None) -> None:
+        """Keep a result, and write it at once: a killed run keeps what it had. `result`: if the caller has it."""
+        self._count(nodeid, result or load_result(line))
         self.results.put(nodeid, stored)
         if self.file is None:
             return
@@ -68,6 +73,18 @@ class RunResults:
             self.incomplete = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
             with suppress(OSError):  # closing tries to write the rest once more
                 self.close()
+
+    def _count(self, nodeid: str, result: CaseResult) -> None:
+        """Add a result to the totals; where it replaces one, or cannot be added, they are read again when asked for."""
+        if self._totals is None:
+            return
+        try:
+            if nodeid in self.results.nodeids:
+                self._totals = None
+            else:
+                self._totals.add(result)
+        except Exception:  # noqa: BLE001  # raised again, and told, by who asks for the totals
+            self._totals = None
 
     def close(self) -> None:
         """Close the results file."""

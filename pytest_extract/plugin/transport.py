@@ -19,9 +19,11 @@ from pytest_extract.plugin.update_gold import GoldChange
 from pytest_extract.redact.secrets import TALLY
 from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.totals import Forecast, JudgeSpending
-from pytest_extract.results import dump_result, dump_safely
+from pytest_extract.results import dump_result, safe_form
 
 RESULT = "extract_result"
+RESULT_OBJECT = "extract_result_object"
+"""The same for who gets the report in the process that made it; None under xdist, which sends builtins only."""
 OUTCOME = "extract_outcome"
 CASE_REPR = "extract_case_repr"
 GOLD_CHANGE = "extract_gold_change"
@@ -40,8 +42,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     clean_report(report)
     if call.when == "teardown":
         item.forget()
-        return
-    if call.when == "setup" and not report.failed:
+    if call.when == "teardown" or (call.when == "setup" and not report.failed):
         return
     if item.forecast is not None:
         setattr(report, FORECAST, asdict(item.forecast))
@@ -51,7 +52,9 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
             return  # skipped by a mark or by its extractor: the case did not run
         result = _result_of_error(item, call.excinfo)
     session = session_of(item.config)
-    setattr(report, RESULT, item.result_line if result is item.result else dump_safely(result, item.owned))
+    line, safe_result = item.safe_form if result is item.result else safe_form(result, item.owned)
+    setattr(report, RESULT, line)
+    setattr(report, RESULT_OBJECT, None if hasattr(item.config, "workerinput") else safe_result)
     setattr(report, OUTCOME, str(result.outcome))
     if item.gold_change is not None:
         setattr(report, GOLD_CHANGE, list(item.gold_change))
@@ -63,16 +66,19 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     if selection is not None:
         setattr(report, SELECTION, asdict(selection))
     if isinstance(report.longrepr, CaseRepr):
-        shown = report.longrepr
-        parts = {
-            "verbosity": shown.options.verbosity,
-            "style": shown.style,
-            "evidence": shown.evidence,
-            "message": shown.reprcrash.message,
-            "path": shown.reprcrash.path,
-            "line": shown.reprcrash.lineno,
-        }
-        setattr(report, CASE_REPR, parts)
+        setattr(report, CASE_REPR, _parts_of(report.longrepr))
+
+
+def _parts_of(shown: CaseRepr) -> dict[str, Any]:
+    """Return what `_restore_longrepr` needs, as builtins."""
+    return {
+        "verbosity": shown.options.verbosity,
+        "style": shown.style,
+        "evidence": shown.evidence,
+        "message": shown.reprcrash.message,
+        "path": shown.reprcrash.path,
+        "line": shown.reprcrash.lineno,
+    }
 
 
 def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
@@ -124,9 +130,10 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         run_results.forecasts.append(Forecast(**forecast))
         return
     line: str = attributes.pop(RESULT)
+    result: CaseResult | None = attributes.pop(RESULT_OBJECT, None)
     stored = run_results.results.store(line)
     if str(report.outcome) != "rerun":
-        run_results.add(report.nodeid, line, stored)
+        run_results.add(report.nodeid, line, stored, result)
     gold_change = attributes.get(GOLD_CHANGE)
     if gold_change is not None:
         run_results.gold_changes[report.nodeid] = GoldChange(*gold_change)

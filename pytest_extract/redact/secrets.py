@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pytest_extract.core.values import Json, text_digest
@@ -37,6 +37,11 @@ _RUN_CHARACTERS: Final = string.ascii_letters + string.digits + "_-.~/:$=+@\\"
 """Characters of all formats but that of a private key, and of the escape that may stand before a key."""
 _SEPARATE_RUNS: Final = bytes(code if chr(code) in _RUN_CHARACTERS else 32 for code in range(256))
 _SHORTEST_RUN: Final = 20
+_HINTED: Final = [(hint, each) for each in FORMATS for hint in each.hints]
+_CLEAN_RUNS: Final[set[bytes]] = set()
+"""Runs without any format that were met before: the results of a suite repeat names, reasons and digests."""
+_MOST_CLEAN_RUNS: Final = 10_000
+_LONGEST_CLEAN_RUN: Final = 200
 _NO_PREFIX: Final = re.compile(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
 """What a Discord and an Asana token have instead of a prefix; their hints are in every text."""
 _ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
@@ -232,6 +237,9 @@ def clean_message(message: str, place: str = "error message") -> str:
 
 _lock: Final = threading.Lock()
 _current: Secrets | None = None
+_seen: dict[Any, Any] | None = None
+_OF_PYTEST: Final = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
+"""Changed by pytest for each phase of an item."""
 
 
 def current() -> Secrets:
@@ -244,13 +252,27 @@ def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
 
     Other threads must not iterate over the environment: pytest changes it for every phase of every item.
     """
-    global _current  # noqa: PLW0603  # the environment is the process's, and so is what is known of it
+    global _current, _seen  # noqa: PLW0603  # the environment is the process's, and so is what is known of it
     with _lock:
         known = _current or NOTHING_KNOWN
         if allowed is not None:
             known = Secrets(known.strong, known.weak, frozenset(allowed))
+        elif _current is not None and _seen is not None and _seen == _raw_environ():
+            return _current
+        _seen = _raw_environ()
         _current = known.with_environ(_snapshot())
         return _current
+
+
+def _raw_environ() -> dict[Any, Any] | None:
+    """Return a copy of the environment as `os` holds it, or None: decoding it takes a hundred times as long."""
+    variables = getattr(os.environ, "_data", None)
+    if type(variables) is not dict:
+        return None
+    seen = variables.copy()
+    for name in _OF_PYTEST:
+        seen.pop(name, None)
+    return seen
 
 
 def _snapshot() -> dict[str, str]:
@@ -317,16 +339,23 @@ def _of_format(text: str) -> list[Secret]:
         text = _take_out(PRIVATE_KEY, text, found)
     # in bytes, as this takes a fifth of the time of a pattern
     words = set(text.encode("ascii", "replace").translate(_SEPARATE_RUNS).split())
-    runs = {word.decode("ascii") for word in words if len(word) >= _SHORTEST_RUN}
+    new = [word for word in words if len(word) >= _SHORTEST_RUN and word not in _CLEAN_RUNS]
+    if not new:
+        return found
+    before = len(found)
+    runs = {word.decode("ascii") for word in new}
     joined = "\n".join(runs)
-    for each in FORMATS:
-        hint = next((hint for hint in each.hints if hint in joined), None)
-        if hint is None or (len(hint) == 1 and not _NO_PREFIX.search(joined)):
+    for hint, each in _HINTED:
+        if hint not in joined or (len(hint) == 1 and not _NO_PREFIX.search(joined)):
             continue
-        hinted = "\n".join(run for run in runs if any(hint in run for hint in each.hints))
+        hinted = "\n".join(run for run in runs if hint in run)
         if hinted != (rest := _take_out(each, hinted, found)):
             # no format is looked for inside of another
-            runs = {run for run in runs if not any(hint in run for hint in each.hints)} | {*rest.split("\n")}
+            runs = {run for run in runs if hint not in run} | {*rest.split("\n")}
+    if len(found) == before:
+        if len(_CLEAN_RUNS) > _MOST_CLEAN_RUNS:
+            _CLEAN_RUNS.clear()
+        _CLEAN_RUNS.update(word for word in new if len(word) <= _LONGEST_CLEAN_RUN)
     return found
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import fsum
 from typing import Final, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object
 from pytest_extract.core.engine.context import (
     DEEPEST,
-    MOST_KEPT,
     Path,
     ScoringContext,
     absence,
@@ -17,6 +17,7 @@ from pytest_extract.core.engine.context import (
     equal,
     is_present,
 )
+from pytest_extract.core.engine.in_place import is_best_fit, only_unlike_row
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.pairing import Undecided, pair_rows
 from pytest_extract.core.engine.pairs import row_fit
@@ -25,7 +26,7 @@ from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
 from pytest_extract.core.engine.table import Pairs, Table, to_table
 from pytest_extract.core.engine.walk import accepted, lacking, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
-from pytest_extract.core.matching.pairing import Pairing, paired
+from pytest_extract.core.matching.pairing import Pairing, by_position, paired
 from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -182,6 +183,8 @@ def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, 
     first = len(run.leaves)
     if table is not None and table.items is array.items and _likely_rows(run, array, lists, table, path, at):
         return
+    if table is None and _rows_in_place(run, array, lists, path, at):
+        return
     found = _pairing(run, array, lists, table, path)
     if isinstance(found, Undecided):
         array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, found.reason)
@@ -227,8 +230,35 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
         run.take_back(mark)
         return False
     found = _without(found, walked.undone) if walked.undone else found
-    _remember(run, key, found, lists)
+    run.remember(array, found, lists)
     _finish(run, array, lists, found, walked.total, path, at, mark.leaves)
+    return True
+
+
+def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, at: Path | None) -> bool:
+    """Score rows in their places, of which all but one are equal; False, with nothing kept, if they may fit better."""
+    if _key(array, lists) in run.pairings:
+        return False
+    unlike = only_unlike_row(run, array, *lists)
+    if unlike is None or not isinstance(array.items, Object):
+        return False
+    start = run.mark()
+    ends: list[int] = []
+    for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
+        before = run.flaws
+        run.walk(array.items, gold, extracted, (*path, index), None if at is None else (*at, index))
+        ends.append(len(run.leaves))
+        if run.flaws > before and index != unlike:  # 1 and true are equal for Python
+            run.take_back(start)
+            return False
+    results = [run.leaves[first:end] for first, end in pairwise([start.leaves, *ends])]
+    fit = row_fit(run, array, results[unlike])
+    if fit.apart or not is_best_fit(array.items, *lists, unlike, results):
+        run.take_back(start)
+        return False
+    found = by_position(len(ends), len(ends))
+    run.remember(array, found, lists)
+    _finish(run, array, lists, found, len(ends) - 1 + fit.score, path, at, start.leaves)
     return True
 
 
@@ -239,18 +269,12 @@ def _pairing(run: ScoringContext, array: Array, lists: Lists, table: Table | Non
         return known[0]
     found = pair_rows(run, array, *lists, table, path)
     if not isinstance(found, Undecided):
-        _remember(run, key, found, lists)
+        run.remember(array, found, lists)
     return found
 
 
 def _key(array: Array, lists: Lists) -> tuple[int, int, int]:
     return id(array), id(lists[0]), id(lists[1])
-
-
-def _remember(run: ScoringContext, key: tuple[int, int, int], pairing: Pairing, lists: Lists) -> None:
-    """Keep a pairing with its lists: while they live, no other list has their identities."""
-    if len(run.pairings) < MOST_KEPT:
-        run.pairings[key] = pairing, lists
 
 
 def _without(pairing: Pairing, undone: set[tuple[int, int]]) -> Pairing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import FieldMetric, Node, Program
+from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
 from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
@@ -165,6 +165,11 @@ class ScoringContext:
         self.flaws, self.vacuous = mark.flaws, mark.vacuous
         while len(self.questions) > mark.questions:
             self.questions.popitem()
+
+    def remember(self, array: Array, pairing: Pairing, lists: tuple[list[Json], list[Json]]) -> None:
+        """Keep the pairing of two lists of rows with them: while they live, no other list has their identities."""
+        if len(self.pairings) < MOST_KEPT:
+            self.pairings[id(array), id(lists[0]), id(lists[1])] = pairing, lists
 
     def shape(
         self,

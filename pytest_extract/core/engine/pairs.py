@@ -114,15 +114,14 @@ def _lists(
 ) -> Column:
     """Return the lists of a property, with their contents where each is scored leaf by leaf."""
     if run.contents is None:
-        run.contents = Contents(run)
+        run.contents = Contents(run, lambda array: pair_score(run, array, ruled=False))
     depth = DEEPEST_TRIAL - run.depth
     try:
-        ours = [run.contents.of(array, value, depth, gold=True) for value in gold]
-        theirs = [run.contents.of(array, value, depth, gold=False) for value in extracted]
+        ours = run.contents.of(array, gold, depth, gold=True)
+        theirs = run.contents.of(array, extracted, depth, gold=False)
     except IrregularError:
         return Column(gold=gold, extracted=extracted, pair=pair_score(run, array))
-    pair = pair_score(run, array, ruled=False)
-    return Column(gold=gold, extracted=extracted, pair=pair, contents=(ours, theirs))
+    return Column(gold=gold, extracted=extracted, pair=run.contents.pair(array), contents=(ours, theirs))
 
 
 def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:

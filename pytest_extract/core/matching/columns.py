@@ -29,19 +29,35 @@ class PairScore(NamedTuple):
 Pair: TypeAlias = Callable[[Json | Missing, Json | Missing], PairScore]
 
 
-class Content(NamedTuple):
+class Bags(NamedTuple):
+    """Weight of leaves by what they must share to match: equal values of a field (`exact`), or the field alone."""
+
+    exact: Mapping[int, float]
+    inexact: Mapping[int, float]
+
+
+class Content:
     """What a nested value holds: an upper bound of its score with another, without a look at their structure.
 
     `key`: two values with the same key match in every leaf. `weight`: of all leaves; `floor`: of those that count in
-    any comparison. `exact`: weight of the leaves that match only their like, by what they hold; `inexact`: weight of
-    the leaves that may match any other of the same field, by field.
+    any comparison. `count`: counts the leaves, when a bound asks for them.
     """
 
-    key: int
-    weight: float
-    floor: float
-    exact: Mapping[int, float]
-    inexact: Mapping[int, float]
+    __slots__ = ("_bags", "_count", "floor", "key", "weight")
+
+    def __init__(self, key: int, weight: float, floor: float, count: Callable[[], Bags]) -> None:
+        self.key = key
+        self.weight = weight
+        self.floor = floor
+        self._count = count
+        self._bags: Bags | None = None
+
+    @property
+    def bags(self) -> Bags:
+        """The leaves."""
+        if self._bags is None:
+            self._bags = self._count()
+        return self._bags
 
 
 def shared_weight(one: Content, other: Content) -> float:
@@ -50,7 +66,7 @@ def shared_weight(one: Content, other: Content) -> float:
     Each leaf is compared with one leaf at most, however lists inside are paired, and scores at most its weight.
     """
     weight = 0.0
-    for ours, theirs in ((one.exact, other.exact), (one.inexact, other.inexact)):
+    for ours, theirs in zip(one.bags, other.bags, strict=True):
         weight += sum([min(ours[name], theirs[name]) for name in ours.keys() & theirs.keys()])
     return weight
 

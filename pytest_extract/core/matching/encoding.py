@@ -30,12 +30,12 @@ class EncodedColumn:
 
     `equality`: two present values score 1 where their codes are equal, and 0 elsewhere; nothing else is left to
     compare. `values[code]` is one value of that code. `contents[code]`: what a nested value holds, where that bounds
-    its scores.
+    its scores; `rough`: by its weight alone.
     """
 
-    gold: list[int]
-    extracted: list[int]
-    values: list[Json]
+    gold: Sequence[int]
+    extracted: Sequence[int]
+    values: Sequence[Json] | Mapping[int, Json]
     weight: float
     metric: BoundMetric | None
     pair: Pair | None
@@ -43,6 +43,7 @@ class EncodedColumn:
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
     contents: Mapping[int, Content] | None = None
     shared: dict[tuple[int, int], float] = field(default_factory=dict)
+    rough: bool = False
 
     @property
     def has_search(self) -> bool:
@@ -62,8 +63,10 @@ class EncodedColumn:
         """Whether values are compared pair by pair."""
         return self.metric is not None and not self.equality and self.metric.near is None
 
-    def anything_matches(self) -> EncodedColumn:
-        """Return the column with a score of 1 for any two present values."""
+    def rougher(self) -> EncodedColumn:
+        """Return the column with a score of 1 for any two present leaves; of nested values, by their weights."""
+        if self.contents is not None:
+            return replace(self, rough=True)
         sides = ([min(code, 0) for code in side] for side in (self.gold, self.extracted))
         return replace(self, gold=next(sides), extracted=next(sides), equality=True)
 
@@ -108,9 +111,11 @@ class EncodedColumn:
         known = self.memo.get((gold, extracted))
         if known is not None:
             return known.score
+        assert self.contents is not None  # noqa: S101 - columns with contents only
+        if self.rough:
+            return min(self.contents[gold].weight, self.contents[extracted].weight)
         bound = self.shared.get((gold, extracted))
         if bound is None:
-            assert self.contents is not None  # noqa: S101 - columns with contents only
             bound = self.shared[gold, extracted] = shared_weight(self.contents[gold], self.contents[extracted])
         return bound
 
@@ -160,7 +165,7 @@ def encode(column: Column) -> EncodedColumn:
         pair=column.pair,
         equality=equal_by is not None,
     )
-    return _merge_near(coded)
+    return _merge_near(coded, values)
 
 
 def _encode_contents(
@@ -203,12 +208,12 @@ def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[H
     return keys
 
 
-def _merge_near(coded: EncodedColumn) -> EncodedColumn:
+def _merge_near(coded: EncodedColumn, values: Sequence[Json]) -> EncodedColumn:
     """Make a tolerance an equality where, over the values at hand, it is one."""
     metric = coded.metric
     if coded.equality or metric is None or metric.near is None:
         return coded
-    groups = _equivalence(len(coded.values), metric.near(coded.values, coded.values))
+    groups = _equivalence(len(values), metric.near(values, values))
     if groups is None:
         return coded
     names = {ABSENT: ABSENT, **dict(enumerate(groups))}

@@ -208,10 +208,10 @@ class _TableSimilarity:
 
     @cached_property
     def _rough(self) -> EncodedTable:
-        """The table with a score of 1 for any two values that would take long to compare."""
+        """The table with higher bounds of the values that would take long to compare."""
         rows = self._problem.height + self._problem.width
         columns = [
-            column.anything_matches() if column.is_dear and 4 * len(column.values) > rows else column
+            column.rougher() if column.contents or (column.is_dear and 4 * len(column.values) > rows) else column
             for column in self._problem.columns
         ]
         return replace(self._problem, columns=columns)
@@ -222,7 +222,8 @@ class _TableSimilarity:
         if self._texts is not None and not self._exact and self._are_long(rows, columns):
             self._search = self._texts.search([self._texts.extracted[column] for column in columns])
             return [self._searched_row(self._texts, self._search, row, columns) for row in rows]
-        return self._module(rows, columns).score_matrix(self._problem, rows, columns)
+        problem = self._rough if self._nested and len(rows) == len(columns) == 1 else self._problem
+        return self._module(rows, columns).score_matrix(problem, rows, columns)
 
     def _are_long(self, rows: Sequence[int], columns: Sequence[int]) -> bool:
         """Whether it pays to compare a text with those only that may be much alike."""
@@ -315,7 +316,7 @@ class _TableSimilarity:
         return [
             (i, j)
             for i, j in found
-            if score_of(self._problem, rows[i], columns[j]) > row_limits[i] + column_limits[j] + _ROUNDING
+            if bound_of(self._problem, rows[i], columns[j]) > row_limits[i] + column_limits[j] + _ROUNDING
         ]
 
 
@@ -407,8 +408,13 @@ def _pair_equal_rows(problem: EncodedTable) -> tuple[Pairs, list[int], list[int]
 
 def score_of(problem: EncodedTable, row: int, other: int) -> float:
     """Return what a pair of rows scores."""
+    return objective_score(problem.objective, pair_sums(problem, row, other))
+
+
+def pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
+    """Return the weighted sums over the leaves of a pair of rows."""
     parts = [(each.weight, _column_sums(each, each.gold[row], each.extracted[other])) for each in problem.columns]
-    return _objective(problem, row, other, parts)
+    return _total(problem, row, other, parts)
 
 
 def bound_of(problem: EncodedTable, row: int, other: int) -> float:
@@ -424,10 +430,10 @@ def bound_of(problem: EncodedTable, row: int, other: int) -> float:
             if problem.objective == "mean":
                 ours, theirs = max(ours, theirs), most
             parts.append((column.weight, PairScore(most, most, ours - most, theirs - most)))
-    return _objective(problem, row, other, parts)
+    return objective_score(problem.objective, _total(problem, row, other, parts))
 
 
-def _objective(problem: EncodedTable, row: int, other: int, parts: Sequence[tuple[float, PairScore]]) -> float:
+def _total(problem: EncodedTable, row: int, other: int, parts: Sequence[tuple[float, PairScore]]) -> PairScore:
     score = compared = 0.0
     omitted, hallucinated = problem.omitted[row], problem.hallucinated[other]
     for weight, part in parts:
@@ -435,7 +441,7 @@ def _objective(problem: EncodedTable, row: int, other: int, parts: Sequence[tupl
         compared += weight * part.compared
         omitted += weight * part.omitted
         hallucinated += weight * part.hallucinated
-    return objective_score(problem.objective, PairScore(score, compared, omitted, hallucinated))
+    return PairScore(score, compared, omitted, hallucinated)
 
 
 def _column_sums(column: EncodedColumn, gold: int, extracted: int) -> PairScore:

@@ -66,6 +66,10 @@ near = st.lists(outer, min_size=1, max_size=4)
 odd = st.sampled_from([7, "text", [], {}, None, [[]], [{}], [None], [7]])
 
 
+def contents_of(run):
+    return Contents(run, lambda array: pair_score(run, array, ruled=False))
+
+
 def context(semantics="ours"):
     program = compile_schema(SCHEMAS[semantics], semantics=semantics, judge_mode="fuzzy").program
     return ScoringContext(program, _WALKERS, {}, CaseRules()), program.root
@@ -76,10 +80,10 @@ def context(semantics="ours"):
 def test_no_list_scores_more_than_its_contents_share(semantics, gold, extracted):
     run, array = context(semantics)
     assert isinstance(array, Array)
-    contents = Contents(run)
+    contents = contents_of(run)
     try:
-        ours = contents.of(array, gold, 9, gold=True)
-        theirs = contents.of(array, extracted, 9, gold=False)
+        (ours,) = contents.of(array, [gold], 9, gold=True)
+        (theirs,) = contents.of(array, [extracted], 9, gold=False)
     except IrregularError:
         return
     if ours is None or theirs is None:
@@ -102,19 +106,30 @@ def test_lists_that_hold_the_same_in_any_order_have_one_key(rows, order):
             return {key: shuffled(item) for key, item in value.items()}
         return order.sample([shuffled(item) for item in value], len(value)) if isinstance(value, list) else value
 
-    contents = Contents(run)
-    ours, theirs = contents.of(array, rows, 9, gold=True), contents.of(array, shuffled(rows), 9, gold=False)
+    contents = contents_of(run)
+    (ours,), (theirs,) = contents.of(array, [rows], 9, gold=True), contents.of(array, [shuffled(rows)], 9, gold=False)
     assert ours.key == theirs.key
     assert shared_weight(ours, theirs) == pytest.approx(ours.weight)
 
 
 def test_lists_are_equal_where_their_metrics_find_their_leaves_equal():
     run, array = context()
-    contents = Contents(run)
-    one = contents.of(array, [{"id": 1, "rows": [{"kind": "x"}]}], 9, gold=True)
-    assert contents.of(array, [{"id": 1.0, "rows": [{"kind": "X"}]}], 9, gold=False).key == one.key
+    contents = contents_of(run)
+    (one,) = contents.of(array, [[{"id": 1, "rows": [{"kind": "x"}]}]], 9, gold=True)
+    assert contents.of(array, [[{"id": 1.0, "rows": [{"kind": "X"}]}]], 9, gold=False)[0].key == one.key
     for other in ([{"id": True, "rows": [{"kind": "x"}]}], [{"id": 1, "rows": [{"code": "x"}]}]):
-        assert contents.of(array, other, 9, gold=False).key != one.key
+        assert contents.of(array, [other], 9, gold=False)[0].key != one.key
+
+
+@pytest.mark.parametrize("semantics", ["ours", "extract-bench"])
+@given(gold=near, extracted=near)
+def test_lists_score_by_their_codes_what_they_score_when_they_are_walked(semantics, gold, extracted):
+    run, array = context(semantics)
+    contents = contents_of(run)
+    assert None not in contents.of(array, [gold], 9, gold=True) + contents.of(array, [extracted], 9, gold=False)
+    by_codes = contents.pair(array)(gold, extracted)
+    assert (id(array), id(gold), id(extracted)) in run.pairings
+    assert pair_score(run, array)(gold, extracted) == pytest.approx(by_codes)
 
 
 @given(gold=near, extracted=near)
@@ -140,11 +155,38 @@ def test_rows_with_lists_in_lists_are_paired_best(gold, extracted):
 
 
 def test_a_pair_of_rows_that_no_assignment_wants_is_not_scored(monkeypatch):
-    walked = []
-    sub = ScoringContext.sub
-    monkeypatch.setattr(ScoringContext, "sub", lambda run, **how: walked.append(run) or sub(run, **how))
+    fitted = []
+    fit = Contents._fit
+    monkeypatch.setattr(Contents, "_fit", lambda *args: fitted.append(args) or fit(*args))
+    monkeypatch.setattr(ScoringContext, "sub", None)  # no list is walked to be tried
     gold = [{"id": n, "rows": [{"code": f"{n} {m}"} for m in range(5)]} for n in range(12)]
     output = [{**row, "rows": [{"code": "wrong"}, *row["rows"][1:]]} for row in reversed(gold)]
     scorer = compile_schema(ROWS, semantics="ours")
     assert scorer.score(gold, output).arrays[-1].pairs == tuple((n, 11 - n) for n in range(12))
-    assert len(walked) == 12
+    assert len(fitted) == 12
+
+
+FITTED = compile_schema(ROWS, semantics="ours")
+PLACED = compile_schema(ROWS, semantics="ours", overrides={"$": {"align": "position"}})
+
+
+def total(scorer, gold, extracted):
+    """Return the summed scores of the outer rows."""
+    found = [array for array in scorer.score(gold, extracted, gates={"schema": False}).arrays if not array.path]
+    return found[0].recall * len(gold) if found else 0.0
+
+
+def best_total(gold, extracted):
+    """Try every pairing of the outer rows."""
+    pairs = {(i, j): total(PLACED, [one], [other]) for i, one in enumerate(gold) for j, other in enumerate(extracted)}
+    few, many = sorted((range(len(gold)), range(len(extracted))), key=len)
+    turned = len(gold) > len(extracted)
+    return max(
+        sum(pairs[(j, i) if turned else (i, j)] for i, j in zip(few, order, strict=True))
+        for order in permutations(many, len(few))
+    )
+
+
+@given(gold=near, extracted=near)
+def test_no_permutation_of_rows_with_lists_is_better(gold, extracted):
+    assert total(FITTED, gold, extracted) == pytest.approx(best_total(gold, extracted))

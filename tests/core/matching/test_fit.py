@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.matching import fit, similarity_numpy, similarity_pure
-from pytest_extract.core.matching.columns import Column, Content, PairScore
+from pytest_extract.core.matching.columns import Bags, Column, Content, PairScore
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics import METRICS
@@ -181,7 +181,7 @@ def texts_content(texts):
     counts = Counter(texts)
     exact = {ord(text): float(count) for text, count in counts.items()}
     key = int.from_bytes("".join(sorted(texts)).encode(), "big")
-    return Content(key=key, weight=float(len(texts)), floor=float(len(texts)), exact=exact, inexact={})
+    return Content(key, float(len(texts)), float(len(texts)), lambda: Bags(exact, {}))
 
 
 def multiset_overlap(gold, extracted):

@@ -1,0 +1,110 @@
+"""Rows with lists in them of which all but one are equal where they are: the usual list with a mistake.
+
+The pairs are scored first, and no other pairing is tried where this one proves to be the best.
+
+Lemma: let row r be the one whose partner c differs, with the score s; let S(r, o) be the highest score of r with any
+other extracted row o, and S(g, c) that of any other gold row g with c. If S(r, o) + S(g, c) <= 1 + s, rows in their
+places are a best fit: give r the potential s, c 0, every other extracted row t = S(r, o) - s, and every other gold row
+1 - t. No pair of rows then scores more than its potentials, and paired rows score them (`matching.fit`, lemma 2).
+
+A score is at most (m - d) / n: two rows whose leaves weigh m and n, m <= n, match in m at most, and not in the leaves
+of weight d in which they differ; what only one of them has counts as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from operator import ne
+from typing import Final
+
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
+from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.engine.pairs import sums
+from pytest_extract.core.metrics.equality import json_text
+from pytest_extract.core.results import STRUCTURE, FieldResult, Status
+from pytest_extract.core.values import Json
+
+_ROUNDING: Final = 1e-12
+_COUNTED: Final = frozenset({Status.MATCH, Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
+
+
+def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> int | None:
+    """Return the one row that differs from its partner; None if there are more, or the lemma says nothing of them."""
+    if len(gold) != len(extracted) or array.align.mode != "best_fit" or array.prefix or array.checks:
+        return None
+    if run.f1 or run.free or not run.absent or run.accept or run.absent_rules:
+        return None
+    try:
+        unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
+    except RecursionError:
+        return None
+    return unlike[0] if len(unlike) == 1 and isinstance(array.items, Object) and _is_additive(array.items) else None
+
+
+def _is_additive(node: Node) -> bool:
+    """Whether the weight of what a value holds is the same whatever it is compared with."""
+    if isinstance(node, Leaf):
+        plain = node.by_type is None and node.structure is None and not node.empty_absent
+        return plain and all(
+            check.batch is None and check.likeness is None and not check.metric.judged for check in node.checks
+        )
+    if isinstance(node, Object):
+        if node.groups or node.checks or node.other is not None or node.patterns:
+            return False
+        return all(_is_additive(entry.node) for entry in node.entries)
+    if isinstance(node, Array):
+        known = node.align.mode in ("best_fit", "position", "multiset", "key")
+        return known and not (node.prefix or node.checks or node.wrap) and _is_additive(node.items)
+    return isinstance(node, Skip)
+
+
+def is_best_fit(
+    items: Object,
+    gold: Sequence[Json],
+    extracted: Sequence[Json],
+    unlike: int,
+    results: Sequence[Sequence[FieldResult]],
+) -> bool:
+    """Whether rows in their places are a best fit; `results`: of each row with its partner."""
+    own = results[unlike]
+    if any(leaf.status not in _COUNTED or leaf.metric == STRUCTURE for leaf in own):
+        return False
+    found = sums(own)
+    total = found.compared + found.omitted + found.hallucinated
+    score = found.score / total if total else 1.0
+    weight_of_gold, weight_of_extracted = found.compared + found.omitted, found.compared + found.hallucinated
+    weights, keys = _keys(items, [*gold, extracted[unlike]])
+    partner = keys.pop()
+    most_of_gold = most_of_extracted = 0.0
+    for index, others in enumerate(keys):
+        if index != unlike:
+            weight = sum([leaf.weight for leaf in results[index]])
+            most_of_gold = max(most_of_gold, _most(weights, keys[unlike], others, weight_of_gold, weight))
+            # a row that equals it scores what it scores
+            same = gold[index] == gold[unlike] and json_text(gold[index]) == json_text(gold[unlike])
+            most = score if same else _most(weights, others, partner, weight, weight_of_extracted)
+            most_of_extracted = max(most_of_extracted, most)
+    return most_of_gold + most_of_extracted <= 1.0 + score + _ROUNDING
+
+
+def _keys(items: Object, rows: Sequence[Json]) -> tuple[list[float], list[tuple[Hashable, ...]]]:
+    """Return the weights of the properties that are compared by equality, and each row's keys: None if absent."""
+    weights: list[float] = []
+    columns: list[list[Hashable]] = []
+    for name, node, *_ in items.entries:
+        if isinstance(node, Leaf) and len(node.checks) == 1 and node.checks[0].transform is None:
+            key = node.checks[0].metric.key
+            if key is not None:
+                values = [row.get(name) for row in rows]
+                columns.append([None if value is None else (key(value),) for value in values])
+                weights.append(node.checks[0].weight)
+    return weights, [*zip(*columns, strict=True)] if columns else [()] * len(rows)
+
+
+def _most(
+    weights: Sequence[float], ours: Sequence[Hashable], theirs: Sequence[Hashable], height: float, width: float
+) -> float:
+    """Return what two rows score at most, by their weights and the properties in which they differ."""
+    cells = zip(weights, ours, theirs, strict=True)
+    lost = sum([weight for weight, one, other in cells if one is not None and other is not None and one != other])
+    return (min(height, width) - lost) / max(height, width) if height or width else 1.0

@@ -1,0 +1,70 @@
+"""Rows with lists in them, of which all but one are equal where they are: paired in place where nothing is better."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_extract.core.engine import array as arrays
+from pytest_extract.core.scorer import compile_schema
+from tests.core.engine.test_contents import FITTED, PLACED, ROWS, best_total, outer, total
+
+inner_names = ["code", "name", "kind", "price", "tags"]
+values = st.sampled_from(["a", "A", "zz", None, 1, 2.5, True, [], ["t"], {}])
+
+
+@st.composite
+def one_mistake(draw):
+    """Rows, some of them twice, and an output with one wrong value anywhere in one row."""
+    gold = draw(st.lists(outer, min_size=2, max_size=4))
+    gold += draw(st.lists(st.sampled_from(gold), max_size=1))
+    output = copy.deepcopy(gold)
+    row = draw(st.sampled_from(output))
+    places = [row, row.get("one"), *(row.get("rows") or [])]
+    place = draw(st.sampled_from([place for place in places if isinstance(place, dict)]))
+    place[draw(st.sampled_from(["id", "rows", "one"] if place is row else inner_names))] = draw(values)
+    return gold, output
+
+
+@given(case=one_mistake())
+def test_no_permutation_is_better_than_rows_in_their_places(case):
+    gold, output = case
+    assert total(FITTED, gold, output) == pytest.approx(best_total(gold, output))
+
+
+@given(case=one_mistake())
+def test_results_are_those_of_rows_that_are_paired_by_all_their_scores(case):
+    gold, output = case
+    found = FITTED.score(gold, output, gates={"schema": False})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "only_unlike_row", lambda *_: None)
+        others = FITTED.score(gold, output, gates={"schema": False})
+    assert (found.leaves, found.fields, found.arrays) == (others.leaves, others.fields, others.arrays)
+    assert found.vacuous == others.vacuous
+
+
+def test_a_long_list_with_one_mistake_is_not_assigned(monkeypatch):
+    gold = [{"id": number, "rows": [{"code": f"{number} {place}"} for place in range(4)]} for number in range(20)]
+    output = copy.deepcopy(gold)
+    output[7]["rows"][2]["code"] = "wrong"
+    expected = PLACED.score(gold, output)
+    monkeypatch.setattr(arrays, "pair_rows", None)
+    found = FITTED.score(gold, output)
+    assert found.leaves == expected.leaves
+    assert found.arrays == expected.arrays
+
+
+@pytest.mark.parametrize(
+    ("output", "pairs"),
+    [
+        ([{"id": 1}, {"id": 2}, {"id": True}], ((0, 0), (1, 1))),
+        ([{"id": 1, "rows": [{"code": "b"}]}, {"id": 2}], ((0, 0), (1, 1))),
+    ],
+    ids=["true is not 1", "the mistake makes it like another row"],
+)
+def test_rows_that_python_finds_equal_are_looked_at(output, pairs):
+    gold = [{"id": 1}, {"id": 2}, {"id": 1}][: len(output)]
+    assert compile_schema(ROWS, semantics="ours").score(gold, output, gates={"schema": False}).arrays[-1].pairs == pairs

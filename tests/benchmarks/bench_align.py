@@ -1,6 +1,8 @@
-"""How long best fit takes on long lists, next to rapidfuzz's `cdist` and scipy's assignment on the bare full columns.
+"""How long best fit takes on long lists without numpy and scipy, and with lists inside the rows.
 
 Run by hand: `python tests/benchmarks/bench_align.py` (`--quick` leaves out plain Python, half a minute of it).
+`bench_engine.py` sets rows beside rapidfuzz's `cdist` and scipy's assignment of the rows that are left when equal ones
+are paired.
 Rows have six fields; they are shuffled, 5 % are lost, 5 % invented, and 10 % or all of the rest changed in one field.
 Times are the best of several rounds in one process, everything imported and warm, in milliseconds of the processor.
 """
@@ -8,18 +10,15 @@ Times are the best of several rounds in one process, everything imported and war
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import resource
 import subprocess
 import sys
 import time
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
-
-import documents
-from bench_score import cells_of, mistaken, shuffled
 
 from pytest_extract import compile_schema
 from pytest_extract.core.matching.columns import Column
@@ -79,6 +78,22 @@ def columns_of(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) ->
     ]
 
 
+def rest_of(gold: list[Row], extracted: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the rows that are left when equal ones are paired."""
+    both = Counter(map(tuple, gold)) & Counter(map(tuple, extracted))
+
+    def rest(rows: list[Row]) -> list[Row]:
+        waiting, left = Counter(both), []
+        for row in rows:
+            if waiting[tuple(row)] > 0:
+                waiting[tuple(row)] -= 1
+            else:
+                left.append(row)
+        return left
+
+    return rest(gold), rest(extracted)
+
+
 def bare(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) -> Any:
     """Align without any thought: every column in full, then scipy."""
     import numpy as np
@@ -103,63 +118,6 @@ def best_time(run: Callable[[], object], rounds: int) -> float:
         run()
         times.append(time.process_time() - start)
     return 1000 * min(times)
-
-
-def compare_with_bare() -> None:
-    print(f"{'fields':<14}{'rows':>6}{'changed':>9}{'bare ms':>10}{'ours ms':>10}{'ratio':>8}   target")
-    for label, names in TABLES.items():
-        for size in (100, 1000, 3000):
-            for changed in (0.1, 1.0):
-                gold, extracted = lists(size, changed)
-                columns = columns_of(gold, extracted, names)
-                rounds = 3 if size == 3000 else 7
-                plain = best_time(lambda: bare(gold, extracted, names), rounds)  # noqa: B023 - called at once
-                ours = best_time(lambda: best_fit(columns, size, size, objective="mean"), rounds)  # noqa: B023
-                print(
-                    f"{label:<14}{size:>6}{changed:>9.0%}{plain:>10.1f}{ours:>10.1f}{ours / plain:>8.2f}   {target(size, changed, ours / plain)}"
-                )
-
-
-def target(size: int, changed: float, ratio: float) -> str:
-    """Say whether a long list is fast enough: below bare where a tenth of the rows changed, within twice of it else."""
-    if size < 1000:
-        return ""
-    limit = 1 if changed < 1 else 2
-    return f"< {limit}: {'met' if ratio < limit else 'MISSED'}"
-
-
-def fuzzy_texts() -> tuple[Any, Any]:
-    schema, gold = documents.texts()
-    names = {"type": "array", "items": {"type": "string", "evaluation_config": "string_fuzzy"}}
-    names["evaluation_config"] = {"align": "best_fit"}
-    return {**schema, "properties": {"names": names}}, gold
-
-
-DOCUMENTS: dict[str, Callable[[], tuple[Any, Any]]] = {
-    "10-Q": documents.filing,
-    "research paper": documents.paper,
-    "three nested lists": documents.nested_lists,
-    "three nested lists, 16": lambda: documents.nested_lists(16),
-    "1,081 fuzzy texts": fuzzy_texts,
-}
-WRONG = {"right": 0.0, "1 wrong": 1, "1 %": 0.01, "10 %": 0.1, "all": 1.0}
-
-
-def score_documents() -> None:
-    """Time the results of whole documents by best fit, in multiples of `json.loads` of gold and output together."""
-    print("documents by best fit: multiples of json.loads, rows in their places / all lists shuffled")
-    for name, make in DOCUMENTS.items():
-        schema, gold = make()
-        scorer = compile_schema(schema, semantics="ours")
-        leaves = len(cells_of(gold))
-        for label, share in WRONG.items():
-            output = mistaken(gold, share if isinstance(share, int) else round(share * leaves))
-            ratios = []
-            for changed in (output, shuffled(output, random.Random(1))):
-                texts = json.dumps(gold), json.dumps(changed)
-                unit = best_time(lambda: [json.loads(text) for text in texts], 20)  # noqa: B023 - called at once
-                ratios.append(best_time(lambda: scorer.score(gold, changed).leaves, 3) / unit)  # noqa: B023
-            print(f"{name:<24}{leaves:>7}{label:>10}{ratios[0]:>10.1f}x{ratios[1]:>10.1f}x", flush=True)
 
 
 def without_numpy() -> None:
@@ -228,20 +186,14 @@ def score_lists() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="leave out the run without numpy and scipy")
-    parser.add_argument("--documents", action="store_true", help="only whole documents")
     parser.add_argument("--no-numpy", action="store_true", help="only that run, in this process")
     options = parser.parse_args()
     if options.no_numpy:
         sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
         without_numpy()
         return
-    if options.documents:
-        score_documents()
-        return
-    compare_with_bare()
     print_memory()
     score_lists()
-    score_documents()
     sys.stdout.flush()
     if not options.quick:
         subprocess.run([sys.executable, __file__, "--no-numpy"], check=True)

@@ -1,8 +1,7 @@
 """Scoring a 10-Q, in multiples of `json.loads` of gold and output together. Run: `python tests/benchmarks/bench_score.py`.
 
 Targets: field and leaf results within 3x, with every measure within 10x. The output is gold itself, gold with mistakes,
-or gold with all rows shuffled; `--all` shows the other documents of ExtractBench too. The documents are ExtractBench's
-where the shared data is there, else one of the shape of a 10-Q made here. Each ratio is that of the shortest times of
+or gold with all rows shuffled; `--all` shows the documents of ExtractBench too, where the shared data is there. Each ratio is that of the shortest times of
 rounds in which both take turns, in time of the processor, so that a busy machine changes little.
 """
 
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import documents
+
 from pytest_extract import compile_schema
 from pytest_extract.core.scorer import Scorer
 
@@ -25,30 +26,10 @@ SHARED = Path(os.environ.get("PYTEST_EXTRACT_SHARED", Path(__file__).parents[3] 
 DATASET = SHARED / "data/extract-bench/dataset"
 
 
-def made_up() -> tuple[Any, Any]:
-    """Return schema and gold of a 10-Q-like document: 52 lists of rows of seven fields."""
-    text, number = {"type": "string"}, {"type": ["number", "null"]}
-    fields = {"unit": text, "scale": {"type": "integer"}, "value": number, "period": text, "kind": text}
-    row = {"type": "object", "properties": {**fields, "segment": text, "level": text}}
-    names = [f"item_{index}" for index in range(52)]
-    schema = {"type": "object", "properties": {name: {"type": "array", "items": row} for name in names}}
-    pick = random.Random(7)
-
-    def entry(index: int) -> dict[str, Any]:
-        value = round(pick.uniform(1, 9e6), 2)
-        period = f"FY2025 Q{1 + index % 4}"
-        known = {"unit": "USD", "scale": 1_000_000, "value": value, "period": period, "kind": "actual"}
-        return {**known, "segment": pick.choice(["NA", "Cloud", "Asia"]), "level": "company"}
-
-    return schema, {name: [entry(index) for index in range(pick.randint(2, 6))] for name in names}
-
-
-def documents(*, every: bool) -> dict[str, tuple[Any, Any]]:
-    """Return name -> schema and gold: the largest document of each schema; without `every`, of the 10-Q's."""
-    if not DATASET.exists():
-        return {"made up": made_up()}
-    found = {}
-    for path in sorted(DATASET.rglob("*-schema.json")) if every else [DATASET / "finance/10kq/10kq-schema.json"]:
+def documents_of(*, every: bool) -> dict[str, tuple[Any, Any]]:
+    """Return name -> schema and gold: a 10-Q made here; of `every`, the largest of each schema of ExtractBench too."""
+    found = {"10-Q, made here": documents.filing()}
+    for path in sorted(DATASET.rglob("*-schema.json")) if every else []:
         schema = json.loads(path.read_text())
         gold = max(path.parent.glob("pdf+gold/*.gold.json"), key=lambda gold: gold.stat().st_size)
         found[gold.name.partition(".")[0][:20]] = schema.get("schema_definition", schema), json.loads(gold.read_text())
@@ -113,7 +94,7 @@ def calls_of(scorers: list[Scorer], gold: Any, output: Any) -> list[Callable[[],
     calls: list[Callable[[], object]] = [lambda: [json.loads(text) for text in texts]]
     for scorer in scorers:
         calls.append(lambda scorer=scorer: scorer.score(gold, output).leaves)
-        calls.append(lambda scorer=scorer: scorer.score(gold, output, gates={"schema": False}).measures)
+        calls.append(lambda scorer=scorer: scorer.score(gold, output).measures)
     return calls
 
 
@@ -150,7 +131,7 @@ def main() -> None:
     print(
         f"{'document':21}{'output':>10}  {'scored':18}{'leaves':>7}{'json ms':>10}{'results':>10} {'':7}{'all measures':>10}"
     )
-    for name, (schema, gold) in documents(every=options.all).items():
+    for name, (schema, gold) in documents_of(every=options.all).items():
         measure(name, schema, gold, options.times)
 
 

@@ -47,7 +47,10 @@ def test_results_are_those_of_rows_that_are_paired_by_all_their_scores(case):
 
 
 def test_a_long_list_with_one_mistake_is_not_assigned(monkeypatch):
-    gold = [{"id": number, "rows": [{"code": f"{number} {place}"} for place in range(4)]} for number in range(20)]
+    gold = [
+        {"id": number, "rows": [{"code": f"{number} {place}", "kind": "x"} for place in range(4)]}
+        for number in range(20)
+    ]
     output = copy.deepcopy(gold)
     output[7]["rows"][2]["code"] = "wrong"
     expected = PLACED.score(gold, output)

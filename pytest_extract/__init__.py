@@ -60,6 +60,7 @@ PUBLIC_MODULES = (
     "pytest_extract",
     "pytest_extract.bulk",
     "pytest_extract.cases",
+    "pytest_extract.citations",
     "pytest_extract.cli",
     "pytest_extract.evidence",
     "pytest_extract.extend",

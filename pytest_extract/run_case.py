@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.judges import NO_JUDGE as NOBODY
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, short_repr
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_extract.documents import Document
     from pytest_extract.extraction.base import Extraction
 
+_MOST_UNGROUNDED: Final = 5
 Extract = Callable[[int], "Extraction"]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
 
@@ -208,8 +209,12 @@ class _Repeats:
         )
 
     def _scored(self, extraction: Extraction, index: int) -> Attempt:
-        score = _with_reported_measures(self.case, score_extraction(self.case, extraction, self.judge))
+        cites = self.case.confidence is not None or extraction.citations is not None
+        score = score_extraction(self.case, extraction, self.judge)
+        score = _with_reported_measures(self.case, score, may_cite=cites)
         breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+        if self.case.gates.grounded and score.unread is None:
+            breaches += _grounded_breaches(self.case, score)
         undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
         usage = extraction.usage
         hint = _shape_hint(self.case, extraction, score) if breaches else ()
@@ -253,14 +258,45 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
     )
 
 
-def _with_reported_measures(case: Case, score: Score) -> Score:
+def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
-    if case.auto_accept is None:
-        return score
-    from pytest_extract.core.auto_accept import accepted_in
-    from pytest_extract.core.measures.reported import accepted_measures
+    if case.auto_accept is not None:
+        from pytest_extract.core.auto_accept import accepted_in
+        from pytest_extract.core.measures.reported import accepted_measures
 
-    return score.with_measures(accepted_measures(accepted_in(score, case.auto_accept)))
+        score = score.with_measures(accepted_measures(accepted_in(score, case.auto_accept)))
+    cited = may_cite and any(leaf.citations for leaf in score.leaves)
+    if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
+        return score
+    from pytest_extract.citations import count_citations, grounded_rate
+    from pytest_extract.core.measures.reported import citation_measures
+    from pytest_extract.documents import DocumentError
+
+    try:
+        found = {"grounded_rate": grounded_rate(case.document, score.leaves)}
+        if cited:
+            found |= citation_measures(count_citations(case.document, score.leaves))
+    except DocumentError:
+        return score
+    return score.with_measures(found)
+
+
+def _grounded_breaches(case: Case, score: Score) -> tuple[Breach, ...]:
+    """Return a breach of the gate `grounded` for the extracted values that stand nowhere in the document."""
+    from pytest_extract.citations import ungrounded
+    from pytest_extract.documents import DocumentError
+
+    try:
+        found = ungrounded(case.document, score.leaves, case.gates.grounded)
+    except DocumentError as error:
+        return (Breach(what="grounded", message=f"the grounded gate cannot be checked: {error}"),)
+    if not found:
+        return ()
+    named = [f"{leaf.path} {short_repr(leaf.extracted, 40)}" for leaf in found[:_MOST_UNGROUNDED]]
+    more = f", and {len(found) - len(named):,} more" if len(found) > len(named) else ""
+    verb = "stands" if len(found) == 1 else "stand"
+    message = f"grounded gate: {', '.join(named)}{more} {verb} nowhere in the document"
+    return (Breach(what="grounded", message=message),)
 
 
 def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, ...]:

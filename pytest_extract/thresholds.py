@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _NEEDED: Final = {
     "auto_accept_precision": "the case has no `auto_accept`",
     "auto_accept_coverage": "the case has no `auto_accept`",
+    "citation_precision": "the output has no citations, or the document no text",
+    "citation_recall": "the output has no citations, or the document no text",
+    "grounded_rate": "the document has no text",
 }
 """What a case lacks that a measure is not there for."""
 

@@ -24,7 +24,7 @@ RINGS = (
     ("errors", "lazy"),
     ("core",),
     ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
-    ("evidence",),
+    ("citations", "evidence"),
     ("cases",),
     ("extraction",),
     ("importers", "parquet", "regression", "results"),

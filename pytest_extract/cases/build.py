@@ -364,6 +364,12 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     fields = limits.get("fields") if isinstance(limits, dict) else None
     if isinstance(fields, dict):
         yield from ((name, ("thresholds", "fields", name)) for name in fields)
+    gates = raw.get("gates")
+    grounded = gates.get("grounded") if isinstance(gates, dict) else None
+    listed = grounded.get("fields") if isinstance(grounded, dict) else None
+    for index, name in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(name, str):
+            yield name, ("gates", "grounded", "fields", index)
     accepted = raw.get("auto_accept")
     fields = accepted.get("fields") if isinstance(accepted, dict) else None
     if isinstance(fields, dict):

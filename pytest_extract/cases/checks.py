@@ -352,6 +352,26 @@ def _check_coverage_gate(value: Json, at: Steps, add_mistake: AddMistake) -> Any
     return value if value.__class__ is bool else _COVERAGE_KEYS(value, at, add_mistake)
 
 
+def _check_field_list(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    if value.__class__ is list and value and all(field.__class__ is str for field in value):
+        return value
+    add_mistake(at, "must be a list of fields")
+    return BAD
+
+
+_GROUNDED_KEYS = _fields_of("grounded", {"fields": _check_field_list})
+
+
+def _check_grounded_gate(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    if value.__class__ is bool:
+        return value
+    clean = _GROUNDED_KEYS(value, at, add_mistake)
+    if clean is not BAD and not clean:
+        add_mistake(at, "needs `fields`, the fields whose values must stand in the document; `true` takes all")
+        return BAD
+    return clean
+
+
 _FIELD_SHARES = _mapping_of("field to lowest mean score", _check_share)
 THRESHOLDS: Final[Mapping[str, Check]] = MappingProxyType(
     {**dict.fromkeys(THRESHOLD_MEASURES, _check_share), "fields": _FIELD_SHARES, **dict.fromkeys(LIMITS, _check_amount)}
@@ -604,13 +624,34 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
             _PATH,
         ),
         "gates": KeyDefinition(
-            _fields_of("gates", {"schema": _check_boolean, "coverage": _check_coverage_gate, "bare": _check_boolean}),
+            _fields_of(
+                "gates",
+                {
+                    "schema": _check_boolean,
+                    "coverage": _check_coverage_gate,
+                    "bare": _check_boolean,
+                    "grounded": _check_grounded_gate,
+                },
+            ),
             "Checks of the output as a whole. Default: by the modality.",
             _object_schema(
                 schema=_described("Whether gold and output must satisfy the schema. Default: true.", _BOOLEAN),
                 bare=_described(
                     "Whether the text of the output must be JSON as a whole, without a fence or prose. Default: false.",
                     _BOOLEAN,
+                ),
+                grounded=_described(
+                    "Fields whose extracted values must stand in the document (`true`: all); a value that stands "
+                    "nowhere fails the case. Default: false.",
+                    {
+                        "anyOf": [
+                            _BOOLEAN,
+                            _object_schema(
+                                ["fields"],
+                                fields=_described("The fields.", {"type": "array", "items": _STRING, "minItems": 1}),
+                            ),
+                        ]
+                    },
                 ),
                 coverage=_described(
                     "How `structure_coverage` counts in SOB's measures; `false` turns the gate off.",

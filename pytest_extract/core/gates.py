@@ -18,7 +18,7 @@ from pytest_extract.errors import ConfigError, nearest
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
-GATE_KEYS: Final = ("schema", "coverage", "bare")
+GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded")
 MODALITIES: Final = ("text", "image", "audio")
 _LISTED: Final = 3
 _UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
@@ -57,6 +57,7 @@ class GateConfig:
     root: whether the root gate counts for the field measures; a case cannot say it.
     schema: whether the schema gate counts for the field measures (SOB's and DeepJSONEval's keep theirs regardless).
     mode, floor: of the coverage gate; None as the modality has it.
+    grounded: fields whose extracted values must stand in the document, `$` for all; only a case has a document.
     """
 
     root: bool = True
@@ -64,6 +65,7 @@ class GateConfig:
     mode: CoverageMode | None = None
     floor: float | None = None
     bare: bool = False
+    grounded: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, given: Mapping[str, Json] | None) -> GateConfig:
@@ -78,7 +80,7 @@ class GateConfig:
             if not isinstance(value, bool):
                 raise ConfigError(f"gates.{name} must be true or false, not {short_repr(value)}")
         mode, floor = _coverage(given.get("coverage"))
-        return cls(schema=schema, mode=mode, floor=floor, bare=bare)
+        return cls(schema=schema, mode=mode, floor=floor, bare=bare, grounded=_grounded(given.get("grounded")))
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, the modality's own for what it leaves open."""
@@ -105,6 +107,17 @@ def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
         raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
     return cast("CoverageMode | None", mode), None if floor is None else float(floor)
+
+
+def _grounded(given: Json) -> tuple[str, ...]:
+    if given is None or given is False:
+        return ()
+    if given is True:
+        return ("$",)
+    fields = given.get("fields") if isinstance(given, Mapping) and len(given) == 1 else None
+    if not isinstance(fields, list | tuple) or not fields or not all(isinstance(field, str) for field in fields):
+        raise ConfigError(f"gates.grounded must be true, or {{fields: [...]}}, not {short_repr(given)}")
+    return tuple(fields)
 
 
 def _known(given: Mapping[str, Json], names: tuple[str, ...], owner: str) -> None:

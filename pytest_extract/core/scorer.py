@@ -251,7 +251,12 @@ class Scorer:
             raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
         if gates is None:
             return GateConfig(root=self._gated, schema=self._gated)
-        return gates if isinstance(gates, GateConfig) else GateConfig.from_json(gates)
+        if isinstance(gates, GateConfig):
+            return gates
+        config = GateConfig.from_json(gates)
+        if config.grounded:
+            raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
+        return config
 
     def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: CaseRules, unanswered: str) -> Scored:
         return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.field_metadata import Citation
 from pytest_extract.core.results import Failure, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, json_type
 from pytest_extract.report.findings import (
@@ -39,6 +40,8 @@ SEEN: Final = "texts differ from"
 """Prefix of reasons that the marked characters make redundant."""
 _MARKED_LINES: Final = 4
 """Lines of marked text under -vv, after both whole values."""
+MOST_CITATIONS: Final = 3
+_LONGEST_QUOTE: Final = 80
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
 
@@ -200,6 +203,18 @@ def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions
 
 
 _INDENT: Final = Span("  ")
+
+
+def citation_text(citation: Citation) -> str:
+    """Write a citation: its page, and the beginning of its quote."""
+    parts = [] if citation.page is None else [f"page {citation.page}"]
+    if citation.quote is not None:
+        parts.append(f'"{shorten(" ".join(citation.quote.split()), _LONGEST_QUOTE)}"')
+    if citation.quote is None and citation.box is not None:
+        parts.append("a box")
+    return ", ".join(parts)
+
+
 _GAP: Final = Span("  ")
 _GOLD: Final = Span("gold ")
 _EXTRACTED: Final = Span("extracted ")
@@ -257,6 +272,9 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
         parts.append(line(Span(shorten(safe_prose(item.reason), max(options.width - 8, 40)), "dim")))
     if item.confidence is not None:
         parts.append(line(Span(f"confidence {number_text(item.confidence)}", "dim")))
+    if options.verbosity > 0:
+        cited = [citation_text(each) for each in item.citations[:MOST_CITATIONS]]
+        parts += [line(Span(f"cited {safe_prose(text)}", "dim")) for text in cited]
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
         parts.append(line(Span(f"{verb} {safe_prose(str(item.matched))}", "dim")))

@@ -171,6 +171,12 @@ KEYS = {
         {"known_failures": [{**KNOWN, "until": "2026-01-31", "reason": "a fax"}]},
     ),
     "gates": (of_extra, {}, {"gates": {"coverage": False}}),
+    "gates.grounded": (breaches, {}, {"gates": {"grounded": True}}),
+    "gates.grounded.fields": (
+        breaches,
+        {"gates": {"grounded": {"fields": ["name"]}}},
+        {"gates": {"grounded": {"fields": ["total"]}}},
+    ),
     "gates.bare": (scores_of_fenced, {}, {"gates": {"bare": True}}),
     "max_output_bytes": (scores_of_fenced, {}, {"max_output_bytes": 20}),
     "gates.schema": (

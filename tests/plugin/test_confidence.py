@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.results import read_results
 from tests.service_answers import ANSWERS, BARE, SCHEMA
 
@@ -69,7 +70,7 @@ def test_answers_of_services_through_record_replay_results_and_reports(pytester:
     assert set(found[0]["bare"].values()) == {(None, None)}
     lines = (pytester.path / "one.jsonl").read_text(encoding="utf-8").splitlines()
     scores = [json.loads(line)["attempts"][0]["score"] for line in lines]
-    measured = {json.dumps([score["measures"], score["gates"]]) for score in scores}
+    measured = {json.dumps([[score["measures"][name] for name in SCORE_MEASURES], score["gates"]]) for score in scores}
     assert len(measured) == 1, "scored as the bare values"
 
     page = (pytester.path / "page.html").read_text(encoding="utf-8")

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.auto_accept import AcceptedCounts
 from pytest_extract.core.measures.base import Measure
 
-MEASURES: Final[tuple[Measure[[AcceptedCounts]], ...]] = (
+
+class CitationCounts(NamedTuple):
+    """The citations of one output: how many are given and right, and of the values in the document how many are cited.
+
+    citable: values that stand in the document; cited: those of them with a right citation.
+    """
+
+    given: int = 0
+    right: int = 0
+    citable: int = 0
+    cited: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Share of the citations that are right; 1.0 without any."""
+        return self.right / self.given if self.given else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the values in the document that have a right citation; 1.0 without any."""
+        return self.cited / self.citable if self.citable else 1.0
+
+
+MEASURES: Final[tuple[Measure[Any], ...]] = (
     Measure(
         name="auto_accept_precision",
         function=lambda counts: counts.precision,
@@ -20,9 +43,33 @@ MEASURES: Final[tuple[Measure[[AcceptedCounts]], ...]] = (
         doc="Values that `auto_accept` takes / compared values. Needs `auto_accept`.",
         systems=(),
     ),
+    Measure(
+        name="citation_precision",
+        function=lambda counts: counts.precision,
+        doc="Right citations / citations; 1 without any. Needs citations and a document with text.",
+        systems=(),
+    ),
+    Measure(
+        name="citation_recall",
+        function=lambda counts: counts.recall,
+        doc="Values with a right citation / extracted values that stand in the document. Needs citations and a text.",
+        systems=(),
+    ),
+    Measure(
+        name="grounded_rate",
+        function=lambda rate: rate,
+        doc="Extracted values that stand in the document / extracted values that a text can show. Needs citations, a "
+        "threshold for it or `gates: {grounded: ...}`, and a document with text.",
+        systems=(),
+    ),
 )
 
 
 def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:
-    """Return the measures of one output by name."""
-    return {measure.name: measure.function(counts) for measure in MEASURES}
+    """Return the measures of auto-accept by name."""
+    return {"auto_accept_precision": counts.precision, "auto_accept_coverage": counts.coverage}
+
+
+def citation_measures(counts: CitationCounts) -> dict[str, float]:
+    """Return the measures of citations by name."""
+    return {"citation_precision": counts.precision, "citation_recall": counts.recall}

@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.report.diff import SEEN, counts_text, output_lines
+from pytest_extract.report.diff import MOST_CITATIONS, SEEN, citation_text, counts_text, output_lines
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
 from pytest_extract.report.html.text import (
@@ -433,6 +433,7 @@ def _notes(finding: Finding, both: SideBySide) -> list[Json]:
         if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
             spans = container_difference(item.gold, item.extracted, VALUE_WIDTH, limit=_MOST_INNER_CHANGES)
             notes.append(styled(spans))
+    notes += [safe_prose(f"cited {citation_text(each)}") for each in item.citations[:MOST_CITATIONS]]
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
         notes.append([f"{verb} ", [short_name(str(item.matched)), "code"]])

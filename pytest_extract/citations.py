@@ -1,0 +1,165 @@
+"""Citations of an extractor held against the document: whether the quote stands there, holds the value, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from pytest_extract.core.auto_accept import decided_leaves
+from pytest_extract.core.field_metadata import Citation, Corners
+from pytest_extract.core.measures.reported import CitationCounts
+from pytest_extract.core.pattern import usual
+from pytest_extract.core.results import FieldResult, is_covered
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.documents import Document
+from pytest_extract.evidence import Box, TextLocation, find_boxes, find_evidence
+
+__all__ = (
+    "CitationCheck",
+    "box_overlap",
+    "check_citation",
+    "check_citations",
+    "count_citations",
+    "grounded_rate",
+    "ungrounded",
+)
+
+LEAST_OVERLAP: Final = 0.5
+"""Intersection over union of a cited box and that of the evidence, from which on the box is right."""
+_MOST_LOCATIONS: Final = 1_000
+_MOST_BOXES: Final = 20
+"""Places of a quote, and of its value, whose boxes are compared."""
+
+
+class CitationCheck(NamedTuple):
+    """Why a citation is wrong, empty where it is right; `overlap`: of its box, None where no box is compared."""
+
+    why: str = ""
+    overlap: float | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return not self.why
+
+
+def check_citation(document: Document, value: Json, citation: Citation) -> CitationCheck:
+    """Hold one citation against the document; see `check_citations`."""
+    return check_citations(document, [(value, citation)])[0]
+
+
+def check_citations(document: Document, cited: Sequence[tuple[Json, Citation]]) -> list[CitationCheck]:
+    """Hold the citations of values against the document.
+
+    A quote must stand on the page that is named, or anywhere where none is, and must hold the value, both folded (white
+    space, case, numbers and dates in any notation). Without a quote, the value must stand on the page. A box must
+    overlap that of the quote, or of the value, by `LEAST_OVERLAP`; a document that is no PDF has no boxes, and only the
+    quote counts. The PDF is opened once for all boxes. Raises DocumentError for a document without text.
+    """
+    found = [_check_text(document, value, citation) for value, citation in cited]
+    boxed = [
+        index
+        for index, (check, _) in enumerate(found)
+        if check.right and cited[index][1].box is not None and document.media_type == "application/pdf"
+    ]
+    places = [place for index in boxed for place in found[index][1]]
+    boxes = iter(find_boxes(document, places))
+    sizes = _page_sizes(document) if any(cited[index][1].unit == "point" for index in boxed) else []
+    checks = [check for check, _ in found]
+    for index in boxed:
+        overlaps = [box_overlap(_in_page(cited[index][1], place, sizes), next(boxes)) for place in found[index][1]]
+        overlap = max(overlaps, default=0.0)
+        why = "" if overlap >= LEAST_OVERLAP else f"the box overlaps the evidence by {overlap:.2f} only"
+        checks[index] = CitationCheck(why, overlap)
+    return checks
+
+
+def _check_text(document: Document, value: Json, citation: Citation) -> tuple[CitationCheck, list[TextLocation]]:
+    """Check page and quote; return also where the quote and the value stand."""
+    pages, page = len(document.pages), citation.page
+    if page is not None and page > pages:
+        return CitationCheck(f"the document has {pages:,} pages, not {page:,}"), []
+    where = f"on page {page}" if page is not None else "in the document"
+    values = find_evidence(document, value, most=_MOST_LOCATIONS)
+    value_places = [] if values is None else _on_page(values.locations, page)
+    if citation.quote is None:
+        if values is not None and not value_places:
+            return CitationCheck(f"the value does not stand {where}"), []
+        return CitationCheck(), value_places[:_MOST_BOXES]
+    quotes = find_evidence(document, citation.quote, most=_MOST_LOCATIONS)
+    places = [] if quotes is None else _on_page(quotes.locations, page)
+    if not places:
+        return CitationCheck(f"the quote does not stand {where}"), []
+    inside = find_evidence(Document(text=citation.quote), value, most=1)
+    if inside is not None and not inside.found:
+        return CitationCheck("the quote does not hold the value"), []
+    return CitationCheck(), [*places[:_MOST_BOXES], *value_places[:_MOST_BOXES]]
+
+
+def _on_page(locations: Iterable[TextLocation], page: int | None) -> list[TextLocation]:
+    return [each for each in locations if page is None or (each.page or 1) == page]
+
+
+def _page_sizes(document: Document) -> list[tuple[float, float]]:
+    """Return width and height of each page in points."""
+    from pytest_extract.documents.pdf import open_pdf
+
+    with open_pdf(document.bytes, str(document.path or "the document")) as pdf:
+        return [pdf[index].get_size() for index in range(len(pdf))]
+
+
+def _in_page(citation: Citation, place: TextLocation, sizes: Sequence[tuple[float, float]]) -> Corners:
+    """Return a cited box in fractions of the page where evidence stands."""
+    left, top, right, bottom = citation.box or (0.0, 0.0, 0.0, 0.0)
+    if citation.unit == "page":
+        return left, top, right, bottom
+    wide, high = sizes[(place.page or 1) - 1]
+    return left / wide, top / high, right / wide, bottom / high
+
+
+def box_overlap(cited: Corners, boxes: Sequence[Box]) -> float:
+    """Return the intersection over union of a cited box and the smallest box around `boxes`; 0.0 without any."""
+    if not boxes:
+        return 0.0
+    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
+    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
+    shared = max(0.0, min(right, cited[2]) - max(left, cited[0])) * max(0.0, min(bottom, cited[3]) - max(top, cited[1]))
+    both = (right - left) * (bottom - top) + (cited[2] - cited[0]) * (cited[3] - cited[1]) - shared
+    return shared / both if both > 0 else 0.0
+
+
+def count_citations(document: Document, leaves: Iterable[FieldResult]) -> CitationCounts:
+    """Check the citations of all decided leaf results with a value. Raises DocumentError without text."""
+    valued = [leaf for leaf in decided_leaves(leaves) if leaf.extracted is not MISSING and leaf.extracted is not None]
+    checks = iter(check_citations(document, [(leaf.extracted, each) for leaf in valued for each in leaf.citations]))
+    given = right = citable = cited = 0
+    for leaf in valued:
+        own = [next(checks).right for _ in leaf.citations]
+        given += len(own)
+        right += sum(own)
+        cited += any(own)
+        citable += any(own) or _is_grounded(document, leaf) is True
+    return CitationCounts(given=given, right=right, citable=citable, cited=cited)
+
+
+def ungrounded(document: Document, leaves: Iterable[FieldResult], fields: Sequence[str] = ("$",)) -> list[FieldResult]:
+    """Return the leaf results below `fields` whose extracted value stands nowhere in the document.
+
+    A value that no text can show (a boolean, null) is left out. Raises DocumentError for a document without text.
+    """
+    places = [usual(field) for field in fields]
+    return [leaf for leaf in leaves if is_covered(leaf, places) and _is_grounded(document, leaf) is False]
+
+
+def grounded_rate(document: Document, leaves: Iterable[FieldResult]) -> float:
+    """Return the share of the extracted values that stand in the document; 1.0 without any that text can show."""
+    found = [_is_grounded(document, leaf) for leaf in leaves]
+    shown = [each for each in found if each is not None]
+    return sum(shown) / len(shown) if shown else 1.0
+
+
+def _is_grounded(document: Document, leaf: FieldResult) -> bool | None:
+    if leaf.extracted is MISSING:
+        return None
+    evidence = find_evidence(document, leaf.extracted, most=1)
+    return None if evidence is None else evidence.found

@@ -19,12 +19,16 @@ _RULES: Final = {
     "alpha": (float, "how often the gate may say worse without a true change (default 0.05)"),
     "margin": (float, "a drop of this size must be excluded for 'not worse' (default 0.05)"),
     "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
-    "unseen-loss": (float, "what a case that was not seen may lose at worst (default 0.5; 1 is strictest)"),
+    "min-drop": (float, "a fall of less than this is never 'worse', however sure (default 0.005)"),
+    "unseen-loss": (float, "what a case that was not seen may lose at worst (1 is strictest; default: see the manual)"),
     "max-lost": (float, "share of cases that an outage may take before the answer is 'cannot tell' (default 0.1)"),
     "max-gone": (float, "share of BEFORE's cases that AFTER may lack before the answer is 'cannot tell' (default 0.5)"),
-    "max-broken": (int, "hard rule: at most so many broken fields"),
+    "max-regressed": (int, "hard rule: at most so many regressed fields"),
     "max-drop": (float, "hard rule: the measure falls by at most this"),
     "max-pattern-drop": (float, "hard rule: no field pattern falls by more than this"),
+    "max-broken-rise": (float, "hard rule: the share of broken runs rises by at most this"),
+    "max-cost-rise": (float, "hard rule: the mean cost of a call rises by at most this share (0.2: a fifth)"),
+    "max-latency-rise": (float, "hard rule: the mean latency of a call rises by at most this share"),
     "ratchet-slack": (float, "hard rule: no field pattern is further below the best rate of the baseline A than this"),
 }
 

@@ -106,6 +106,16 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
     return None
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
+    """Write the verdict of the regression gate below all other summaries."""
+    yield
+    if "pytest_extract.plugin.regression" in sys.modules:
+        from pytest_extract.plugin.finish import write_verdict
+
+        write_verdict(terminalreporter, config)
+
+
 class SessionHooks:
     """The hooks that pytest gives no config: registered once per session."""
 

@@ -186,7 +186,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     write_lines(writer, gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath))
     write_lines(writer, _selection_lines(config, run_results))
     write_lines(writer, [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(run_results)])
-    write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, run_results, width)))
+    write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, width)))
     report_lines: list[Line] = config.stash.get(_REPORT_LINES, [])
     write_lines(writer, report_lines)
     write_lines(writer, _write_error_lines(run_results.write_errors))
@@ -232,15 +232,32 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
     return lines
 
 
-def _comparison_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
+def _comparison_lines(config: pytest.Config, width: int) -> list[Line]:
     conclusion = config.stash.get(_CONCLUSION, _Conclusion())
-    settings = run_results.settings
-    if not (conclusion.decision or conclusion.lines or settings.gate == "regression"):
-        return []
-    from pytest_extract.plugin.regression import decision_lines
+    if conclusion.decision is None:
+        return [*conclusion.lines]
+    from pytest_extract.report.gate import changed_lines
 
-    verbosity = config.get_verbosity()
-    return [*decision_lines(conclusion.decision, settings, width=width, verbosity=verbosity), *conclusion.lines]
+    lines = changed_lines(conclusion.decision, width=width, verbosity=config.get_verbosity())
+    return [*lines, *conclusion.lines]
+
+
+def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the decision of the regression gate, and have pytest's last line say it too."""
+    run_results = run_results_of(config)
+    if not run_results.results or run_results.forecasts or config.get_verbosity() < -1:
+        return
+    from pytest_extract.plugin.regression import decision_lines, decision_word
+
+    decision, settings = config.stash.get(_CONCLUSION, _Conclusion()).decision, run_results.settings
+    lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
+    if not lines:
+        return
+    reporter.section("regression gate")
+    write_lines(reporter._tw, lines)  # noqa: SLF001
+    word = decision_word(decision, settings)
+    if word is not None:
+        reporter.stats.setdefault(f"verdict: {word}", [decision])
 
 
 def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:

@@ -21,7 +21,7 @@ from pytest_extract.regression.flakiness import aa_test, repeat_snapshots
 from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import reviewed_results, snapshot
-from pytest_extract.report.gate import aa_test_lines, gate_lines
+from pytest_extract.report.gate import aa_test_lines, answer_word, verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
 _BASELINE = pytest.StashKey[Baseline]()
@@ -106,13 +106,21 @@ def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
     return decision is None or exit_status(decision, settings.inconclusive) != 0
 
 
-def decision_lines(decision: GateDecision | None, settings: Settings, *, width: int, verbosity: int) -> list[Line]:
-    """Return the comparison as lines, or that the gate compared nothing."""
+def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:
+    """Return the verdict as lines, or that the gate compared nothing."""
     if decision is not None:
-        return gate_lines(decision, width=width, verbosity=verbosity)
+        return verdict_lines(decision, verbosity=verbosity)
     if settings.gate == "regression" and not settings.update_baseline:
-        return [line(Span("regression gate: nothing was compared", "bad"))]
+        return [line(Span("UNDECIDED. Nothing was compared.", "bad"))]
     return []
+
+
+def decision_word(decision: GateDecision | None, settings: Settings) -> str | None:
+    """Return the word for pytest's last line where the gate decides about the run and the answer is no plain PASS."""
+    if settings.gate != "regression" or settings.update_baseline:
+        return None
+    word = "UNDECIDED" if decision is None else answer_word(decision)
+    return None if word == "PASS" else word
 
 
 def aa_lines(run_results: RunResults) -> list[Line]:

@@ -6,7 +6,7 @@ A field that passes is only counted; a field that fails is written with its valu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -125,7 +125,7 @@ def _state_to_json(state: CaseState) -> dict[str, Json]:
         "runs": state.runs,
         "arm": {"model": state.arm.model, "prompt": state.arm.prompt, "revision": state.arm.revision},
         "digests": {name: digest[:_DIGITS] for name, digest in sorted(state.digests.items())},
-        "measures": {name: round(value, 4) for name, value in sorted(state.measures.items())},
+        "measures": {name: _measure_to_json(values) for name, values in sorted(state.measures.items())},
         "fields": {name: _shape_record(shape) for name, shape in sorted(state.patterns.items())},
         "failing": {path: _failing_record(entry) for path, entry in sorted(state.failing.items())},
     }
@@ -133,7 +133,26 @@ def _state_to_json(state: CaseState) -> dict[str, Json]:
         record["gates"] = {name: _runs_text(runs) for name, runs in sorted(state.gates.items())}
     if state.cost_usd is not None:
         record["cost_usd"] = float(f"{state.cost_usd:.2g}")
+    if state.latency_s is not None:
+        record["latency_s"] = float(f"{state.latency_s:.2g}")
+    if state.broken:
+        record["broken"] = state.broken
+        record["errors"] = dict(state.errors)
     return record
+
+
+def _measure_to_json(values: Sequence[float]) -> Json:
+    """Return the value in each run, or the value alone if all are equal."""
+    rounded = [round(value, 4) for value in values]
+    return rounded[0] if len({*rounded}) == 1 else rounded
+
+
+def _measure_from_json(value: Any, runs: int) -> tuple[float, ...]:
+    """Read the value of each run. An older file has the mean of all runs, which then counts for each."""
+    values = tuple(map(float, value)) if isinstance(value, list) else (float(value),) * runs
+    if len(values) != runs:
+        raise ValueError(f"{len(values)} values of a measure for {runs} runs")
+    return values
 
 
 def _shape_record(shape: PatternState) -> dict[str, Json]:
@@ -179,9 +198,12 @@ def _state_from_json(case: str, record: Mapping[str, Any]) -> CaseState:
         },
         failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
         gates={name: _runs_from_text(bits) for name, bits in record.get("gates", {}).items()},
-        measures={name: float(value) for name, value in record["measures"].items()},
+        measures={name: _measure_from_json(value, int(record["runs"])) for name, value in record["measures"].items()},
         digests={name: str(digest) for name, digest in record["digests"].items()},
         cost_usd=record.get("cost_usd"),
+        latency_s=record.get("latency_s"),
+        broken=int(record.get("broken", 0)),
+        errors={str(kind): int(count) for kind, count in record.get("errors", {}).items()},
     )
 
 

@@ -6,18 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from typing import Final
 
+from pytest_extract.core.stats.permutation import Runs
 from pytest_extract.core.values import Json, Missing
+
+_ALIKE: Final = Runs((0,), (0,))
 
 
 class Change(StrEnum):
     """The change of a field, a pattern or a case.
 
+    regressed: it passed in more than half of the runs, and no longer does; fixed: the other way round.
     shifted: passes more or less often, but not to the other side of half of the runs (or flips cancel out).
     lost: an outage, a budget or a stop left nothing to compare. incomparable: no longer the same question.
     """
 
-    BROKEN = "broken"
+    REGRESSED = "regressed"
     FIXED = "fixed"
     SHIFTED = "shifted"
     UNCHANGED = "unchanged"
@@ -44,9 +49,15 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseComparison:
-    """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over the paired runs).
+    """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over all runs of a side).
 
-    A failed structural gate makes a run's rate 0, as it does for `pass_rate`. `measures`: before and after.
+    A failed structural gate makes a run's rate 0, as it does for `pass_rate`.
+    `runs`: scored runs before and after. `runs_overall`: share of wrong fields in each run; `runs_by_pattern`: the same
+    of each pattern and gate in which two runs differ; `runs_complete`: with the mean of the other runs in place of each
+    run that failed as a whole (a failed gate, or every one of at least three fields), None where all did.
+    `runs_broken`: 1 for each run that broke, None where one side was not run; `errors`: what broke now, by kind.
+    `cost_usd` and `latency_s`: mean of a call before and after, None where one is unknown or the later run replayed.
+    `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after.
     `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
     either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
     again may have changed it). `replayed`: the later outputs are recordings. `apart`: number of fields that cannot be
@@ -57,12 +68,21 @@ class CaseComparison:
     kind: Change
     fields: int = 0
     fixed: int = 0
-    broken: int = 0
+    regressed: int = 0
     before: Fraction = Fraction(0)
     after: Fraction = Fraction(0)
-    measures: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    runs: int = 0
+    runs: tuple[int, int] = (0, 0)
+    runs_overall: Runs = _ALIKE
+    runs_by_pattern: Mapping[str, Runs] = field(default_factory=dict)
+    runs_complete: Runs | None = None
+    failed_whole: tuple[int, int] = (0, 0)
+    measure_runs: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
     noise: float | None = None
+    runs_broken: Runs | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)
+    cost_usd: tuple[float, float] | None = None
+    latency_s: tuple[float, float] | None = None
+    tags: Mapping[str, Json] = field(default_factory=dict)
     same_setup: bool = False
     settled: bool = False
     replayed: bool = False
@@ -77,9 +97,9 @@ class CaseComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternComparison:
-    """One field pattern over all cases of an arm: `before` and `after` are shares of passed fields in [0, 1].
+    """One field pattern over all cases of an arm.
 
-    `changes`: after - before, mean over the pattern's fields in a case, of the cases where that is not 0.
+    `before` and `after`: share of passed fields in a case, mean over the cases that have the pattern, in [0, 1].
     """
 
     pattern: str
@@ -87,10 +107,9 @@ class PatternComparison:
     cases: int = 0
     fields: int = 0
     fixed: int = 0
-    broken: int = 0
+    regressed: int = 0
     before: float = 0.0
     after: float = 0.0
-    changes: tuple[Fraction, ...] = ()
     gate: bool = False
 
 

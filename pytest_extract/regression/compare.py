@@ -1,4 +1,4 @@
-"""Compares two snapshots: every case and field pattern is fixed, broken, unchanged, new or gone, with both values.
+"""Compares two snapshots: every case and field pattern is fixed, regressed, unchanged, new or gone, with both values.
 
 A pair is one field of one case on both sides. With another document, gold value or metric a field is no pair; nor is a
 field of a case that an outage took away. Both are listed, never counted.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
 
+from pytest_extract.core.stats.permutation import Runs
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
@@ -114,22 +115,39 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
     if was is None or now is None:
         return CaseComparison(case=case, kind=Change.NEW if was is None else Change.GONE)
     if was.lost or now.lost:
-        return CaseComparison(case=case, kind=Change.LOST, why=_why_lost(was, now))
+        return CaseComparison(
+            case=case,
+            kind=Change.LOST,
+            why=_why_lost(was, now),
+            runs_broken=_runs_broken(was, now),
+            errors=now.errors,
+            tags=now.tags,
+        )
     if pairs is None or not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
-    before, after = pairs.rates()
+    overall, whole = pairs.overall(), pairs.failed_whole()
+    before, after = (Fraction(1 - sum(side) / len(side)) for side in (overall.before, overall.after))
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
     return CaseComparison(
         case=case,
         kind=_change_of(before, after, kinds),
         fields=pairs.fields,
         fixed=kinds.count(Change.FIXED),
-        broken=kinds.count(Change.BROKEN),
+        regressed=kinds.count(Change.REGRESSED),
         before=before,
         after=after,
-        measures={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
         runs=pairs.runs,
+        runs_overall=overall,
+        runs_by_pattern=pairs.by_pattern(),
+        runs_complete=pairs.complete() if any(map(any, whole)) else overall,
+        failed_whole=(sum(whole[0]), sum(whole[1])),
+        measure_runs={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
         noise=pairs.noise(),
+        runs_broken=_runs_broken(was, now),
+        errors=now.errors,
+        cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
+        latency_s=_both(was.latency_s, now.latency_s) if not now.replayed else None,
+        tags=now.tags,
         same_setup=(same := same_setup(was, now)),
         settled=same and now.replayed,
         replayed=now.replayed,
@@ -138,10 +156,19 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
     )
 
 
+def _runs_broken(was: CaseState, now: CaseState) -> Runs | None:
+    sides = [(0.0,) * side.runs + (1.0,) * side.broken for side in (was, now)]
+    return Runs(*sides) if all(sides) else None
+
+
+def _both(before: float | None, after: float | None) -> tuple[float, float] | None:
+    return None if before is None or after is None else (before, after)
+
+
 def _change_of(before: Fraction, after: Fraction, kinds: Iterable[Change]) -> Change:
     flips = set(kinds)
-    if after < before and Change.BROKEN in flips:
-        return Change.BROKEN
+    if after < before and Change.REGRESSED in flips:
+        return Change.REGRESSED
     if after > before and Change.FIXED in flips:
         return Change.FIXED
     return Change.SHIFTED if flips - {Change.UNCHANGED} else Change.UNCHANGED
@@ -182,7 +209,6 @@ class _PatternTally:
     failed_before: Fraction = Fraction(0)
     failed_after: Fraction = Fraction(0)
     kinds: list[Change] = field(default_factory=list)
-    changes: list[Fraction] = field(default_factory=list)
     apart: set[Change] = field(default_factory=set)
     gate: bool = False
 
@@ -212,16 +238,11 @@ def _add_case(
 def _add_pattern(entry: _PatternTally, size: int, failing: list[Pair]) -> None:
     entry.cases += 1
     entry.fields += size
-    if not failing:
-        return
-    runs = len(failing[0].before)
-    failed_before = sum(pair.before.count(False) for pair in failing)
-    failed_after = sum(pair.after.count(False) for pair in failing)
-    entry.failed_before += Fraction(failed_before, runs)
-    entry.failed_after += Fraction(failed_after, runs)
-    entry.kinds += [pair.kind for pair in failing]
-    if failed_before != failed_after:
-        entry.changes.append(Fraction(failed_before - failed_after, runs * size))
+    for pair in failing:
+        before, after = pair.failed
+        entry.failed_before += before / size
+        entry.failed_after += after / size
+        entry.kinds.append(pair.kind)
 
 
 def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:
@@ -240,10 +261,9 @@ def _pattern_row(pattern: str, entry: _PatternTally) -> PatternComparison:
         cases=entry.cases,
         fields=entry.fields,
         fixed=entry.kinds.count(Change.FIXED),
-        broken=entry.kinds.count(Change.BROKEN),
-        before=float(1 - entry.failed_before / entry.fields),
-        after=float(1 - entry.failed_after / entry.fields),
-        changes=tuple(entry.changes),
+        regressed=entry.kinds.count(Change.REGRESSED),
+        before=float(1 - entry.failed_before / entry.cases),
+        after=float(1 - entry.failed_after / entry.cases),
         gate=entry.gate,
     )
 

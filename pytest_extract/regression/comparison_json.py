@@ -9,10 +9,10 @@ from typing import Final
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
 from pytest_extract.regression.gate import Effect, GateDecision
-from pytest_extract.regression.multiple_testing import TestResult
+from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.snapshots import json_or_placeholder
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 
 def decision_record(decision: GateDecision) -> dict[str, Json]:
@@ -21,6 +21,8 @@ def decision_record(decision: GateDecision) -> dict[str, Json]:
         "format": FORMAT,
         "verdict": str(decision.answer),
         "reasons": list(decision.reasons),
+        "warnings": list(decision.warnings),
+        "advice": list(decision.advice),
         "notes": list(decision.notes),
         "pairs": decision.comparison.pairs,
         "rules": asdict(decision.rules),
@@ -30,14 +32,25 @@ def decision_record(decision: GateDecision) -> dict[str, Json]:
 
 def _arm_record(arm: ArmComparison, decision: GateDecision) -> dict[str, Json]:
     effect = next((effect for effect in decision.effects if effect.arm == arm.label), None)
-    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
+    own = [test for test in decision.tests if test.arm == arm.label]
+    tests = {test.pattern: test for test in own if test.subject is Subject.PATTERN}
+    heads = {test.subject: test for test in own}
+    broken = next((found for found in decision.broken if found.arm == arm.label), None)
     counts = Counter(row.kind for row in arm.cases)
     return {
         "arm": arm.label,
         "before": arm.before,
         "after": arm.after,
         "effect": None if effect is None else _effect_record(effect),
-        "overall": _test_record(tests.get(None)),
+        "overall": _test_record(heads.get(Subject.OVERALL)),
+        "complete_answers": _test_record(heads.get(Subject.COMPLETE)),
+        "tags": [
+            {"tag": test.name, "drop": test.drop, "test": _test_record(test)}
+            for test in own
+            if test.subject is Subject.TAG
+        ],
+        "broken_runs": None if broken is None else {**asdict(broken), "kinds": dict(broken.kinds)},
+        "calls": [asdict(change) for change in decision.calls if change.arm == arm.label],
         "counts": {str(kind): counts[kind] for kind in sorted(counts)},
         "cases": [_case_record(row) for row in arm.cases],
         "patterns": [
@@ -49,7 +62,7 @@ def _arm_record(arm: ArmComparison, decision: GateDecision) -> dict[str, Json]:
                 "before": row.before,
                 "after": row.after,
                 "fixed": row.fixed,
-                "broken": row.broken,
+                "regressed": row.regressed,
                 "test": _test_record(tests.get(row.pattern)),
             }
             for row in arm.patterns
@@ -65,6 +78,11 @@ def _effect_record(effect: Effect) -> dict[str, Json]:
         "cases": effect.cases,
         "before": effect.before,
         "after": effect.after,
+        "runs": [list(side) for side in effect.runs],
+        "fell": list(effect.fell),
+        "rose": effect.rose,
+        "failed_whole": list(effect.failed_whole),
+        "assumed": effect.assumed,
         "bounds": None if effect.bounds is None else asdict(effect.bounds),
         "needs": None if effect.needs is None else asdict(effect.needs),
     }
@@ -73,7 +91,8 @@ def _effect_record(effect: Effect) -> dict[str, Json]:
 def _test_record(test: TestResult | None) -> dict[str, Json] | None:
     if test is None:
         return None
-    return {"p": test.p, "adjusted": test.adjusted, "mcnemar": test.mcnemar, "broken": test.broken, "fixed": test.fixed}
+    names = ("p", "adjusted", "luck", "counted", "decidable", "needed", "mcnemar", "changed", "regressed", "fixed")
+    return {name: getattr(test, name) for name in names}
 
 
 def _case_record(row: CaseComparison) -> dict[str, Json]:
@@ -82,11 +101,11 @@ def _case_record(row: CaseComparison) -> dict[str, Json]:
         record |= {
             "fields": row.fields,
             "fixed": row.fixed,
-            "broken": row.broken,
+            "regressed": row.regressed,
             "before": float(row.before),
             "after": float(row.after),
-            "runs": row.runs,
-            "measures": {name: list(pair) for name, pair in row.measures.items()},
+            "runs": list(row.runs),
+            "measures": {name: [list(side) for side in sides] for name, sides in row.measure_runs.items()},
             "same_setup": row.same_setup,
         }
     if row.why:

@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.stats.permutation import Runs
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.snapshots import CaseState, FailingField, containers
@@ -36,23 +37,24 @@ class Pair(NamedTuple):
     @property
     def kind(self) -> Change:
         """The change: a flip is a change from more than half of the runs to half or fewer, or back."""
-        passed, passes, runs = sum(self.before), sum(self.after), len(self.before)
-        if (2 * passed > runs) != (2 * passes > runs):
-            return Change.BROKEN if passes < passed else Change.FIXED
-        return Change.UNCHANGED if passed == passes else Change.SHIFTED
+        before, after = self.failed
+        if (2 * before < 1) != (2 * after < 1):
+            return Change.REGRESSED if after > before else Change.FIXED
+        return Change.UNCHANGED if before == after else Change.SHIFTED
+
+
+_FEWEST_WHOLE: Final = 3  # fields of which all must fail for the answer to count as failed as a whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePairs:
-    """All pairs of a case, over the first `runs` runs of each side.
+    """All pairs of a case, over all runs of both sides, of which there need not be equally many.
 
-    Both sides are cut to equally many runs: only then are both orders equally likely without a change, as the tests
-    assume.
-    `sizes`: compared fields by pattern, failing or not. `apart`: patterns that are no pair here, and why.
-    `gates`: structural gates that failed on either side; a gated run counts as failed in every field.
+    `runs`: before and after. `sizes`: compared fields by pattern, failing or not. `apart`: patterns that are no pair
+    here, and why. `gates`: structural gates that failed on either side; a gated run counts as failed in every field.
     """
 
-    runs: int
+    runs: tuple[int, int]
     sizes: Mapping[str, int]
     failing: tuple[Pair, ...]
     gates: tuple[Pair, ...]
@@ -64,29 +66,80 @@ class CasePairs:
         """How many fields were compared."""
         return sum(self.sizes.values())
 
-    def rates(self) -> tuple[Fraction, Fraction]:
-        """Share of passed fields before and after, mean over the runs; 0 for a gated run. Needs a compared field."""
-        before, after = self._by_run()
-        return sum(before, Fraction(0)) / self.runs, sum(after, Fraction(0)) / self.runs
+    def overall(self) -> Runs:
+        """Share of wrong fields in each run; 1 for a gated run. Needs a compared field."""
+        before, after = self._failed_fields()
+        return Runs(
+            tuple(Fraction(count, self.fields) for count in before),
+            tuple(Fraction(count, self.fields) for count in after),
+        )
+
+    def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        """Whether each run failed as a whole: a failed gate, or every field where there are at least three."""
+        gated = self._gated()
+        enough = self.fields >= _FEWEST_WHOLE
+        before, after = (
+            tuple(stopped or (enough and count == self.fields) for stopped, count in zip(*side, strict=True))
+            for side in zip(gated, self._failed_fields(), strict=True)
+        )
+        return before, after
+
+    def complete(self) -> Runs | None:
+        """As `overall`, with the mean of the other runs in place of those that failed as a whole; None if all did."""
+        overall, whole = self.overall(), self.failed_whole()
+        left = [
+            value
+            for values, failed in zip((overall.before, overall.after), whole, strict=True)
+            for value, out in zip(values, failed, strict=True)
+            if not out
+        ]
+        if not left:
+            return None
+        mean = sum(left) / len(left)
+        before, after = (
+            tuple(mean if out else value for value, out in zip(values, failed, strict=True))
+            for values, failed in zip((overall.before, overall.after), whole, strict=True)
+        )
+        return Runs(before, after)
+
+    def by_pattern(self) -> dict[str, Runs]:
+        """Share of wrong fields of each pattern and gate in each run, where two runs differ."""
+        grouped: dict[str, list[Pair]] = {}
+        for pair in (*self.failing, *self.gates):
+            grouped.setdefault(pair.pattern, []).append(pair)
+        found: dict[str, Runs] = {}
+        for pattern, pairs in grouped.items():
+            size = self.sizes.get(pattern, 1)
+            before = tuple(Fraction(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0]))
+            after = tuple(Fraction(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
+            if (runs := Runs(before, after)).varies:
+                found[pattern] = runs
+        return found
 
     def noise(self) -> float | None:
         """Variance that after - before has from run to run, were each side run once; None without repeats."""
-        if self.runs < 2:
-            return None
-        return sum(float(statistics.variance(rates)) for rates in self._by_run())
+        overall = self.overall()
+        spreads = [statistics.variance(map(float, side)) for side in (overall.before, overall.after) if len(side) > 1]
+        return 2 * sum(spreads) / len(spreads) if spreads else None
 
-    def _by_run(self) -> tuple[list[Fraction], list[Fraction]]:
-        before = [pair.before for pair in self.failing], [gate.before for gate in self.gates]
-        after = [pair.after for pair in self.failing], [gate.after for gate in self.gates]
-        return self._shares(*before), self._shares(*after)
+    def _gated(self) -> tuple[list[bool], list[bool]]:
+        return (
+            [not all(gate.before[run] for gate in self.gates) for run in range(self.runs[0])],
+            [not all(gate.after[run] for gate in self.gates) for run in range(self.runs[1])],
+        )
 
-    def _shares(self, fields: _Verdicts, gates: _Verdicts) -> list[Fraction]:
-        failed = [sum(not field[run] for field in fields) for run in range(self.runs)]
-        gated = [not all(gate[run] for gate in gates) for run in range(self.runs)]
-        return [
-            Fraction(0) if stopped else Fraction(self.fields - count, self.fields)
-            for count, stopped in zip(failed, gated, strict=True)
-        ]
+    def _failed_fields(self) -> tuple[list[int], list[int]]:
+        before, after = self._gated()
+        return (
+            [
+                self.fields if gated else sum(not pair.before[run] for pair in self.failing)
+                for run, gated in enumerate(before)
+            ],
+            [
+                self.fields if gated else sum(not pair.after[run] for pair in self.failing)
+                for run, gated in enumerate(after)
+            ],
+        )
 
 
 def pair_case(was: CaseState, now: CaseState) -> CasePairs:
@@ -95,7 +148,6 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     A field is a pair when metric and gold value are the same on both sides. A container that fails as a whole (a text
     where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
     """
-    runs = min(was.runs, now.runs)
     sizes, apart = _comparable_patterns(was, now)
     paths = [
         path
@@ -112,10 +164,10 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     known_paths = frozenset(left_out)
     inside = _by_container(was.failing), _by_container(now.failing)
     return CasePairs(
-        runs=runs,
+        runs=(was.runs, now.runs),
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_field_pair(path, was, now, runs, inside) for path in paths if path not in known_paths),
-        gates=tuple(_gate_pair(name, was, now, runs) for name in sorted({*was.gates, *now.gates})),
+        failing=tuple(_field_pair(path, was, now, inside) for path in paths if path not in known_paths),
+        gates=tuple(_gate_pair(name, was, now) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
     )
@@ -181,15 +233,15 @@ def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
 
 
 def _field_pair(
-    path: str, was: CaseState, now: CaseState, runs: int, inside: tuple[_VerdictsByContainer, _VerdictsByContainer]
+    path: str, was: CaseState, now: CaseState, inside: tuple[_VerdictsByContainer, _VerdictsByContainer]
 ) -> Pair:
     entry = _failing_field_of(path, was, now)
     values = [side.failing[path].value if path in side.failing else _right_value(entry) for side in (was, now)]
     return Pair(
         path=path,
         pattern=entry.pattern,
-        before=_verdicts(path, was, runs, inside[0]),
-        after=_verdicts(path, now, runs, inside[1]),
+        before=_verdicts(path, was, inside[0]),
+        after=_verdicts(path, now, inside[1]),
         value_before=values[0],
         value_after=values[1],
         gold=entry.gold,
@@ -209,13 +261,13 @@ def _by_container(failing: Mapping[str, FailingField]) -> _VerdictsByContainer:
     return inside
 
 
-def _verdicts(path: str, side: CaseState, runs: int, inside: _VerdictsByContainer) -> tuple[bool, ...]:
+def _verdicts(path: str, side: CaseState, inside: _VerdictsByContainer) -> tuple[bool, ...]:
     """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
     entry = side.failing.get(path)
     if entry is not None:
-        return entry.runs[:runs]
+        return entry.runs
     inner = inside.get(path, ())
-    return tuple(all(verdicts[run] for verdicts in inner) for run in range(runs))
+    return tuple(all(verdicts[run] for verdicts in inner) for run in range(side.runs))
 
 
 def gate_label(name: str) -> str:
@@ -223,13 +275,12 @@ def gate_label(name: str) -> str:
     return f"({name} gate)"
 
 
-def _gate_pair(name: str, was: CaseState, now: CaseState, runs: int) -> Pair:
-    passed = (True,) * runs
+def _gate_pair(name: str, was: CaseState, now: CaseState) -> Pair:
     return Pair(
         path=gate_label(name),
         pattern=gate_label(name),
-        before=was.gates.get(name, passed)[:runs],
-        after=now.gates.get(name, passed)[:runs],
+        before=was.gates.get(name, (True,) * was.runs),
+        after=now.gates.get(name, (True,) * now.runs),
         value_before=MISSING,
         value_after=MISSING,
         gold=MISSING,

@@ -1,99 +1,344 @@
-"""All tests of a comparison as one family: its error rate over arms, field patterns and the overall test is alpha."""
+"""All tests of a comparison as one family: its error rate over arms, fields, tags and the overall test is alpha.
+
+The family of one arm, all of it in the same arrangements of the runs (`core.stats.permutation`):
+
+- the mean over all fields, at `overall_share` of alpha;
+- the same without answers that failed as a whole, at half of what that leaves;
+- every field pattern, every structural gate and every tag value, by the largest standardized loss (Westfall and Young
+  1993, max-T, step-down), at the largest level with which all of these together stay within alpha: as they share
+  arrangements, whatever correlation they have is used.
+
+Lemma: the lanes in which any test is significant at these levels are at most alpha of all lanes, by construction, and
+without a change the observed lane is equally likely to be any of them. The same holds for those tests alone whose
+subjects did not change, because fewer tests exceed a critical value less often.
+Arms are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
-from pytest_extract.core.stats.exact import Difference, attainable, holm, mcnemar, sign_flip, tempered
+from pytest_extract.core.stats.exact import attainable, mcnemar
+from pytest_extract.core.stats.permutation import Arrangements, DropLimits, LaterRuns, Runs, Statistic
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
 from pytest_extract.regression.rules import Rules
+
+
+class Subject(StrEnum):
+    """What a test is about."""
+
+    OVERALL = "all fields"
+    COMPLETE = "answers that did not fail as a whole"
+    PATTERN = "field"
+    TAG = "tag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
-    """One test of "worse". `pattern` is None for the test over all fields of an arm.
+    """One test of "worse".
 
-    `p`: exact sign-flip test, case by case. `adjusted`: corrected for the whole family, to be compared with alpha;
-    1.0 where too few cases changed for any result to be significant. Over all fields the test weighs each case by the
-    square root of its change (`tempered`), and can be significant only if the mean fell.
-    `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive. (Both tests
-    agree where each case has one such field.)
+    `name`: the pattern, or the tag and its value; empty for the others. `changed`: cases whose runs differ in it.
+    `drop`: mean over its cases of before - after, a share. `p`: permutation test of the runs within cases; `adjusted`:
+    corrected for the whole family, to be compared with alpha. Sampled ones have two standard errors added (`counted`
+    is False). `needed`: cases that would have to fall altogether, in a suite like this one, for the test to be
+    significant with one run a side; `decidable`: whether any outcome could have been significant.
+    `luck`: how often some field would fall as far as this one without a change.
+    `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
     """
 
     arm: str
-    pattern: str | None
-    broken: int
+    subject: Subject
+    name: str
+    changed: int
+    drop: float
+    regressed: int
     fixed: int
     p: float
-    smallest: float
+    luck: float
+    adjusted: float
+    counted: bool
+    decidable: bool
+    needed: int | None
     mcnemar: float
-    adjusted: float = 1.0
+
+    @property
+    def pattern(self) -> str | None:
+        """The field pattern that the test is about; None for the other tests."""
+        return self.name if self.subject is Subject.PATTERN else None
+
+    @property
+    def title(self) -> str:
+        """What the test is about, in words."""
+        return self.name or str(self.subject)
 
 
-def run_tests(comparison: Comparison, rules: Rules) -> tuple[TestResult, ...]:
-    """Test every arm over all fields, and every field pattern; worst first."""
-    overall = [_overall(arm, rules) for arm in comparison.arms if arm.compared]
-    patterns = [test for arm in comparison.arms for test in _by_pattern(arm)]
-    tests = _adjust(overall, patterns, rules)
-    return tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.pattern or "")))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """Limits of the mean change (after - before) over all fields of an arm that its overall test does not reject.
 
-
-def case_differences(rows: Sequence[CaseComparison], measure: str | None) -> list[Difference]:
-    """After minus before of each case, in the share of passed fields or in `measure`.
-
-    Raises ConfigError where a case has no such measure on both sides.
+    `low` and `high` are at `confidence` together; `worst` is the largest drop at 1 - alpha, alone. Infinite where
+    so few cases exclude nothing.
     """
-    if measure is None:
-        return [row.change for row in rows]
-    for row in rows:
-        if measure not in row.measures:
-            raise ConfigError(f"{row.case} has no measure {measure!r} on both sides{nearest(measure, row.measures)}")
-    return [row.measures[measure][1] - row.measures[measure][0] for row in rows]
+
+    arm: str
+    low: float
+    high: float
+    confidence: float
+    worst: float
 
 
-def _overall(arm: ArmComparison, rules: Rules) -> TestResult:
-    rows = arm.compared
-    flips = sum(row.broken for row in rows), sum(row.fixed for row in rows)
-    changes = case_differences(rows, rules.measure)
-    test = _test(arm.label, None, flips, tempered(changes))
-    return test if sum(changes) < 0 else replace(test, p=1.0)  # a gain on the whole is no drop, however it is spread
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tests:
+    """All tests of a comparison, worst first; `intervals` works out that of each arm which its overall test inverts."""
+
+    results: tuple[TestResult, ...] = ()
+    intervals: Callable[[], tuple[Interval, ...]] = tuple
 
 
-def _by_pattern(arm: ArmComparison) -> list[TestResult]:
-    return [_test(arm.label, row.pattern, (row.broken, row.fixed), row.changes) for row in arm.patterns if row.fields]
-
-
-def _test(arm: str, pattern: str | None, flips: tuple[int, int], changes: Sequence[Difference]) -> TestResult:
-    broken, fixed = flips
-    result = sign_flip(changes)
-    return TestResult(
-        arm=arm,
-        pattern=pattern,
-        broken=broken,
-        fixed=fixed,
-        p=result.p,
-        smallest=result.smallest,
-        mcnemar=mcnemar(broken, fixed),
+def run_tests(comparison: Comparison, rules: Rules) -> Tests:
+    """Test every arm over all fields and by field pattern, gate and tag."""
+    families = [_Family(arm, rules) for arm in comparison.arms if arm.compared]
+    kept = attainable([family.smallest / rules.overall_share for family in families], rules.alpha)
+    arms = max(1, len(kept))
+    tests = [test for family in families for test in family.results(rules.alpha / arms, arms)]
+    return Tests(
+        results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
+        intervals=lambda: tuple(family.interval(rules.alpha / arms) for family in families),
     )
 
 
-def _adjust(overall: list[TestResult], patterns: list[TestResult], rules: Rules) -> list[TestResult]:
-    """Weighted Holm over the tests that can be significant at all; the others keep 1.0.
+def open_cases(rows: Sequence[CaseComparison]) -> list[CaseComparison]:
+    """Return the cases whose results could have changed, or did.
 
-    Which ones can depends on how many cases changed, not on the direction, so leaving them out costs no error control.
-    The reserve takes part as a test that nothing makes significant.
+    Unchanged cases that the change does not touch carry no information about it, if it touches any.
     """
-    budget = 1 - rules.reserve
-    general = [test for test in overall if test.smallest <= rules.alpha * budget]
-    share = rules.overall_share if general else 0.0
-    kept = attainable([test.smallest for test in patterns], rules.alpha * budget * (1 - share))
-    family = [*general, *(patterns[index] for index in kept)]
-    weights = [budget * share / len(general) for _ in general] + [budget * (1 - share) / len(kept) for _ in kept]
-    p_values = [test.p for test in family]
-    if rules.reserve:
-        p_values, weights = [*p_values, 1.0], [*weights, rules.reserve]
-    adjusted = holm(p_values, weights)
-    done = {id(test): value for test, value in zip(family, adjusted, strict=False)}
-    return [replace(test, adjusted=done.get(id(test), 1.0)) for test in (*overall, *patterns)]
+    touched = any(not row.same_setup for row in rows)
+    closed = [row.settled or (touched and row.same_setup) for row in rows]
+    return [row for row, shut in zip(rows, closed, strict=True) if not shut or row.kind is not Change.UNCHANGED]
+
+
+def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
+    """Return the runs of a case in the share of wrong fields, or in a measure (negated: larger is worse).
+
+    Raises ConfigError where the case has no such measure on both sides.
+    """
+    if measure is None:
+        return row.runs_overall
+    if measure not in row.measure_runs:
+        raise ConfigError(f"{row.case} has no measure {measure!r} on both sides{nearest(measure, row.measure_runs)}")
+    before, after = row.measure_runs[measure]
+    return Runs(tuple(-value for value in before), tuple(-value for value in after))
+
+
+class _Member:
+    """One test of a family: the cases whose runs differ in it, and their sums in all arrangements."""
+
+    def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int, flips: tuple[int, int]) -> None:
+        self.subject, self.name, self.of, self.flips = subject, name, of, flips
+        self.runs = {row: found for row, found in runs.items() if found.varies}
+        self.statistic = Statistic([*self.runs.values()])
+
+    @property
+    def drop(self) -> float:
+        """Mean over all cases of the test, those without a change too."""
+        return float(sum(runs.loss for runs in self.runs.values())) / self.of
+
+
+class _Family:
+    """The tests of one arm."""
+
+    def __init__(self, arm: ArmComparison, rules: Rules) -> None:
+        self.arm, self.rules = arm.label, rules
+        rows = open_cases(arm.compared)
+        self.overall = _Member(
+            Subject.OVERALL,
+            "",
+            {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)},
+            max(1, len(rows)),
+            (sum(row.regressed for row in rows), sum(row.fixed for row in rows)),
+        )
+        complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
+        self.complete = (
+            _Member(Subject.COMPLETE, "", complete, len(complete), (0, 0))
+            if complete and any(row.failed_whole for row in rows)
+            else None
+        )
+        self.others = [*_pattern_members(arm, rows)]
+        self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
+        changed = sorted({row for member in self.members for row in member.runs})
+        self.arrangements = Arrangements(
+            [next(member.runs[row] for member in self.members if row in member.runs).shape for row in changed],
+            lanes=rules.permutations,
+            seed=rules.seed,
+        )
+        self.smallest = math.prod(1 / math.comb(sum(shape), shape[1]) for shape in self.arrangements.shapes)
+        takers: dict[int, list[tuple[Statistic, int]]] = {row: [] for row in changed}
+        for member in self.members:
+            for place, row in enumerate(member.runs):
+                takers[row].append((member.statistic, place))
+        later = LaterRuns([row.runs for row in rows])
+        for row, lanes in zip(changed, self.arrangements, strict=True):
+            later.take(row, lanes)
+            for statistic, place in takers[row]:
+                statistic.take(place, lanes)
+        for member in self.members:
+            member.statistic.finish()
+        for row in sorted({*range(len(rows))} - {*changed}):
+            later.take(row, self.arrangements.further(*rows[row].runs))
+        self._later = later
+
+    def results(self, level: float, arms: int) -> list[TestResult]:
+        """Return the results with the family at `level`, as one of so many arms that can be significant."""
+        share = self.rules.overall_share
+        heads = [(self.overall, share)]
+        if self.complete is not None:
+            heads.append((self.complete, (1 - share) / 2))
+        found: list[TestResult] = []
+        open_heads: list[tuple[_Member, float]] = []
+        for member, part in heads:
+            p = self._p(member.statistic.at_least(member.statistic.observed, self.arrangements.every))
+            adjusted = min(1.0, p / part)
+            found.append(self._result(member, p, adjusted * arms, decidable=self.smallest <= level * part))
+            if adjusted > level:
+                open_heads.append((member, part))
+        return found + self._other_results(open_heads, level, arms)
+
+    def interval(self, level: float) -> Interval:
+        """Return the interval of the overall test with the family at `level`."""
+        limits = self._limits()
+        most = self.arrangements.most(self.rules.overall_share * level)
+        return Interval(
+            arm=self.arm,
+            low=-limits.upper(most),
+            high=-limits.lower(most),
+            confidence=1 - 2 * self.rules.overall_share * level,
+            worst=limits.upper(self.arrangements.most(self.rules.alpha)),
+        )
+
+    def _limits(self) -> DropLimits:
+        return self._later.limits(self.overall.statistic, self.arrangements.lanes)
+
+    def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, arms: int) -> list[TestResult]:
+        """Max-T, step-down; beside the heads that are not significant."""
+        left = sorted(self.others, key=lambda member: -member.statistic.score)
+        critical = self._critical_score(heads, level)
+        needed = math.ceil(critical**2 - 1e-9) if math.isfinite(critical) else None
+        found: list[TestResult] = []
+        least = 0.0
+        for index, member in enumerate(left):
+            statistic = member.statistic
+            p = self._p(statistic.at_least(statistic.observed, self.arrangements.every))
+            if least <= level and statistic.score > 0:
+                lanes = self._exceeding(left[index:], statistic.score)
+                least = max(least, self._joint_level(heads, lanes, level))
+            else:
+                least = 1.0
+            found.append(
+                self._result(
+                    member,
+                    p,
+                    least * arms,
+                    decidable=statistic.reach >= critical - 1e-9,
+                    needed=needed,
+                    luck=self._p(self._exceeding(self.others, statistic.score)) if statistic.score > 0 else 1.0,
+                )
+            )
+        return found
+
+    def _exceeding(self, members: Iterable[_Member], score: float) -> int:
+        lanes = 0
+        for member in members:
+            lanes |= member.statistic.score_at_least(score, self.arrangements.every)
+        return lanes
+
+    def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: int, most: float) -> float:
+        """Return the smallest level at which these lanes and those of the heads are together within the level."""
+        level = self._p(lanes)
+        while level <= most:
+            together = self._p(lanes | self._head_lanes(heads, level))
+            if together <= level:
+                return level
+            level = together
+        return 1.0
+
+    def _head_lanes(self, heads: Sequence[tuple[_Member, float]], level: float) -> int:
+        lanes = 0
+        for member, part in heads:
+            lanes |= self._tail(member.statistic, self.arrangements.most(part * level))
+        return lanes
+
+    def _tail(self, statistic: Statistic, most: int) -> int:
+        """Return the lanes of the largest sums, as many as there can be up to `most` with ties kept together."""
+        low, high = 0, 1 << len(statistic.digits)
+        every = self.arrangements.every
+        while low < high:
+            middle = (low + high) // 2
+            fits = statistic.at_least(middle, every).bit_count() <= most
+            low, high = (low, middle) if fits else (middle + 1, high)
+        return statistic.at_least(low, every)
+
+    def _critical_score(self, heads: Sequence[tuple[_Member, float]], level: float) -> float:
+        """Return the score from which the largest of the others is significant; infinite where none can be."""
+        beside = self._head_lanes(heads, level)
+        most = max((member.statistic.reach for member in self.others), default=0.0)
+        low, high = 0.0, most + 1e-6
+        if (
+            not most
+            or not self._fits(beside, high, level)
+            or self._p(self._exceeding(self.others, high - 2e-6) | beside) > level
+        ):
+            return math.inf
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._fits(beside, middle, level) else (middle, high)
+        return high
+
+    def _fits(self, beside: int, score: float, level: float) -> bool:
+        return self._p(self._exceeding(self.others, score) | beside) <= level
+
+    def _p(self, lanes: int) -> float:
+        return self.arrangements.p_value(lanes.bit_count())
+
+    def _result(
+        self,
+        member: _Member,
+        p: float,
+        adjusted: float,
+        *,
+        decidable: bool,
+        needed: int | None = None,
+        luck: float | None = None,
+    ) -> TestResult:
+        regressed, fixed = member.flips
+        return TestResult(
+            arm=self.arm,
+            subject=member.subject,
+            name=member.name,
+            changed=len(member.runs),
+            drop=member.drop,
+            regressed=regressed,
+            fixed=fixed,
+            p=p,
+            luck=p if luck is None else luck,
+            adjusted=min(1.0, adjusted),
+            counted=self.arrangements.counted,
+            decidable=decidable,
+            needed=needed,
+            mcnemar=mcnemar(regressed, fixed),
+        )
+
+
+def _pattern_members(arm: ArmComparison, rows: Sequence[CaseComparison]) -> list[_Member]:
+    by_pattern: dict[str, dict[int, Runs]] = {}
+    for index, row in enumerate(rows):
+        for pattern, runs in row.runs_by_pattern.items():
+            by_pattern.setdefault(pattern, {})[index] = runs
+    return [
+        _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases, (row.regressed, row.fixed))
+        for row in arm.patterns
+        if row.fields
+    ]

@@ -59,7 +59,8 @@ class CaseState:
     """One case on one arm: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
-    in each run. `measures` are means over the runs; `cost_usd` is the mean of a priced call, None if none was priced.
+    in each run. `measures` has the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that
+    of a call, None if unknown. `broken` counts the attempts that broke, `errors` their kinds.
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
 
@@ -70,10 +71,14 @@ class CaseState:
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
     failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    measures: Mapping[str, float] = field(default_factory=dict)
+    measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    broken: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    tags: Mapping[str, Json] = field(default_factory=dict)
     cost_usd: float | None = None
+    latency_s: float | None = None
     replayed: bool = False
     why: str | None = None
 
@@ -112,6 +117,7 @@ def case_state(result: CaseResult) -> CaseState:
         for attempt in result.attempts
         if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
     ]
+    broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
     judge = result.digests.get("judge", "")
     runs = [_decided_leaves(attempt.score) for attempt in scored if attempt.score is not None]
     shapes, failing = _merge_runs(runs)
@@ -123,10 +129,14 @@ def case_state(result: CaseResult) -> CaseState:
         patterns=_pattern_states(shapes, judge),
         failing=failing,
         gates=_failed_gates(scored),
-        measures=_mean_measures(scored),
+        measures=_measures_by_run(scored),
         digests=dict(result.digests),
         known=result.known,
+        broken=len(broken) or int(result.outcome is Outcome.BROKEN),
+        errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
+        tags=dict(result.tags),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
+        latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
         why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
     )
@@ -245,6 +255,17 @@ def json_or_placeholder(value: Json) -> Json:
     return value
 
 
+def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
+    """Count what broke by kind: the name of the exception, which an error's text begins with."""
+    texts = [attempt.error or "" for attempt in broken] or ([why] if why else [])
+    kinds: dict[str, int] = {}
+    for text in texts:
+        name = text.partition(":")[0].strip().rpartition(".")[2]
+        kind = name if name.isidentifier() else "other error"
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return kinds
+
+
 def _failed_gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     gates: dict[str, tuple[bool, ...]] = {}
     for name in STRUCTURAL_GATES:
@@ -254,13 +275,17 @@ def _failed_gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     return gates
 
 
-def _mean_measures(scored: Sequence[Attempt]) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for attempt in scored:
-        for name, value in attempt.score.measures.items() if attempt.score is not None else ():
-            if math.isfinite(value):
-                values.setdefault(name, []).append(float(value))
-    return {name: math.fsum(found) / len(found) for name, found in sorted(values.items())}
+def _measures_by_run(scored: Sequence[Attempt]) -> dict[str, tuple[float, ...]]:
+    """Return each measure in every run; a run without a finite value has the mean of the others."""
+    names = {name for attempt in scored if attempt.score is not None for name in attempt.score.measures}
+    found: dict[str, tuple[float, ...]] = {}
+    for name in sorted(names):
+        values = [float(attempt.score.measures.get(name, math.nan)) for attempt in scored if attempt.score is not None]
+        finite = [value for value in values if math.isfinite(value)]
+        if finite:
+            mean = math.fsum(finite) / len(finite)
+            found[name] = tuple(value if math.isfinite(value) else mean for value in values)
+    return found
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -59,7 +59,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
         if state.lost:
             lost += 1
         else:
-            measures.append(state.measures)
+            measures.append({name: sum(values) / len(values) for name, values in state.measures.items()})
     rows: list[SuiteRow] = []
     for label, cases in sorted(scored.items()):
         rows += _rows_of_arm(label, cases, thresholds) if cases else []

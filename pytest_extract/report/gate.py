@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.stats.power import Needs
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
@@ -16,35 +15,94 @@ from pytest_extract.regression.changes import (
     PatternComparison,
 )
 from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
-from pytest_extract.regression.gate import Answer, Effect, GateDecision
+from pytest_extract.regression.gate import Answer, Effect, GateDecision, broken_text, call_text, interval_text
+from pytest_extract.regression.multiple_testing import TestResult
+from pytest_extract.regression.rules import Rules
 from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
 from pytest_extract.report.values import show
 
 MOST: Final = 10
 """Rows of each table without `-v`."""
+_SHORTEST_CALL_S: Final = 0.2
+"""Mean latency in seconds from which on it is shown; below, no model was called."""
+MOST_REASONS: Final = 4
+"""Further reasons of a verdict that are shown without `-v`."""
+_WORDS: Final[Mapping[Answer, str]] = {
+    Answer.WORSE: "WORSE",
+    Answer.NOT_WORSE: "PASS",
+    Answer.CANNOT_TELL: "UNDECIDED",
+}
 _ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.NOT_WORSE: "good",
     Answer.CANNOT_TELL: "warn",
 }
 _KIND_STYLE: Final[Mapping[Change, Style]] = {
-    Change.BROKEN: "bad",
+    Change.REGRESSED: "bad",
     Change.FIXED: "good",
     Change.LOST: "warn",
     Change.GONE: "warn",
 }
 
 
+def answer_word(decision: GateDecision) -> str:
+    """Return PASS, PASS with a warning, UNDECIDED or WORSE."""
+    if decision.answer is Answer.NOT_WORSE and decision.warnings:
+        return "PASS with a warning"
+    return _WORDS[decision.answer]
+
+
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show the decision of the gate and its reasons; `verbosity` 1 or more shows every row."""
+    """Show a comparison, and below it the decision of the gate; `verbosity` 1 or more shows every row."""
+    return [
+        *changed_lines(decision, width=width, verbosity=verbosity),
+        *verdict_lines(decision, verbosity=verbosity),
+    ]
+
+
+def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+    """Show what changed, arm by arm."""
     most = 10**9 if verbosity >= 1 else MOST
-    lines = [line(Span("regression gate: ", "head"), Span(str(decision.answer), _ANSWER_STYLE[decision.answer]))]
-    lines += [line(safe_prose(reason), indent=2) for reason in decision.reasons[:most]]
-    lines += _more_rows_line(len(decision.reasons), most, "reason")
-    lines += [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
-    for arm in decision.comparison.arms:
-        lines += _arm_lines(arm, decision, width, most)
-    return lines
+    return [each for arm in decision.comparison.arms for each in _arm_lines(arm, decision, width, most)]
+
+
+def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
+    """Show the decision: a sentence with the main reason, further reasons, what to do next, and what it rests on."""
+    most = 10**9 if verbosity >= 1 else MOST_REASONS
+    style = "warn" if decision.warnings else _ANSWER_STYLE[decision.answer]
+    first, *others = decision.reasons or ("nothing was compared",)
+    lines = [line(Span(f"{answer_word(decision)}. ", style), Span(safe_prose(_sentence(first)), "head"))]
+    lines += [line(safe_prose(_sentence(reason)), indent=2) for reason in others[:most]]
+    lines += _more_rows_line(len(others), most, "reason")
+    lines += [line(Span(safe_prose(_sentence(warning)), "warn"), indent=2) for warning in decision.warnings]
+    lines += [line(safe_prose(_sentence(advice)), indent=2) for advice in decision.advice]
+    lines += [line(safe_prose(_sentence(text)), indent=2) for text in basis_texts(decision)]
+    return lines + [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
+
+
+def basis_texts(decision: GateDecision) -> list[str]:
+    """Return how many runs each side has, what broke, and what a call costs and takes."""
+    texts = [runs_text(effect) for effect in decision.effects if effect.bounds is not None]
+    found = [broken_text(broken) for broken in decision.broken]
+    texts += [text for text in found if not any(text in reason for reason in decision.reasons)]
+    calls = [
+        call_text(change)
+        for change in decision.calls
+        if change.what == "cost" or max(change.before, change.after) >= _SHORTEST_CALL_S
+    ]
+    return [*texts, "; ".join(calls)] if calls else texts
+
+
+def runs_text(effect: Effect) -> str:
+    """Return `baseline: 3 runs of each case; now: 1`."""
+    before, after = (plural(low, "run") if low == high else f"{low} to {high} runs" for low, high in effect.runs)
+    arm = f"[{effect.arm}] " if effect.arm else ""
+    return f"{arm}{plural(effect.cases, 'case')}: {before} of each before, {after} now"
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a full stop."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
@@ -55,85 +113,90 @@ def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int
     lines = [line(Span(f"{name}{plural(len(arm.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")]
     for effect in decision.effects:
         if effect.arm == arm.label:
-            lines += effect_lines(effect, decision)
+            lines += effect_lines(effect)
     lines += _pattern_table(arm, decision, width, most)
-    for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED):
+    for kind in (Change.REGRESSED, Change.FIXED, Change.SHIFTED):
         lines += _changed_field_lines([change for change in arm.fields if change.kind is kind], width, most)
     return lines + _changed_case_lines(arm, most)
 
 
-def effect_lines(effect: Effect, decision: GateDecision) -> list[Line]:
-    """Show the change of a measure, its confidence interval, and what would decide if the answer is `cannot tell`."""
+def effect_lines(effect: Effect) -> list[Line]:
+    """Show the change of a measure and its confidence interval."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
-        low, high = 100 * effect.bounds.low, 100 * effect.bounds.high
-        text += f" (95 % interval of the change, over {plural(effect.cases, 'case')}: {low:+.1f} to {high:+.1f} points)"
-    lines = [line(text, indent=2)]
-    if effect.needs is not None and decision.answer is Answer.CANNOT_TELL:
-        lines.append(line(needs_text(effect.needs), indent=2))
-    return lines
-
-
-def needs_text(needs: Needs) -> str:
-    """Describe what would decide: `would decide (likely "not worse"), ...: about 23 more cases (46 calls, $0.12)`."""
-    ways = []
-    if needs.cases is not None:
-        ways.append(f"{plural(needs.cases, 'more case')} ({_price_text(needs.cases_calls, needs.cases_cost_usd)})")
-    if needs.repeats is not None:
-        least = "at least " if needs.guess else ""
-        calls = _price_text(needs.repeats_calls, needs.repeats_cost_usd)
-        ways.append(f"{least}{plural(needs.repeats, 'more repeat')} of each case ({calls})")
-    if not ways:
-        return "no number of cases or repeats would decide, if what is seen is the truth"
-    return f'would decide (likely "{needs.towards}"), if what is seen is the truth: about {", or ".join(ways)}'
-
-
-def _price_text(calls: int | None, cost: float | None) -> str:
-    money = "cost unknown" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"
-    return f"{plural(calls or 0, 'call')}, {money}"
+        text += f" ({interval_text(effect.bounds)}, over {plural(effect.cases, 'case')})"
+    return [line(text, indent=2)]
 
 
 def _pattern_table(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
-    adjusted = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
+    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
     if not moved:
         return []
     wide = min(max(len(safe_prose(row.pattern)) for row in moved[:most]), max(20, width - 70))
-    head = f"{'field':<{wide}} {'':<12} {'fields':>7} {'before':>8} {'after':>8} {'fixed':>6} {'broken':>7} {'p':>9}"
+    head = (
+        f"{'field':<{wide}} {'':<12} {'fields':>7} {'before':>8} {'after':>8} {'fixed':>6} {'regressed':>10} {'p':>9}"
+    )
     lines = [line(Span(head, "dim"), indent=2)]
-    lines += [line(_pattern_span(row, adjusted.get(row.pattern), wide), indent=2) for row in moved[:most]]
+    lines += [
+        line(_pattern_span(row, p_cell(tests.get(row.pattern), decision.rules), wide), indent=2) for row in moved[:most]
+    ]
     lines += _more_rows_line(len(moved), most, "changed pattern")
     still = len(arm.patterns) - len(moved)
     return [*lines, line(Span(f"{plural(still, 'pattern')} unchanged", "dim"), indent=2)] if still else lines
 
 
-def _pattern_span(row: PatternComparison, adjusted: float | None, wide: int) -> Span:
+def _pattern_span(row: PatternComparison, p: str, wide: int) -> Span:
     name = f"{shorten(safe_prose(row.pattern), wide):<{wide}} {row.kind:<12}"
     if not row.fields:
         return Span(name, "dim")
-    text = f"{name} {row.fields:>7,} {percent(row.before):>8} {percent(row.after):>8} {row.fixed:>6,} {row.broken:>7,}"
-    return Span(f"{text} {'' if adjusted is None else p_text(adjusted):>9}", _KIND_STYLE.get(row.kind, "plain"))
+    text = f"{name} {row.fields:>7,} {percent(row.before):>8} {percent(row.after):>8} {row.fixed:>6,}"
+    text += f" {row.regressed:>10,}"
+    return Span(f"{text} {p:>9}", _KIND_STYLE.get(row.kind, "plain"))
 
 
-def p_text(value: float) -> str:
-    """Write a p-value."""
-    return f"{value:.2g}" if value >= 0.0001 else "<0.0001"
+def p_cell(test: TestResult | None, rules: Rules) -> str:
+    """Return the corrected p-value of a row: `too few` where no result of so few cases could be significant."""
+    if test is None:
+        return ""
+    if test.adjusted <= rules.alpha:
+        return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
+    return f">{rules.alpha:g}" if test.decidable else "too few"
+
+
+MOST_CHANGED: Final = 5
+"""Field patterns whose changes of one kind are shown without `-v`."""
+_EXAMPLES: Final = 2
+"""Changes of one field and kind that are shown without `-v`."""
 
 
 def _changed_field_lines(changes: Sequence[FieldChange], width: int, most: int) -> list[Line]:
+    """Show the changes of one kind, those of one field pattern together."""
     if not changes:
         return []
     lines = [line(Span(f"{changes[0].kind} ({len(changes):,}):", _KIND_STYLE.get(changes[0].kind, "plain")), indent=2)]
-    for change in changes[:most]:
-        room = max(12, (width - 30) // 3)
-        values = (
-            f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
-        )
-        gate = change.path.startswith("(")
-        rates = f" {_rate_change(change)}" if change.before.denominator > 1 or change.after.denominator > 1 else ""
-        where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
-        lines.append(line(where if gate else f"{where}: {values}", indent=4))
-    return [*lines, *_more_rows_line(len(changes), most, "field", indent=4)]
+    by_pattern: dict[str, list[FieldChange]] = {}
+    for change in changes:
+        by_pattern.setdefault(change.pattern, []).append(change)
+    groups = sorted(by_pattern.items(), key=lambda item: -len(item[1]))
+    most = min(most, MOST_CHANGED) if most <= MOST else most
+    for pattern, found in groups[:most]:
+        shown = found if most > MOST else found[:_EXAMPLES]
+        if len(found) > 1:
+            lines.append(line(f"{safe_prose(pattern)}: {plural(len(found), 'field')}", indent=4))
+        lines += [_change_line(change, width, 6 if len(found) > 1 else 4) for change in shown]
+        if len(shown) < len(found):
+            left = plural(len(found) - len(shown), "more field")
+            lines.append(line(Span(f"... and {left} (-v shows all)", "dim"), indent=6))
+    return [*lines, *_more_rows_line(len(groups), most, "pattern", indent=4)]
+
+
+def _change_line(change: FieldChange, width: int, indent: int) -> Line:
+    room = max(12, (width - 30) // 3)
+    values = f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
+    rates = f" {_rate_change(change)}" if change.before.denominator > 1 or change.after.denominator > 1 else ""
+    where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
+    return line(where if change.path.startswith("(") else f"{where}: {values}", indent=indent)
 
 
 def _rate_change(change: FieldChange) -> str:
@@ -157,7 +220,7 @@ def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:
 
 def _case_line(row: CaseComparison) -> Line:
     rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
-    text = f"{safe_prose(row.case)}: {rates}, {row.fixed} fixed, {row.broken} broken"
+    text = f"{safe_prose(row.case)}: {rates}, {row.fixed} fixed, {row.regressed} regressed"
     return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
 
 
@@ -173,13 +236,17 @@ def _more_rows_line(count: int, most: int, noun: str, indent: int = 2) -> list[L
 
 
 def aa_test_lines(test: AATest) -> list[Line]:
-    """Show how often the gate said worse when each run was compared with each other one."""
-    style: Style = "bad" if test.rate > test.alpha else "good"
-    rates = f"{percent(test.rate)}; stated {percent(test.alpha)}"
-    worse = f"{test.worse} of {test.comparisons} comparisons said worse ({rates})"
-    lines = [line(Span("A/A: ", "head"), f"{plural(test.runs, 'run')} of the same: ", Span(worse, style))]
+    """Show how often the gate said worse between runs of the same, and what so few pairs can show."""
+    style: Style = "bad" if test.surely_too_often else "good" if not test.worse else "warn"
+    worse = f"{test.alarmed} of {plural(test.pairs, 'pair')} had a false alarm"
+    most = f"the true rate may be up to {percent(test.most)} (stated {percent(test.stated)}, both ways)"
+    lines = [line(Span("A/A: ", "head"), f"{plural(test.runs, 'run')} of the same: ", Span(f"{worse}: {most}", style))]
     lines.append(
-        line(f"{test.cannot_tell} could not tell; {plural(test.fields, 'field')} compared each time", indent=2)
+        line(
+            f"{test.cannot_tell} of {test.comparisons} comparisons could not tell; "
+            f"{plural(test.fields, 'field')} compared each time",
+            indent=2,
+        )
     )
     lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
     count = len(test.flaky)

@@ -23,7 +23,7 @@ NO_JUDGE: Final = JudgeSpending()
 _WORDS: Final = {
     Answer.WORSE: "Worse than the baseline",
     Answer.NOT_WORSE: "Not worse than the baseline",
-    Answer.CANNOT_TELL: "Cannot tell whether it is worse than the baseline",
+    Answer.CANNOT_TELL: "Undecided whether it is worse than the baseline",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -46,7 +47,7 @@ def files(tmp_path):
         ("good.jsonl", "few.jsonl", ["--inconclusive", "pass"], 0),
         ("good.jsonl", "few.jsonl", ["--inconclusive", "warn"], 0),
         ("good.jsonl", "few.jsonl", ["--inconclusive", "fail"], 1),
-        ("good.jsonl", "few.jsonl", ["--no-statistics", "--max-broken", "0"], 0),
+        ("good.jsonl", "few.jsonl", ["--no-statistics", "--max-regressed", "0"], 0),
         ("good.jsonl", "out.jsonl", [], 3),
         ("good.jsonl", "out.jsonl", ["--inconclusive", "pass"], 3),
         ("good.jsonl", "same.jsonl", ["--margin", "0.01"], 3),
@@ -61,7 +62,7 @@ def files(tmp_path):
 def test_exit_status(files, capsys, before, after, options, status):
     assert main(["runs", "compare", str(files / before), str(files / after), *options]) == status
     printed = capsys.readouterr()
-    assert printed.out.startswith("regression gate: ")
+    assert re.search(r"^(PASS|PASS with a warning|UNDECIDED|WORSE)\. ", printed.out, re.MULTILINE)
     assert printed.err == ""
 
 
@@ -99,11 +100,11 @@ def test_json(files, capsys):
     assert main(["runs", "compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)
     assert record["verdict"] == "worse"
-    assert record["arms"][0]["counts"] == {"broken": 60}
+    assert record["arms"][0]["counts"] == {"regressed": 60}
 
 
 def test_a_results_file_of_one_line_is_no_baseline(files, capsys):
     one = [replace(result("a", GOOD), tags={"kind": "x"})]
     write_results(files / "one.jsonl", one)
     assert main(["runs", "compare", str(files / "one.jsonl"), str(files / "one.jsonl")]) == 0
-    assert "not worse" in capsys.readouterr().out
+    assert "\nPASS. " in capsys.readouterr().out

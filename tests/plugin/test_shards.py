@@ -61,6 +61,9 @@ def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypa
     verdicts = []
     for name in ("one.jsonl", "two.jsonl", "shards.jsonl"):
         status = main(["runs", "compare", str(path / "base.jsonl"), str(path / name), "--json"])
-        verdicts.append((status, json.loads(capsys.readouterr().out)))
+        record = json.loads(capsys.readouterr().out)
+        for arm in record["arms"]:
+            arm.pop("calls")  # how long a call took differs from run to run
+        verdicts.append((status, record))
     assert verdicts[0] == verdicts[1] == verdicts[2]
     assert verdicts[0][0] == 1  # worse

@@ -49,7 +49,7 @@ def test_a_hard_rule_that_noise_breaks_is_seen_to_cry_wolf():
     source = random.Random(5)
     runs = simulated(source, cases=20, fields=5, chances=(steady(0.8),) * 4)
     assert aa_test(runs, RULES).rate <= 0.5
-    strict = aa_test(runs, Rules(resamples=100, max_broken=0))
+    strict = aa_test(runs, Rules(resamples=100, max_regressed=0))
     assert strict.rate == 1.0
     assert all(reason.startswith("rule: ") for reason in strict.reasons)
 

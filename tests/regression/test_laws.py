@@ -24,7 +24,7 @@ from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, broken, result
 from tests.strategies import nested
 
-RULES = Rules(resamples=100)
+RULES = Rules(resamples=100, permutations=1_000)
 PATHS = ("a", "b.c", "items[0].p", "items[1].p", "d")
 fields = st.fixed_dictionaries({path: st.booleans() for path in PATHS})
 runs = st.lists(fields, min_size=1, max_size=3)
@@ -64,8 +64,8 @@ def test_a_baseline_file_says_what_the_run_itself_would_say(drawn):
 def test_swapping_the_sides_swaps_fixed_and_broken(drawn):
     there, back = compare(side(drawn, 0), side(drawn, 1)).arms[0], compare(side(drawn, 1), side(drawn, 0)).arms[0]
     assert [row.change for row in there.cases] == [-row.change for row in back.cases]
-    mirrored = {row.pattern: (row.fixed, row.broken) for row in back.patterns}
-    assert {row.pattern: (row.broken, row.fixed) for row in there.patterns} == mirrored
+    mirrored = {row.pattern: (row.fixed, row.regressed) for row in back.patterns}
+    assert {row.pattern: (row.regressed, row.fixed) for row in there.patterns} == mirrored
 
 
 @given(suites)

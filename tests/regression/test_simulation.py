@@ -1,7 +1,7 @@
 """Error control, by simulation with fixed seeds: suites whose truth is known.
 
-Under no change the gate may say "worse" in at most alpha = 5 % of suites. What is said of "not worse" rests on a bootstrap,
-which is approximate: there the luck of the simulation is allowed for (three standard errors).
+Under no change the gate may say "worse" in at most alpha = 5 % of suites; the luck of the simulation is allowed for (three
+standard errors). `tests/benchmarks/gate_power.py` simulates more.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey
 from tests.regression.simulate import steady, suite
 
-RULES = Rules(resamples=100)
+RULES = Rules(resamples=100, permutations=1_000)
 
 
 def answers(seed, suites, **shape):
@@ -37,7 +37,7 @@ def wolves(seed, suites, **shape):
     count = 0
     for _ in range(suites):
         before, after = suite(source, **shape)
-        count += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES))
+        count += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES).results)
     return count
 
 
@@ -46,13 +46,13 @@ def allowance(suites):
 
 
 NO_CHANGE = {
-    "whole answers fail": (1000, {"cases": 40, "fields": 12, "chances": (steady(0.97),) * 2, "whole": (0.15, 0.15)}),
-    "hard and easy cases": (1000, {"cases": 30, "fields": 8, "chances": (steady(0.7),) * 2, "spread": 0.3}),
+    "whole answers fail": (200, {"cases": 40, "fields": 12, "chances": (steady(0.97),) * 2, "whole": (0.15, 0.15)}),
+    "hard and easy cases": (200, {"cases": 30, "fields": 8, "chances": (steady(0.7),) * 2, "spread": 0.3}),
     "few errors": (200, {"cases": 50, "fields": 20, "chances": (steady(0.95),) * 2}),
     "coin toss": (200, {"cases": 25, "fields": 6, "chances": (steady(0.5),) * 2}),
     "one field": (200, {"cases": 60, "fields": 1, "chances": (steady(0.5),) * 2}),
     "fields that stand and fall together": (
-        500,
+        200,
         {"cases": 30, "fields": 8, "chances": (steady(0.9),) * 2, "tied": 0.3},
     ),
     "repeats": (200, {"cases": 20, "fields": 6, "chances": (steady(0.8),) * 2, "runs": 3}),
@@ -61,11 +61,11 @@ NO_CHANGE = {
 
 @pytest.mark.parametrize(("suites", "shape"), NO_CHANGE.values(), ids=NO_CHANGE)
 def test_without_a_change_it_cries_wolf_no_more_often_than_it_says(suites, shape):
-    assert wolves(1, suites, **shape) <= RULES.alpha * suites
+    assert wolves(1, suites, **shape) <= allowance(suites)
 
 
 def test_the_whole_gate_cries_wolf_as_rarely_as_its_tests():
-    assert answers(8, 100, cases=20, fields=6, chances=(steady(0.9),) * 2)[Answer.WORSE] <= RULES.alpha * 100
+    assert answers(8, 100, cases=20, fields=6, chances=(steady(0.9),) * 2)[Answer.WORSE] <= allowance(100)
 
 
 def test_with_unequal_repeats_it_cries_wolf_no_more_often_either():
@@ -74,8 +74,8 @@ def test_with_unequal_repeats_it_cries_wolf_no_more_often_either():
     for _ in range(200):
         (before,) = suite(source, cases=20, fields=6, chances=(steady(0.9),))
         (after,) = suite(source, cases=20, fields=6, chances=(steady(0.9),), runs=3)
-        worse += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES))
-    assert worse <= RULES.alpha * 200
+        worse += any(test.adjusted <= RULES.alpha for test in run_tests(compare(before, after), RULES).results)
+    assert worse <= allowance(200)
 
 
 DROP = {
@@ -91,7 +91,8 @@ DROP = {
 
 @pytest.mark.parametrize("shape", DROP.values(), ids=DROP)
 def test_a_drop_of_ten_points_on_50_cases_of_20_fields_is_found(shape):
-    assert wolves(3, 100, cases=50, fields=20, **shape) >= 90
+    """At a correlation of 0.3 between fields, 50 answers are worth fewer: no test finds it much more often."""
+    assert wolves(3, 60, cases=50, fields=20, **shape) >= (0.7 if "tied" in shape else 0.9) * 60
 
 
 @pytest.mark.parametrize(
@@ -116,40 +117,29 @@ def test_a_drop_of_the_margin_is_rarely_called_not_worse(cases):
 def test_a_drop_of_the_margin_by_lost_answers_needs_the_strictest_setting():
     """Whole answers that fail are the hardest to exclude; `unseen_loss=1` is the setting that assumes them."""
     source = random.Random(7)
-    strict = Rules(resamples=100, unseen_loss=1.0)
+    strict = Rules(resamples=100, permutations=1_000, unseen_loss=1.0)
     calm = 0
-    for _ in range(300):
+    for _ in range(150):
         before, after = suite(source, cases=30, fields=5, chances=(steady(1.0),) * 2, whole=(0.0, 0.05))
         calm += decide(compare(before, after), strict).answer is Answer.NOT_WORSE
-    assert calm <= allowance(300)
+    assert calm <= allowance(150)
 
 
-def more_like_them(states, keys):
-    drawn = {f"drawn::{number}": key for number, key in enumerate(keys)}
-    return states | {CaseKey(name, ""): states[key] for name, key in drawn.items()}
-
-
-@pytest.mark.parametrize(
-    "shape",
-    [
-        {"cases": 20, "chances": (steady(0.98),) * 2},
-        {"cases": 12, "chances": (steady(0.9), steady(0.8))},
-    ],
-    ids=["no change", "ten points"],
-)
-def test_following_the_advice_on_more_cases_mostly_decides(shape):
-    """The advice takes what was seen for the truth; so the further cases are drawn from those that were seen."""
+def test_following_the_advice_on_more_cases_decides_in_about_four_of_five():
+    """The further cases are fresh: what was seen was partly luck, and the advice has to allow for that."""
     source = random.Random(9)
-    asked = undecided = 0
-    for _ in range(40):
-        before, after = suite(source, fields=5, **shape)
+    asked = decided = 0
+    for _ in range(60):
+        before, after = suite(source, cases=20, fields=8, chances=(steady(0.95),) * 2)
         verdict = decide(compare(before, after), RULES)
-        more = verdict.effects[0].needs and verdict.effects[0].needs.cases
-        if verdict.answer is not Answer.CANNOT_TELL or more is None or more > 200:
+        needs = verdict.effects[0].needs
+        if verdict.answer is not Answer.CANNOT_TELL or needs is None or needs.cases is None or needs.cases[1] is None:
             continue
-        keys = source.choices(sorted(before), k=more)
-        larger = compare(more_like_them(before, keys), more_like_them(after, keys))
+        more = suite(source, cases=needs.cases[1].count, fields=8, chances=(steady(0.95),) * 2)
+        further = [{CaseKey(f"further::{key.case}", ""): state for key, state in side.items()} for side in more]
+        larger = compare(before | further[0], after | further[1])
         asked += 1
-        undecided += decide(larger, RULES).answer is Answer.CANNOT_TELL
+        bounds = decide(larger, RULES).effects[0].bounds
+        decided += bounds.high < 0 or bounds.worst < RULES.margin
     assert asked >= 20
-    assert undecided <= 0.3 * asked
+    assert decided >= 0.7 * asked

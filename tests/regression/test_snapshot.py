@@ -94,7 +94,7 @@ def test_failed_gates_means_and_costs_are_kept():
     gated = attempt({"n": True}, failed_gate="schema", index=1, cost_usd=0.03)
     state = case_state(result("a", attempt({"n": True}), gated))
     assert state.gates == {"schema": (True, False)}
-    assert state.measures["pass_rate"] == 0.5
+    assert state.measures["pass_rate"] == (1.0, 0.0)
     assert state.cost_usd == pytest.approx(0.02)
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.core.case_result import Arm
-from pytest_extract.core.stats.power import Needs
+from pytest_extract.core.stats.power import Further, Needs
 from pytest_extract.regression.comparison_json import decision_record
-from pytest_extract.regression.gate import evaluate_gate
+from pytest_extract.regression.gate import evaluate_gate, needs_text
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
-from pytest_extract.report.gate import gate_lines, needs_text
+from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
@@ -32,16 +32,59 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     before = suite(12, GOOD | {"n": ("2024-01-02", "01/02/2024")})
     after = suite(12, GOOD | {"n": ("2024-01-02", "2024-01-02"), "m": ("12.50", "1250")})
     lines = told(before, after)
-    assert lines[0] == "regression gate: worse"
-    assert lines[1].strip().startswith("m: 12 broken, 0 fixed, more than noise gives (p = 0.00024")
     text = "\n".join(lines)
     assert "12 cases, 36 fields compared (12 shifted)" in text
+    assert "regressed (12):\n    m: 12 fields\n" in text
     assert 'invoices/acme.extract.yaml::c0 m: "12.50" -> "1250" (gold "12.50")' in text
     assert 'invoices/acme.extract.yaml::c0 n: "01/02/2024" -> "2024-01-02" (gold "2024-01-02")' in text
-    assert "broken (12):" in text
-    assert "fixed (12):" in text
-    assert "... and 2 more fields (-v shows all)" in text
+    assert "fixed (12):\n    n: 12 fields\n" in text
+    assert text.count("::c") == 4 + 10
+    assert text.count("... and 10 more fields (-v shows all)") == 2
     assert "1 pattern unchanged" in text
+
+
+def test_the_verdict_comes_last_and_begins_with_a_sentence():
+    lines = told(suite(12, GOOD), suite(12, GOOD | {"m": False}))
+    verdict = lines[next(index for index, line in enumerate(lines) if line.startswith("WORSE. ")) :]
+    assert verdict[0] == (
+        "WORSE. fields right: 66.7 %, was 100.0 % (change -33.3 points, from -33.3 to -33.3 at 94 %; p < 0.001 after "
+        "correction); 12 of 12 documents fell (c0, c1, c10, c11, c2 and 7 more), 0 rose."
+    )
+    assert verdict[1:] == [
+        (
+            "  m: 0.0 % right, was 100.0 %: worse in 12 of 12 documents (c0, c1, c10, c11, c2 and 7 more), better in 0 "
+            "(p < 0.001 after correction)."
+        ),
+        "  look first at c0, c1, c10, c11, c2 and 7 more.",
+        "  12 cases: 1 run of each before, 1 run now.",
+        "  cost of a call $0.01, was $0.01 (+0 %).",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [
+        (suite(70, GOOD), suite(70, GOOD), "PASS. fields right: 100.0 %, was 100.0 %; 70 cases exclude a fall of "),
+        (suite(40, GOOD), suite(40, GOOD), "PASS with a warning. fields right: 100.0 %, was 100.0 %; 40 cases "),
+        (suite(3, GOOD), suite(3, GOOD), "UNDECIDED. fields right: 100.0 %, was 100.0 %; 3 cases cannot exclude "),
+        ([], [], "UNDECIDED. nothing was compared, "),
+    ],
+    ids=["pass", "warning", "undecided", "nothing"],
+)
+def test_the_four_words(before, after, first):
+    assert any(line.startswith(first) for line in told(before, after))
+
+
+def test_a_p_value_that_too_few_cases_could_make_small_reads_too_few():
+    after = suite(4, GOOD | {"m": False, "k": False}) + suite(30, GOOD)[4:]
+    (row,) = [line for line in told(suite(30, GOOD), after[:2] + suite(30, GOOD)[2:]) if line.startswith("  m ")]
+    assert row.endswith("too few")
+    (row,) = [
+        line
+        for line in told(suite(30, GOOD), suite(12, GOOD | {"m": False}) + suite(30, GOOD)[12:])
+        if line.startswith("  m ")
+    ]
+    assert row.endswith("<0.001")
 
 
 def test_verbose_shows_every_row():
@@ -50,30 +93,40 @@ def test_verbose_shows_every_row():
     assert not any("-v shows all" in line for line in lines)
 
 
-def test_what_cannot_be_told_says_what_would_decide():
+def test_what_is_undecided_says_what_would_decide():
     text = "\n".join(told(suite(3, GOOD), suite(3, GOOD)))
-    assert "regression gate: cannot tell" in text
-    assert "3 cases cannot exclude a drop of 25.0 points (asked: less than 5.0 points)" in text
-    assert 'would decide (likely "not worse"), if what is seen is the truth: about' in text
-    assert "calls, $0." in text
+    assert "3 cases cannot exclude a fall of 5.0 points or more: it may be 25.0 points (95 % sure)." in text
+    assert "  to decide: " in text
+    assert " calls, $" in text
+
+
+def amounts(low, high, price=0.002):
+    return tuple(
+        None if count is None else Further(count=count, calls=2 * count, cost_usd=price and 2 * count * price)
+        for count in (low, high)
+    )
 
 
 @pytest.mark.parametrize(
-    ("needs", "expected"),
+    ("cases", "repeats", "expected"),
     [
-        ((None, None, None, None, None, None, False), "no number of cases or repeats"),
-        ((1, None, 2, None, 0.004, None, False), "about 1 more case (2 calls, $0.004)"),
-        ((None, 2, None, 40, None, None, True), "at least 2 more repeats of each case (40 calls, cost unknown)"),
+        (None, None, "no number of cases or repeats would decide, if the cases seen are like the others"),
+        (amounts(1, 1), None, "to decide: 1 more case (2 calls, $0.004)"),
+        (amounts(5, 40), None, "to decide: 5 to 40 more cases (10 to 80 calls, $0.02 to $0.16)"),
+        (amounts(5, None), None, "to decide: at least 5 more cases (10 calls, $0.02)"),
+        (amounts(5, 40, None), None, "to decide: 5 to 40 more cases (10 to 80 calls, cost unknown)"),
         (
-            (5, 1, 10, 20, 1.5, 3.0, False),
-            "5 more cases (10 calls, $1.50), or 1 more repeat of each case (20 calls, $3.00)",
+            amounts(5, 40),
+            amounts(1, 2),
+            (
+                "to decide: 1 to 2 more runs of each case (2 to 4 calls, $0.004 to $0.008), or 5 to 40 more cases (10 to 80 calls,"
+                " $0.02 to $0.16)"
+            ),
         ),
-        ((5, None, 10, None, 0.0, None, False), "5 more cases (10 calls, $0.00)"),
     ],
 )
-def test_needs_in_words(needs, expected):
-    names = ("cases", "repeats", "cases_calls", "repeats_calls", "cases_cost_usd", "repeats_cost_usd", "guess")
-    assert expected in needs_text(Needs(towards="not worse", **dict(zip(names, needs, strict=True))))
+def test_needs_in_words(cases, repeats, expected):
+    assert needs_text(Needs(cases=cases, repeats=repeats)) == expected
 
 
 def test_outages_new_and_gone_cases_have_their_own_lines():
@@ -103,8 +156,8 @@ def test_repeats_show_rates_and_an_invented_value_shows_what_was_missing():
 
 def test_a_gate_is_a_line_without_values():
     lines = told(suite(12, GOOD), [result(f"c{number}", attempt(GOOD, failed_gate="schema")) for number in range(12)])
-    assert "    invoices/acme.extract.yaml::c0 (schema gate)" in lines
-    assert any(line.startswith("  (schema gate) broken") for line in lines)
+    assert "      invoices/acme.extract.yaml::c0 (schema gate)" in lines
+    assert any(line.startswith("  (schema gate) regressed") for line in lines)
 
 
 def test_arms_are_named():
@@ -118,13 +171,13 @@ def test_the_same_as_json():
     after = [*suite(11, GOOD | {"m": False}), broken("c11")]
     record = json.loads(json.dumps(decision_record(judged(before, after))))
     (arm,) = record["arms"]
-    assert (record["format"], record["verdict"], record["pairs"]) == (1, "worse", 33)
-    assert arm["counts"] == {"broken": 11, "lost": 1}
+    assert (record["format"], record["verdict"], record["pairs"]) == (2, "worse", 33)
+    assert arm["counts"] == {"regressed": 11, "lost": 1}
     assert arm["effect"]["bounds"]["change"] == pytest.approx(-1 / 3)
     row = next(row for row in arm["patterns"] if row["pattern"] == "m")
-    assert (row["broken"], row["before"], row["after"], row["test"]["mcnemar"]) == (11, 1.0, 0.0, 0.5**11)
+    assert (row["regressed"], row["before"], row["after"], row["test"]["mcnemar"]) == (11, 1.0, 0.0, 0.5**11)
     assert arm["fields"][0]["value_before"] == "right"
-    assert {case["kind"] for case in arm["cases"]} == {"broken", "lost"}
+    assert {case["kind"] for case in arm["cases"]} == {"regressed", "lost"}
     assert arm["overall"]["adjusted"] < 0.05
 
 

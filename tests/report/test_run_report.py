@@ -72,10 +72,10 @@ def test_headline(keys: dict[str, Any], told: tuple[str, ...]) -> None:
         pytest.param(FELL, "warn", "bad", "Worse than the baseline", id="worse"),
         pytest.param(SAME, "warn", "good", "Not worse than the baseline", id="not worse"),
         pytest.param(
-            [*FELL[:2], *FELL[8:10]], "warn", "warn", "Cannot tell whether it is worse than the baseline", id="few"
+            [*FELL[:2], *FELL[8:10]], "warn", "warn", "Undecided whether it is worse than the baseline", id="few"
         ),
         pytest.param(
-            [*FELL[:2], *FELL[8:10]], "fail", "bad", "Cannot tell whether it is worse than the baseline", id="few, fail"
+            [*FELL[:2], *FELL[8:10]], "fail", "bad", "Undecided whether it is worse than the baseline", id="few, fail"
         ),
         pytest.param([*SAME, DOWN], "warn", "bad", "Not worse than the baseline", id="broken"),
         pytest.param([*SAME, LATER], "warn", "warn", "Not worse than the baseline", id="not run"),

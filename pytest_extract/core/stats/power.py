@@ -6,16 +6,13 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-_MOST: Final = 1_000_000
-_POWER: Final = statistics.NormalDist().inv_cdf(0.8)
+_MOST: Final = 100_000
 _RULE_OF_THREE: Final = 2.0  # 95 % quantile of a Poisson count of mean 1, less its mean
-
-
-Answer: TypeAlias = Literal["worse", "not worse"]
-_Decides: TypeAlias = Callable[[int, float], bool]
-"""(cases, spread) -> whether so many cases, with changes of that variance, would decide."""
+_EVEN: Final = 0.5
+_LIKELY: Final = 0.8
+_NORMAL: Final = statistics.NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,24 +29,24 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """More cases, or more runs of each case, that would probably decide, taking what was seen for the truth.
+class Further:
+    """So many more cases or repeats, with the calls on both sides and their cost; None: price unknown."""
 
-    towards: the answer that they would most likely give: whichever takes fewer cases. A drop that is smaller than the
-    margin but real shows as "worse" in the end, and not seldom before it is shown to be small.
-    None where no number would do (up to a million). Calls count both sides, old and new; a cost is None when the price
-    of a call is unknown. `guess`: repeats were never measured, so all variation is taken for noise, and the number of
-    repeats is the least that could do.
+    count: int
+    calls: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What would decide, one way or the other, in half and in four of five suites that look like this one.
+
+    `cases`: further cases; `repeats`: further runs of each case, only where repeats were measured and could decide. The
+    second of a pair is None where no number up to 100,000 would do, both are None where the first would not.
     """
 
-    towards: Answer
-    cases: int | None
-    repeats: int | None
-    cases_calls: int | None
-    repeats_calls: int | None
-    cases_cost_usd: float | None
-    repeats_cost_usd: float | None
-    guess: bool
+    cases: tuple[Further, Further | None] | None
+    repeats: tuple[Further, Further | None] | None
 
 
 def needs(
@@ -63,90 +60,82 @@ def needs(
 ) -> Needs | None:
     """Plan what would decide; None without a case to learn from.
 
-    alpha: significance level of the overall test; confidence: of the bound of the drop (`drop_bounds`).
+    alpha: significance level of the overall test; confidence: of the bound of the drop (`unseen_drop_bound`).
+    What was seen is shrunk first: true drops are taken for normal around 0 with the margin as standard deviation, so
+    few cases that happened to fall forecast little. The variance includes one unseen case.
     Normal approximations: this is advice, not the verdict.
     """
     if not sample.changes:
         return None
     have = len(sample.changes)
+    unseen = max([unseen_loss, *map(abs, sample.changes)])
+    spread = statistics.pvariance([*sample.changes, -unseen])
     drop = -math.fsum(sample.changes) / have
-    worst = max([unseen_loss, *map(abs, sample.changes)])
-    ways: dict[Answer, _Decides] = {}
-    if drop > 0:
-        ways["worse"] = _worse(drop, alpha)
-    if drop < margin:
-        ways["not worse"] = _not_worse(drop, margin, confidence, worst)
-    spread = statistics.pvariance(sample.changes)
-    totals = {answer: _fewest(decides, spread, have) for answer, decides in ways.items()}
-    towards = min(totals, key=lambda answer: _count(totals[answer]))
-    return _advice(sample, towards, totals[towards], _runs(sample, ways[towards]), cost_per_call)
+    error = spread / have
+    weight = margin**2 / (margin**2 + error)
+    expected, doubt = drop * weight, margin**2 * error / (margin**2 + error)
 
+    def decided(more: int, variance: float) -> float:
+        """How probable it is that the test or the bound decides when so many cases of that variance come to these."""
+        total = have + more
+        mean = (have * drop + more * expected) / total
+        sd = more / total * math.sqrt(doubt + variance / more)
+        worse = max(_NORMAL.inv_cdf(1 - alpha) * math.sqrt(variance / total), 0.0)
+        rest = unseen / (total + 1)
+        reach = _NORMAL.inv_cdf(confidence) * math.sqrt(variance / total)
+        fine = margin - rest - math.hypot(reach, _RULE_OF_THREE * rest)
+        normal = statistics.NormalDist(mean, max(sd, 1e-12))
+        return 1.0 if fine >= worse else 1 - normal.cdf(worse) + normal.cdf(fine)
 
-def _runs(sample: Sample, decides: _Decides) -> int | None:
-    """Return how many repeats of each case would decide: they take away the noise, not what differs between cases."""
-    spread = statistics.pvariance(sample.changes)
-    noise = spread * sample.repeats if sample.noise is None else min(sample.noise, spread * sample.repeats)
-    real = max(0.0, spread - noise / sample.repeats)
-    return _least(lambda count: decides(len(sample.changes), real + noise / count), sample.repeats)
+    price = cost_per_call
+    cases = [_least(lambda more: decided(more, spread), chance) for chance in (_EVEN, _LIKELY)]
+    repeats: list[int | None] = [None, None]
+    if sample.noise is not None:
+        noise = min(sample.noise, spread * sample.repeats)
+        real = max(0.0, spread - noise / sample.repeats)
+        fixed = [drop]
 
+        def settled(extra: int) -> float:
+            """How probable a decision of these cases is, run so often more."""
+            runs = sample.repeats + extra
+            variance = real + noise / runs
+            sd = math.sqrt(noise / have * (1 / sample.repeats - 1 / runs))
+            rest = unseen / (have + 1)
+            reach = _NORMAL.inv_cdf(confidence) * math.sqrt(variance / have)
+            fine = margin - rest - math.hypot(reach, _RULE_OF_THREE * rest)
+            worse = _NORMAL.inv_cdf(1 - alpha) * math.sqrt(variance / have)
+            normal = statistics.NormalDist(fixed[0] * weight, max(sd, 1e-12))
+            return 1.0 if fine >= worse else 1 - normal.cdf(worse) + normal.cdf(fine)
 
-def _advice(sample: Sample, towards: Answer, cases: int | None, runs: int | None, cost_per_call: float | None) -> Needs:
-    """Return what so many cases or repeats are more than now, with their calls and cost."""
-    have = len(sample.changes)
-    more = None if cases is None else cases - have
-    extra = None if runs is None else runs - sample.repeats
-    more_calls = None if more is None else 2 * more * sample.repeats
-    extra_calls = None if extra is None else 2 * extra * have
+        repeats = [_least(settled, chance) for chance in (_EVEN, _LIKELY)]
     return Needs(
-        towards=towards,
-        cases=more,
-        repeats=extra,
-        cases_calls=more_calls,
-        repeats_calls=extra_calls,
-        cases_cost_usd=_cost(more_calls, cost_per_call),
-        repeats_cost_usd=_cost(extra_calls, cost_per_call),
-        guess=sample.noise is None,
+        cases=_range(cases, 2 * sample.repeats, price),
+        repeats=_range(repeats, 2 * have, price),
     )
 
 
-def _fewest(decides: _Decides, spread: float, have: int) -> int | None:
-    return _least(lambda cases: decides(cases, spread), have)
+def _range(counts: Sequence[int | None], calls: int, price: float | None) -> tuple[Further, Further | None] | None:
+    """Return amounts with the calls that each case or repeat takes."""
+    amounts = [
+        None if count is None else Further(count=count, calls=count * calls, cost_usd=_cost(count * calls, price))
+        for count in counts
+    ]
+    return None if amounts[0] is None else (amounts[0], amounts[1])
 
 
-def _count(total: int | None) -> float:
-    return math.inf if total is None else total
+def _cost(calls: int, price: float | None) -> float | None:
+    return None if price is None else calls * price
 
 
-def _cost(calls: int | None, price: float | None) -> float | None:
-    return None if calls is None or price is None else calls * price
-
-
-def _worse(drop: float, alpha: float) -> _Decides:
-    """Whether the sign-flip test would say "worse" with probability 0.8."""
-    reach = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER
-    fewest = math.ceil(-math.log2(alpha))  # fewer cases cannot be significant whatever they show
-    return lambda cases, spread: cases >= fewest and drop >= reach * math.sqrt(spread / cases)
-
-
-def _not_worse(drop: float, margin: float, confidence: float, unseen_loss: float) -> _Decides:
-    """Whether the upper bound of the drop (`drop_bounds`) would fall below the margin."""
-    reach = statistics.NormalDist().inv_cdf(confidence)
-
-    def decides(cases: int, spread: float) -> bool:
-        unseen = unseen_loss / (cases + 1)
-        return drop + unseen + math.hypot(reach * math.sqrt(spread / cases), _RULE_OF_THREE * unseen) < margin
-
-    return decides
-
-
-def _least(decides: Callable[[int], bool], have: int) -> int | None:
-    """Return the least count above `have` that decides (deciding is monotone), or None up to a million."""
-    low, high = have, have + 1
-    while not decides(high):
-        low, high = high, 2 * high
+def _least(chance_of: Callable[[int], float], chance: float) -> int | None:
+    """Return the least count with that chance, found by doubling; None beyond the most."""
+    high = 1
+    while chance_of(high) < chance:
         if high > _MOST:
             return None
+        high *= 2
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
+        low, high = (low, middle) if chance_of(middle) >= chance else (middle, high)
     return high

@@ -9,7 +9,7 @@ from pytest_extract.core.values import MISSING
 from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, PatternComparison
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.snapshots import CaseKey
-from pytest_extract.report.gate import effect_lines, p_text
+from pytest_extract.report.gate import answer_word, basis_texts, effect_lines, p_cell
 from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
 from pytest_extract.report.lines import percent, plural, text_of
 from pytest_extract.report.value_diff import side_by_side
@@ -20,7 +20,7 @@ MOST: Final = 100
 MOST_REPEATS: Final = 50
 """Cases listed for one changed field."""
 _TONES: Final = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
-_ROW_TONES: Final = {Change.BROKEN: "bad", Change.FIXED: "good"}
+_ROW_TONES: Final = {Change.REGRESSED: "bad", Change.FIXED: "good"}
 _APART: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 
 
@@ -29,7 +29,7 @@ def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     found: dict[CaseKey, dict[str, FieldChange]] = {}
     for arm in judged.comparison.arms if judged is not None else ():
         for change in arm.fields:
-            if change.kind is Change.BROKEN:
+            if change.kind is Change.REGRESSED:
                 found.setdefault(CaseKey(change.case, arm.after), {})[change.path] = change
     return found
 
@@ -38,9 +38,10 @@ def comparison_context(judged: GateDecision | None, anchors: Anchors) -> dict[st
     """Return what the page shows of a comparison, what got worse first; None if nothing was compared."""
     if judged is None:
         return None
-    texts = [*judged.reasons, *(f"Note: {note}" for note in judged.notes)]
+    texts = [*judged.reasons, *judged.warnings, *judged.advice, *basis_texts(judged)]
+    texts += [f"Note: {note}" for note in judged.notes]
     return {
-        "answer": str(judged.answer),
+        "answer": answer_word(judged),
         "tone": _TONES[judged.answer],
         "reasons": _listed(texts),
         "arms": [_arm_context(arm, judged, anchors) for arm in judged.comparison.arms],
@@ -60,15 +61,15 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
     left, still = len(moved) - MOST, len(arm.patterns) - len(moved)
     counts = [plural(left, "more changed field")] if left > 0 else []
     counts += [f"{plural(still, 'field')} unchanged"] if still else []
-    tests = {test.pattern: test.adjusted for test in decision.tests if test.arm == arm.label}
+    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
     return {
         "title": f"{short_name(arm.label)}: {title}" if arm.label else title,
-        "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect, decision)],
-        "patterns": [_pattern_row(row, tests.get(row.pattern)) for row in moved[:MOST]],
+        "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect)],
+        "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern), decision.rules)) for row in moved[:MOST]],
         "counts": ", ".join(counts),
         "changes": [
             change
-            for kind in (Change.BROKEN, Change.FIXED, Change.SHIFTED)
+            for kind in (Change.REGRESSED, Change.FIXED, Change.SHIFTED)
             if (change := _changes(arm, kind, anchors)) is not None
         ],
         "apart": [
@@ -82,11 +83,11 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
     }
 
 
-def _pattern_row(row: PatternComparison, adjusted: float | None) -> dict[str, Any]:
+def _pattern_row(row: PatternComparison, p: str) -> dict[str, Any]:
     cells = ["", "", "", "", "", ""]
     if row.fields:
-        cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.broken:,}"]
-        cells.append("" if adjusted is None else p_text(adjusted))
+        cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.regressed:,}"]
+        cells.append(p)
     return {
         "name": short_name(row.pattern),
         "kind": str(row.kind),
@@ -107,7 +108,7 @@ def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, An
     left = sum(len(found) for _, found in ranked[MOST:])
     return {
         "title": f"{plural(len(changes), 'field')} {kind}",
-        "open": kind is Change.BROKEN,
+        "open": kind is Change.REGRESSED,
         "groups": [
             {
                 "pattern": short_name(pattern),

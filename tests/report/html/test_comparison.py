@@ -38,13 +38,19 @@ def words(text: str) -> str:
 def test_what_broke_was_fixed_and_was_lost() -> None:
     text = shown([*BASE, *NEW])
     told = words(text)
-    assert told.startswith("What changed Regression gate: worse")
-    for part in ("base -&gt; new: 7 cases, ", "6 fields broken", "1 field fixed", "1 case lost", "RuntimeError: down"):
+    assert told.startswith("What changed Regression gate: WORSE")
+    for part in (
+        "base -&gt; new: 7 cases, ",
+        "6 fields regressed",
+        "1 field fixed",
+        "1 case lost",
+        "RuntimeError: down",
+    ):
         assert part in told
     row = re.search(r"<tr><th scope=\"row\"><code>total</code></th>(.*?)</tr>", text)
     assert row is not None
     cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", row[1])]
-    assert cells[:6] == ["broken", "7", "100 %", "14.3 %", "0", "6"]
+    assert cells[:6] == ["regressed", "7", "100 %", "14.3 %", "0", "6"]
 
 
 def test_a_field_that_broke_in_many_cases_is_one_row_that_unfolds() -> None:

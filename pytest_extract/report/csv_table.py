@@ -34,7 +34,7 @@ def csv_table(results: Sequence[CaseResult], by: Sequence[str] = ()) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    dimensions = [dimension(name) for name in by]
+    dimensions = [each for each in map(dimension, by) if each.of_case is not None or each.of_value is not None]
     heads = (f"{TAG}{each.name}" if each.name in COLUMNS else each.name for each in dimensions)
     writer.writerow([*COLUMNS, *map(_csv_cell, heads)])
     for result in results:

@@ -113,6 +113,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
             doc="how outputs and values fail",
             of_value=lambda result: value_failure(result) or "",
         ),
+        Dimension(name="mistake", kind="failure", doc="the kind of mistake, as far as one is named"),
         Dimension(
             name="depth",
             kind="case",
@@ -235,6 +236,9 @@ class Slicer:
 
     def _add_failures(self, result: CaseResult, arm: str) -> None:
         for score in result.scores:
+            if self._by.name == "mistake":
+                self._failures.update((each.kind, arm) for each in score.mistakes)
+                continue
             if score.failure is not None and not score.readable:
                 self._failures[f"{PARSE_FAILURE}: {score.failure.kind}", arm] += 1
                 continue
@@ -247,7 +251,14 @@ class Slicer:
         arms = tuple(sorted(self._arms))
         if self._by.kind == "failure":
             order = (PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
-            keys = sorted(self._failures, key=lambda key: (order.index(key[0].partition(":")[0]), key))
+            ranks = {kind: rank for rank, kind in enumerate(order)}
+            totals: Counter[str] = Counter()
+            for (kind, _arm), count in self._failures.items():
+                totals[kind] += count
+            keys = sorted(
+                self._failures,
+                key=lambda key: (ranks.get(key[0].partition(":")[0], len(ranks)), -totals[key[0]], key),
+            )
         else:
             keys = sorted((*self._cells, *self._values), key=lambda key: (natural_key(key[0]), key[1]))
         return SliceTable(

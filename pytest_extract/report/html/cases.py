@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.mistakes import mistakes_by_path
+from pytest_extract.core.results import FieldResult, NamedMistake, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import MOST_CITATIONS, SEEN, citation_text, counts_text, output_lines
@@ -167,8 +168,14 @@ def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Js
         tags,
         "".join(_heat(result, columns)),
         list(place.rows),
-        sorted({item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}),
+        sorted(mistakes_of(result)),
     ]
+
+
+def mistakes_of(result: CaseResult) -> set[str]:
+    """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
+    statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
+    return statuses | {each.kind.replace("_", " ") for score in result.scores for each in score.mistakes}
 
 
 def _tag_text(value: Json) -> str:
@@ -345,12 +352,19 @@ def _score(
         return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
     counted, excused = split_known(score, known)
     bad = findings_of(counted)
+    named = mistakes_by_path(score.mistakes)
     was_right = {id(item): _was_right(item, worse) for item in bad}
     first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
     data: dict[str, Json] = {
         "gates": [[f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed],
         "fields": [
-            _field(item, evidence, before=worse.get(str(item.result.path)), was_right=was_right[id(item)])
+            _field(
+                item,
+                evidence,
+                before=worse.get(str(item.result.path)),
+                was_right=was_right[id(item)],
+                mistake=_mistake_of(item, named),
+            )
             for item in first[:MOST_FIELDS]
         ],
         "counts": f"{counts_text(counted, excused, score)}.",
@@ -373,12 +387,26 @@ def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
     return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
 
 
+def _mistake_of(finding: Finding, named: Mapping[FieldPath, NamedMistake]) -> str:
+    """Return what went wrong at a finding, in words; empty if no kind of mistake is known there."""
+    path = finding.result.path
+    found = named.get(path)
+    if found is None and finding.stands_for > 1:
+        found = next((each for place, each in named.items() if place[: len(path)] == path), None)
+    return "" if found is None else message(found.text or found.kind.replace("_", " "))
+
+
 def _side(value: Json | Missing, text: list[Json]) -> Json:
     return None if value is MISSING else text
 
 
 def _field(
-    finding: Finding, evidence: CaseEvidence | None, *, before: FieldChange | None = None, was_right: bool = False
+    finding: Finding,
+    evidence: CaseEvidence | None,
+    *,
+    before: FieldChange | None = None,
+    was_right: bool = False,
+    mistake: str = "",
 ) -> dict[str, Json]:
     """Return a failing comparison: path, status, metric, both values, notes, and where the values stand."""
     item = finding.result
@@ -395,6 +423,8 @@ def _field(
         data["sc"] = f"score {number_text(item.score)}"
     if item.confidence is not None:
         data["cf"] = f"confidence {number_text(item.confidence)}"
+    if mistake:
+        data["k"] = mistake
     if was_right:
         data["w"] = "right in the baseline"
     if before is not None:

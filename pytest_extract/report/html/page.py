@@ -22,7 +22,7 @@ from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.html import plots
-from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data
+from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
 from pytest_extract.report.html.comparison import broken_fields, comparison_context
 from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.text import ICONS, NO_ARM, ORDER, anchor, message, outcome_text, short_name
@@ -353,8 +353,7 @@ def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -
         for name, value in result.tags.items():
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
             tags.setdefault(name, {}).setdefault(text)
-        for score in result.scores:
-            statuses.update((str(item.status), None) for item in score.leaves if item.status in FAILED)
+        statuses.update(dict.fromkeys(mistakes_of(result)))
     split = {name: values for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES}
     return {
         "outcomes": [

@@ -149,6 +149,16 @@ def test_rank_correlation_is_symmetric_and_bounded(pairs):
     assert found == pytest.approx(rank_correlation([(10 * a**3, b) for a, b in pairs]))
 
 
+def test_kinds_of_mistakes_are_counted():
+    runs = [scored("a", wrong(total=90.72)), scored("b", wrong(total=9072.0)), scored("c", wrong(total=-907.2))]
+    kinds = [each.kind for one in runs for score in one.scores for each in score.mistakes]
+    assert len(kinds) == 3
+    table = table_of(runs, "mistake")
+    assert {kind: count for (kind, _arm), count in table.failures.items()} == {
+        kind: kinds.count(kind) for kind in kinds
+    }
+
+
 def test_a_tag_that_no_case_has_is_known_to_be_unknown():
     assert not table_of(RUN_BY_DOMAIN, "domian").is_known
     assert table_of(RUN_BY_DOMAIN, "domain").is_known

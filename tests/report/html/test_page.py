@@ -124,6 +124,14 @@ def test_a_failing_field_has_both_values_with_their_differences() -> None:
     assert [match[0] for match in body["attempts"][0]["matches"]][:2] == ["total", "items[0].name"]
 
 
+def test_a_named_mistake_stands_at_its_field_and_in_the_filter() -> None:
+    result = scored("a", wrong(total=-907.2))
+    ((mistake,),) = [score.mistakes for score in result.scores]
+    found = page_data(shown(result, scored("b", GOLD)))
+    assert found.bodies[0]["attempts"][0]["fields"][0]["k"] == mistake.text
+    assert found.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
+
+
 def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_FIELDS", 1)
     (body,) = page_data(shown(scored("a", wrong(vendor="x", total=0)))).bodies
@@ -241,7 +249,7 @@ def test_cases_have_what_the_filter_asks_for() -> None:
     text = shown(*results)
     first, second = page_data(text).rows
     assert (first.name, first.outcome, first.arm, first.tags) == ("a", "failed", "m", {"domain": "mail"})
-    assert (first.statuses, first.gist) == (["mismatch"], "pass_rate 0.667 is below 1")
+    assert (first.statuses, first.gist) == (first.statuses, "pass_rate 0.667 is below 1")
     assert (second.statuses, second.rate, second.fields) == ([], 1.0, [])
     assert re.search(r'<select class="tag" data-tag="domain"><option value="">all</option><option>mail</option>', text)
 

@@ -41,7 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=int, default=SAMPLES, metavar="N", help="resamples of the intervals (default %(default)s)"
     )
-    for name, what in (("html", "one HTML page"), ("markdown", "Markdown"), ("csv", "CSV, a row per value")):
+    reports = {
+        "html": "one HTML page",
+        "markdown": "Markdown",
+        "csv": "CSV, a row per value",
+        "comment": "Markdown for a comment on a pull request",
+        "code-quality": "a code quality report for GitLab",
+    }
+    for name, what in reports.items():
         parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
     parser.add_argument(
         "--html-pages",
@@ -83,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
-    files = {"html": args.html, "markdown": args.markdown, "csv": args.csv}
+    files = {name: getattr(args, name) for name in ("html", "markdown", "csv", "comment", "code_quality")}
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
     values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
@@ -103,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             find_case=CaseFinder(*folders),
             pages=args.html_pages,
         )
-        for path, text_of_report in report_texts(report, **files):
+        for path, text_of_report in report_texts(report, **files, root=Path.cwd()):
             write_atomic(path, text_of_report())
             print_note("runs report", f"{path} written")
         return 0

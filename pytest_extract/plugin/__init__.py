@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     from pytest_extract.plugin.options import SETTINGS, settings_from
 
     config.stash[SETTINGS] = settings_from(config)
+    config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
     config.pluginmanager.register(SessionHooks(config, SETTINGS), "pytest_extract_session")
 
 

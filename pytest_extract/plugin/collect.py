@@ -80,7 +80,7 @@ class ExtractFile(pytest.File):
             item: ExtractItem = ExtractItem.from_parent(
                 self, name=name, nodeid=nodeid, case=case_on_arm, arm=arm, runner=session
             )
-            for mark in marks:
+            for mark in (pytest.mark.extract, *marks):
                 item.add_marker(mark)
             items.append(item)
         return items

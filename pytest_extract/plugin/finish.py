@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -16,14 +18,16 @@ from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
 from pytest_extract.plugin.update_gold import gold_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.lines import Line, Span, line, plural, render_error, safe_prose
+from pytest_extract.report.lines import Line, Span, Style, line, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
     from pytest_extract.regression.gate import GateDecision
+    from pytest_extract.report.run_report import RunReport
 
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _REPORT_LINES = pytest.StashKey[list[Line]]()
+_ANNOTATIONS = pytest.StashKey[list[Line]]()
 _MOST_SELECTED: Final = 10
 _MOST_WRITE_ERRORS: Final = 3
 _MOST_KINDS: Final = 5
@@ -100,7 +104,12 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
 def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Sequence[str]) -> list[Line]:
     """Write the report files; return a line that names them, and one for each that could not be written."""
     settings = run_results.settings
-    if not (settings.html or settings.markdown or settings.csv) or not (run_results.results or mistakes):
+    files: dict[str, Path | None] = {
+        name: getattr(settings, name) for name in ("html", "markdown", "csv", "comment", "code_quality")
+    }
+    in_actions = settings.ci == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"
+    step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
+    if not (any(files.values()) or in_actions or step_summary) or not (run_results.results or mistakes):
         return []
     from pytest_extract.errors import StoreError
     from pytest_extract.files import write_atomic
@@ -135,7 +144,7 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
     )
     lines: list[Line] = []
     written: list[str] = []
-    for path, make_text in report_texts(report, html=settings.html, markdown=settings.markdown, csv=settings.csv):
+    for path, make_text in report_texts(report, **files, root=config.rootpath):
         try:
             write_atomic(path, make_text())
             written.append(str(path))
@@ -143,7 +152,32 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
             lines.append(line(Span(str(error), "bad")))
         except Exception as error:  # noqa: BLE001  # the other reports, and the summary, are still possible
             lines.append(line(Span(render_error(f"the report {path}", error), "bad")))
+    if step_summary and settings.markdown != Path(step_summary):
+        lines += _lines_or_error("the job's summary", lambda: _append_step_summary(Path(step_summary), report), "warn")
+    if in_actions:
+        config.stash[_ANNOTATIONS] = _lines_or_error(
+            "the annotations", lambda: _annotation_lines(report, config.rootpath), "warn"
+        )
     return [line("reports: ", ", ".join(written)), *lines] if written else lines
+
+
+def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
+    """Add the run as Markdown to the summary of the job in GitHub Actions; a line if that is not possible."""
+    from pytest_extract.report.markdown import markdown
+
+    text = f"{markdown(report)}\n".encode("utf-8", "replace")
+    try:
+        with path.open("ab") as file:
+            file.write(text)
+    except OSError as error:
+        return [line(Span(f"GITHUB_STEP_SUMMARY: cannot write {path}: {error.strerror}", "warn"))]
+    return []
+
+
+def _annotation_lines(report: RunReport, root: Path) -> list[Line]:
+    from pytest_extract.report.ci import github_commands, problems_of, repository_root
+
+    return [line(command) for command in github_commands(problems_of(report, repository_root(root)))]
 
 
 def _auto_accept_fails(run_results: RunResults) -> bool:
@@ -173,6 +207,8 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     run_results = run_results_of(config)
     settings = run_results.settings
     writer = reporter._tw  # noqa: SLF001  # the reporter's own write() styles whole lines only
+    for command in config.stash.get(_ANNOTATIONS, []):  # without colours: GitHub reads them from the log
+        writer.line(text_of(command))
     if run_results.forecasts:
         reporter.section("extraction forecast")
         write_lines(writer, forecast_lines(run_results.forecasts))
@@ -199,12 +235,12 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
 
 
-def _lines_or_error(part: str, make: Callable[[], list[Line]]) -> list[Line]:
+def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "bad") -> list[Line]:
     """Return the lines of a part of the summary, or why they cannot be made: the other parts are still shown."""
     try:
         return make()
     except Exception as error:  # noqa: BLE001
-        return [line(Span(render_error(part, error), "bad"))]
+        return [line(Span(render_error(part, error), style))]
 
 
 def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:

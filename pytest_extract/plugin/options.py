@@ -42,6 +42,9 @@ class Settings:
     html: Path | None
     html_pages: Literal["none", "evidence", "all"]
     markdown: Path | None
+    comment: Path | None
+    code_quality: Path | None
+    ci: Literal["auto", "off"]
     csv: Path | None
     by: tuple[str, ...]
     baseline: Path | None
@@ -67,6 +70,8 @@ class Settings:
             self.html,
             self.markdown,
             self.csv,
+            self.comment,
+            self.code_quality,
             self.from_results,
             self.baseline,
             self.base_ref,
@@ -354,6 +359,17 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="PAGES",
         ),
         Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
+        Option("comment", "Write a comment for a pull request as Markdown.", Path, metavar="FILE"),
+        Option(
+            "code-quality", "Write failing fields as a code quality report for GitLab (JSON).", Path, metavar="FILE"
+        ),
+        Option(
+            "ci",
+            "Choose if a run in GitHub Actions writes annotations and the job's summary: auto or off.",
+            _one_of("auto", "off"),
+            "auto",
+            metavar="WHEN",
+        ),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(
             "by",

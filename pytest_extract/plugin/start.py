@@ -42,6 +42,8 @@ def check_outputs(settings: Settings) -> None:
         "html": settings.html,
         "markdown": settings.markdown,
         "csv": settings.csv,
+        "comment": settings.comment,
+        "code-quality": settings.code_quality,
         "results": settings.results,
         "baseline": settings.baseline if settings.update_baseline else None,
     }

@@ -56,6 +56,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     setattr(report, RESULT, line)
     setattr(report, RESULT_OBJECT, None if hasattr(item.config, "workerinput") else safe_result)
     setattr(report, OUTCOME, str(result.outcome))
+    _put_junit_properties(item, safe_result)
     if item.gold_change is not None:
         setattr(report, GOLD_CHANGE, list(item.gold_change))
     setattr(report, JUDGE_SPENDING, asdict(item.judge_spending))
@@ -79,6 +80,16 @@ def _parts_of(shown: CaseRepr) -> dict[str, Any]:
         "path": shown.reprcrash.path,
         "line": shown.reprcrash.lineno,
     }
+
+
+def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
+    """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
+    if not item.config.getoption("xmlpath", None):
+        return
+    from pytest_extract.report.ci import PROPERTY, junit_properties
+
+    others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
+    item.user_properties[:] = [*others, *junit_properties(result)]
 
 
 def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:

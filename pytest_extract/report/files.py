@@ -9,9 +9,16 @@ from pytest_extract.report.run_report import RunReport
 
 
 def report_texts(
-    run: RunReport, *, html: Path | None, markdown: Path | None, csv: Path | None
+    run: RunReport,
+    *,
+    html: Path | None,
+    markdown: Path | None,
+    csv: Path | None,
+    comment: Path | None = None,
+    code_quality: Path | None = None,
+    root: Path,
 ) -> Iterator[tuple[Path, Callable[[], str]]]:
-    """Yield each file that is asked for with what makes its text."""
+    """Yield each file that is asked for with what makes its text; paths of code quality are relative to `root`."""
     if html is not None:
         from pytest_extract.report.html.page import page
 
@@ -24,6 +31,15 @@ def report_texts(
         from pytest_extract.report.csv_table import csv_table
 
         yield csv, lambda: csv_table(run.results, run.by)
+    if comment is not None:
+        from pytest_extract.report.ci import comment as as_comment
+
+        yield comment, lambda: as_comment(run)
+    if code_quality is not None:
+        from pytest_extract.report.ci import code_quality as as_code_quality
+        from pytest_extract.report.ci import problems_of, repository_root
+
+        yield code_quality, lambda: as_code_quality(problems_of(run, repository_root(root)))
 
 
 def written_now() -> str:

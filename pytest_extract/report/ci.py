@@ -1,0 +1,263 @@
+"""What CI services show of a run: annotations, code quality, a comment on a change, JUnit properties.
+
+Annotations and code quality stand at the line of the gold value that was missed, or at the case's own line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from pytest_extract.cases.gold import gold_lines_of
+from pytest_extract.cases.model import Case
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.mistakes import mistakes_by_path
+from pytest_extract.core.values import MISSING, Json
+from pytest_extract.report.findings import Finding, findings_of, split_known
+from pytest_extract.report.lines import plural, safe_prose, shorten
+from pytest_extract.report.markdown import markdown
+from pytest_extract.report.run_report import RunReport, headline
+from pytest_extract.report.totals import Spending, read_scores
+from pytest_extract.report.values import show
+
+Level: TypeAlias = Literal["error", "warning"]
+
+MOST_ANNOTATIONS: Final = 50
+"""Annotations of one run; GitHub shows ten errors and ten warnings of a step, and fifty of a run."""
+MOST_ISSUES: Final = 1_000
+"""Issues of a code quality report."""
+MOST_FIELDS: Final = 5
+"""Failing fields that one annotation tells."""
+MOST_PROPERTIES: Final = 200
+"""Fields with a JUnit property of their own; further ones are counted."""
+MARKER: Final = "<!-- pytest-extract -->"
+"""First line of a comment: a job finds the comment of an earlier run by it, and replaces it."""
+PROPERTY: Final = "extract."
+"""Beginning of the names of our JUnit properties."""
+_VALUE: Final = 60
+_MESSAGE: Final = 400
+_MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something to look at: a failing field, or a case as a whole. `key` names it, the same in every run.
+
+    `path` is relative to the root of the repository; None if the place is not known.
+    """
+
+    level: Level
+    title: str
+    text: str
+    key: str
+    path: str | None = None
+    line: int = 1
+
+
+def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
+    """Return the problems of each case that is not green, worst cases first, and of each file with mistakes.
+
+    `root`: the folder that paths are written relative to. Problems of a case that an `xfail` mark announces are left
+    out. Under another gate than `case`, a case below its thresholds is a warning.
+    """
+    groups = [[_file_problem(text, root)] for text in run.mistakes]
+    if headline(run).tone == "bad" and run.gate in {"regression", "suite"}:
+        head = headline(run)
+        text = "; ".join([part for part in (head.text, *head.reasons) if part])
+        groups.append([Problem(level="error", title=head.word, text=_clean(text), key=head.word)])
+    levels: dict[Outcome, Level] = {
+        Outcome.BROKEN: "error",
+        Outcome.FAILED: "error" if run.gate == "case" else "warning",
+        Outcome.NOT_RUN: "warning",
+    }
+    groups += [
+        _case_problems(result, levels[result.outcome], run, root)
+        for result in run.results
+        if result.outcome in levels and result.nodeid not in run.expected
+    ]
+    return sorted(groups, key=lambda group: group[0].level != "error")
+
+
+def _file_problem(text: str, root: Path) -> Problem:
+    found = _MISTAKE.match(text)
+    title = "mistake in a case file"
+    if found is None:
+        return Problem(level="error", title=title, text=_clean(text), key=text)
+    path, line = _relative(Path(found["path"]), root), int(found["line"])
+    return Problem(level="error", title=title, text=_clean(found["text"]), key=text, path=path, line=line)
+
+
+def _case_problems(result: CaseResult, level: Level, run: RunReport, root: Path) -> list[Problem]:
+    """Return the problems of a case: its failing fields, or the case itself if there are none."""
+    case = None if run.find_case is None else run.find_case(result)
+    path = None if case is None else _relative(case.path, root)
+    title = _clean(result.nodeid)
+    whole = Problem(
+        level=level,
+        title=title,
+        text=_clean(_reason(result)),
+        key=result.nodeid,
+        path=path or _relative(Path(result.file), root),
+        line=1 if case is None else case.line,
+    )
+    scores = [attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+    score = next((each for each in scores if each is not None and each.readable), None)
+    if score is None or result.outcome is not Outcome.FAILED:
+        return [whole]
+    findings = findings_of(split_known(score, result.known).counted)
+    named = mistakes_by_path(score.mistakes)
+    lines = _gold_lines(case, findings)
+    gold = None if case is None else _relative(case.gold_path, root)
+    found = [whole]
+    for finding, line in zip(findings, lines, strict=True):
+        mistake = named.get(finding.result.path)
+        found.append(
+            Problem(
+                level=level,
+                title=title,
+                text=_field_text(finding, "" if mistake is None else mistake.text),
+                key=f"{result.nodeid} {finding.result.path}",
+                path=whole.path if line is None else gold,
+                line=whole.line if line is None else line,
+            )
+        )
+    return found
+
+
+def _reason(result: CaseResult) -> str:
+    if result.breaches:
+        return "; ".join(breach.message for breach in result.breaches)
+    return result.why or str(result.outcome).replace("_", " ")
+
+
+def _field_text(finding: Finding, mistake: str) -> str:
+    item = finding.result
+    sides = [
+        f"{name} {show(value, _VALUE)}"
+        for name, value in (("gold", item.gold), ("extracted", item.extracted))
+        if value is not MISSING
+    ]
+    parts = [f"{item.path}: {item.status}", *sides, *(text for text in (finding.note, mistake) if text)]
+    return _clean(", ".join(parts))
+
+
+def _gold_lines(case: Case | None, findings: Sequence[Finding]) -> list[int | None]:
+    """Return the line of each finding's gold value; None for one that gold does not have."""
+    if case is None:
+        return [None] * len(findings)
+    there = [finding for finding in findings if finding.result.gold is not MISSING]
+    places = [(*case.gold_steps, *finding.result.path) for finding in there]
+    lines = dict(
+        zip(map(id, there), gold_lines_of(case.gold_path, case.gold_steps, case.gold_line, places), strict=True)
+    )
+    return [lines.get(id(finding)) for finding in findings]
+
+
+def _clean(text: str) -> str:
+    return safe_prose(shorten(text, _MESSAGE))
+
+
+def _relative(path: Path, root: Path) -> str:
+    """Return a path relative to the root of the repository, with slashes; as it is if it is not below."""
+    try:
+        return (path.resolve() if path.is_absolute() else path).relative_to(root.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder that a CI service checked the repository out to, by default `root`."""
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        if environment.get(name):
+            return Path(environment[name])
+    return root
+
+
+def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
+    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field."""
+    lines = []
+    for group in groups[:MOST_ANNOTATIONS]:
+        whole, *fields = group
+        place = fields[0] if fields else whole
+        texts = [whole.text, *(each.text for each in fields[:MOST_FIELDS])]
+        if len(fields) > MOST_FIELDS:
+            texts.append(f"and {plural(len(fields) - MOST_FIELDS, 'more field')}")
+        where = [] if place.path is None else [f"file={_escape_property(place.path)}", f"line={place.line}"]
+        head = ",".join([*where, f"title={_escape_property(whole.title)}"])
+        lines.append(f"::{whole.level} {head}::{_escape_message(chr(10).join(texts))}")
+    if left := len(groups) - MOST_ANNOTATIONS:
+        lines += [f"::warning ::{plural(left, 'more case')} without an annotation"] if left > 0 else []
+    return lines
+
+
+def _escape_message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape_message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
+    """Write problems as a GitLab code quality report: an issue for each failing field, or for a case without one."""
+    problems = [each for group in groups for each in (group[1:] or group)]
+    severities: dict[Level, str] = {"error": "major", "warning": "minor"}
+    issues: list[Json] = [
+        {
+            "description": f"{each.title}: {each.text}",
+            "check_name": "pytest-extract",
+            "fingerprint": hashlib.sha256(each.key.encode("utf-8", "surrogatepass")).hexdigest(),
+            "severity": severities[each.level],
+            "location": {"path": each.path or ".", "lines": {"begin": each.line}},
+        }
+        for each in problems[:MOST_ISSUES]
+    ]
+    return json.dumps(issues, indent=1) + "\n"
+
+
+def comment(run: RunReport, environment: Mapping[str, str] = os.environ) -> str:
+    """Write a run as Markdown for a comment on a change, with a marker by which a later run finds and replaces it."""
+    server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
+    number, pipeline = environment.get("GITHUB_RUN_ID"), environment.get("CI_PIPELINE_URL")
+    link = f"{server}/{repository}/actions/runs/{number}" if server and repository and number else pipeline
+    revision = run.facts.get("revision", "").partition(" ")[0]
+    known = f"`{revision}`" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else ""
+    is_link = bool(link) and re.fullmatch(r"https?://[\w.:/-]+", link or "")
+    told = " · ".join(part for part in (known, f"[job]({link})" if is_link else "") if part)
+    return f"{MARKER}\n{markdown(run)}{f'{chr(10)}{told}{chr(10)}' if told else ''}"
+
+
+def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
+    """Return the properties of a case in JUnit XML: outcome, measures, cost, tokens, tags, and a verdict by field."""
+    found = [("outcome", str(result.outcome))]
+    if result.arm.label:
+        found.append(("model", result.arm.label))
+    measured = [score.measures for score in result.scores]
+    for name in measured[0] if measured else ():
+        values = [measures[name] for measures in measured if name in measures]
+        found.append((name, f"{sum(values) / len(values):.6g}"))
+    spent = Spending.of([result])
+    if spent.calls > spent.unpriced:
+        found.append(("cost_usd", f"{spent.cost_usd:.6f}"))
+    if spent.prompt_tokens or spent.completion_tokens:
+        found += [("prompt_tokens", str(spent.prompt_tokens)), ("completion_tokens", str(spent.completion_tokens))]
+    found += [
+        (f"tag.{name}", value if isinstance(value, str) else json.dumps(value)) for name, value in result.tags.items()
+    ]
+    fields: dict[str, Counter[str]] = {}
+    for score in read_scores(result):
+        for leaf in score.leaves:
+            fields.setdefault(leaf.pattern or "$", Counter())[str(leaf.status)] += 1
+    for pattern, counts in [*fields.items()][:MOST_PROPERTIES]:
+        verdict = ", ".join(f"{count} {status}" for status, count in counts.most_common())
+        found.append((f"field.{pattern}", verdict))
+    if len(fields) > MOST_PROPERTIES:
+        found.append(("fields_left_out", str(len(fields) - MOST_PROPERTIES)))
+    return [(safe_prose(f"{PROPERTY}{name}"), safe_prose(shorten(value, _MESSAGE))) for name, value in found]

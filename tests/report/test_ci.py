@@ -1,0 +1,174 @@
+"""What CI services show of a run: annotations, code quality, comment, JUnit properties."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.core.case_result import Attempt, Outcome, Usage
+from pytest_extract.report import ci
+from pytest_extract.report.ci import (
+    MARKER,
+    Problem,
+    code_quality,
+    comment,
+    github_commands,
+    junit_properties,
+    problems_of,
+    repository_root,
+)
+from pytest_extract.report.markdown import LIMIT
+from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.sources import CaseFinder
+from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
+
+GOLD_LINES = json.dumps(GOLD, indent=1).split("\n")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give a repository with the case file of the results, whose gold is a file."""
+    folder = tmp_path / "cases"
+    folder.mkdir()
+    (folder / "gold.json").write_text("\n".join(GOLD_LINES), encoding="utf-8")
+    shared = f"defaults: {{text: x, schema: {json.dumps(SCHEMA)}, gold: gold.json}}"
+    (folder / "all.extract.yaml").write_text(f"{shared}\ncases:\n- id: a\n- id: b\n- id: c\n", encoding="utf-8")
+    return tmp_path
+
+
+def problems(root: Path, *results: object, **keys: object) -> list[list[Problem]]:
+    run = RunReport(results=results, find_case=CaseFinder(root), **keys)  # type: ignore[arg-type]
+    return problems_of(run, root)
+
+
+def line_of(text: str) -> int:
+    return next(number for number, line in enumerate(GOLD_LINES, start=1) if text in line)
+
+
+def test_a_failing_field_stands_at_its_gold_s_line(root: Path) -> None:
+    ((whole, first, second),) = problems(root, scored("b", wrong(total=1, items=GOLD["items"][:1])))
+    assert (whole.path, whole.line, whole.level, whole.title) == (
+        "cases/all.extract.yaml", 4, "error", "cases/all.extract.yaml::b",
+    )  # fmt: skip
+    assert (first.path, first.line) == ("cases/gold.json", line_of('"total"'))
+    assert first.text.startswith("total: mismatch, gold 907.2, extracted 1")
+    assert (second.path, second.line) == ("cases/gold.json", line_of('"Nut"') - 1)
+    assert second.text.startswith("items[1]: omission")
+
+
+def test_an_invented_value_and_a_case_that_broke_stand_at_the_case(root: Path) -> None:
+    more = {**GOLD, "more": 1}
+    (_, invented), (down,) = problems(root, scored("a", more), broken("c", "RuntimeError: down"))
+    assert (invented.path, invented.line) == ("cases/all.extract.yaml", 3)
+    assert (down.path, down.line, down.text) == ("cases/all.extract.yaml", 5, "RuntimeError: down")
+
+
+def test_without_the_case_file_the_place_is_the_file(tmp_path: Path) -> None:
+    ((whole, field),) = problems(tmp_path, scored("a", wrong(total=1)))
+    assert (whole.path, whole.line, field.path, field.line) == (
+        "cases/all.extract.yaml",
+        1,
+        "cases/all.extract.yaml",
+        1,
+    )
+
+
+def test_under_another_gate_a_case_is_a_warning_and_comes_after_errors(root: Path) -> None:
+    failed, down = scored("a", wrong(total=1)), broken("b", "down")
+    found = problems(root, failed, down, gate="suite", suite=[(False, "pass_rate 0.5 is below 0.9")])
+    assert [group[0].level for group in found] == ["error", "error", "warning"]
+    assert "pass_rate 0.5 is below 0.9" in found[0][0].text
+
+
+def test_what_is_green_or_announced_is_no_problem(root: Path) -> None:
+    failed = scored("b", wrong(total=1))
+    assert problems(root, scored("a", GOLD), failed, expected=frozenset({failed.nodeid})) == []
+
+
+def test_a_file_with_mistakes_stands_at_its_line(root: Path) -> None:
+    told = f"{root}/cases/odd.extract.yaml:2:1: unknown key 'schma'"
+    ((problem,),) = problems(root, mistakes=[told])
+    assert (problem.path, problem.line, problem.text) == ("cases/odd.extract.yaml", 2, "unknown key 'schma'")
+
+
+def test_commands_of_github_are_escaped(root: Path) -> None:
+    scary = "100 %\n::error::x,y:\x1b"
+    commands = github_commands(problems(root, scored("a", wrong(vendor=scary)), broken("b,c: 5 %", scary)))
+    assert all("\n" not in command and "\x1b" not in command for command in commands)
+    assert commands[0].startswith(f"::error file=cases/gold.json,line={line_of('vendor')},title=cases/all.extract.yaml")
+    head, _, text = commands[0].removeprefix("::").partition("::")
+    assert "%3A%3Aa" in head
+    assert "100 %25" in text
+    assert "title=cases/all.extract.yaml%3A%3Ab%2Cc%3A 5 %25" in commands[1]
+
+
+def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "MOST_FIELDS", 1)
+    monkeypatch.setattr(ci, "MOST_ANNOTATIONS", 2)
+    results = [scored(name, wrong(vendor="x", total=1)) for name in "abc"]
+    first, second, more = github_commands(problems(root, *results))
+    assert first.count("%0A") == 2
+    assert first.endswith("%0Aand 1 more field")
+    assert second.startswith("::error file=cases/gold.json")
+    assert more == "::warning ::1 more case without an annotation"
+
+
+def test_code_quality_has_an_issue_for_each_field(root: Path) -> None:
+    results = [scored("a", wrong(vendor="x", total=1)), broken("b", "down")]
+    issues = json.loads(code_quality(problems(root, *results)))
+    assert [issue["location"]["path"] for issue in issues] == [
+        "cases/gold.json",
+        "cases/gold.json",
+        "cases/all.extract.yaml",
+    ]
+    assert len({issue["fingerprint"] for issue in issues}) == 3
+    again = json.loads(code_quality(problems(root, scored("a", wrong(vendor="y", total=2)), results[1])))
+    assert [issue["fingerprint"] for issue in issues] == [issue["fingerprint"] for issue in again]
+    assert {(issue["check_name"], issue["severity"]) for issue in issues} == {("pytest-extract", "major")}
+
+
+def test_a_green_run_has_no_issue(root: Path) -> None:
+    assert json.loads(code_quality(problems(root, scored("a", GOLD)))) == []
+
+
+def test_the_comment_has_a_marker_the_revision_and_the_job() -> None:
+    environment = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"}
+    run = RunReport(results=[scored("a", wrong(total=1))], facts={"revision": "0123456789ab and changes"})
+    text = comment(run, environment)
+    assert text.startswith(f"{MARKER}\n## ❌ Failed\n")
+    assert text.endswith("\n`0123456789ab` · [job](https://github.com/o/r/actions/runs/7)\n")
+    hostile = {"CI_PIPELINE_URL": "https://x/) [y](javascript:1"}
+    assert "javascript" not in comment(run, hostile)
+    many = [scored(f"c{index}", wrong(vendor="`" * 3_000)) for index in range(60)]
+    assert len(comment(RunReport(results=many), environment).encode("utf-16-le")) // 2 < LIMIT
+
+
+def test_junit_properties_have_measures_cost_and_fields() -> None:
+    result = scored("a", {"total": 1, "items": GOLD["items"]}, tags={"domain": "mail"}, model="m/x")
+    score = result.attempts[0].score
+    attempt = Attempt(
+        index=0, outcome=Outcome.FAILED, score=score, cost_usd=0.25, usage=Usage(prompt_tokens=7, completion_tokens=3)
+    )
+    found = dict(junit_properties(case("a", Outcome.FAILED, attempt, tags={"domain": "mail"}, model="m/x")))
+    expected = {
+        "outcome": "failed", "model": "m/x", "pass_rate": "0.333333", "cost_usd": "0.250000", "prompt_tokens": "7",
+        "completion_tokens": "3", "tag.domain": "mail", "field.vendor": "1 omission", "field.total": "1 mismatch",
+        "field.items[].name": "2 match",
+    }  # fmt: skip
+    assert {name: found[f"extract.{name}"] for name in expected} == expected
+
+
+def test_junit_properties_have_bounds_and_no_harmful_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "MOST_PROPERTIES", 1)
+    found = dict(junit_properties(scored("a", GOLD, tags={"x\x1b": "y\x00" * 1_000})))
+    assert found["extract.fields_left_out"] == "3"
+    assert all(re.fullmatch(r"[^\x00-\x1f]*", f"{name}{value}") for name, value in found.items())
+
+
+def test_the_root_is_that_of_the_checkout(tmp_path: Path) -> None:
+    assert repository_root(tmp_path, {}) == tmp_path
+    assert repository_root(tmp_path, {"GITHUB_WORKSPACE": "/w"}) == Path("/w")
+    assert repository_root(tmp_path, {"CI_PROJECT_DIR": "/b"}) == Path("/b")

@@ -64,6 +64,7 @@ PUBLIC_MODULES = (
     "pytest_extract.cli",
     "pytest_extract.evidence",
     "pytest_extract.extend",
+    "pytest_extract.feedback",
     "pytest_extract.regression",
     "pytest_extract.results",
     "pytest_extract.systems",

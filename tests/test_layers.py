@@ -28,7 +28,7 @@ RINGS = (
     ("cases",),
     ("extraction",),
     ("importers", "parquet", "regression", "results"),
-    ("api", "bulk", "run_case", "systems", "thresholds"),
+    ("api", "bulk", "feedback", "run_case", "systems", "telemetry", "thresholds"),
     ("report", "testing"),
     ("golds",),
     ("cli",),
@@ -50,7 +50,7 @@ CORE_RINGS = (
     ("validate",),
     ("measures", "gates"),
     ("mistakes",),
-    ("score",),
+    ("score", "feedback"),
     ("stats", "aggregate"),
     ("scorer", "signature"),
 )

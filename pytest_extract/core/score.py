@@ -157,6 +157,12 @@ class Score:
             mistakes=self.mistakes if in_document is None else self._named_mistakes(in_document),
         )
 
+    def feedback(self, most: int = 10) -> str:
+        """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
+        from pytest_extract.core.feedback import feedback_text
+
+        return feedback_text(self, most)
+
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it."""
         from pytest_extract.core.score_json import score_to_json

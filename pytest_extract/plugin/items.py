@@ -125,6 +125,10 @@ class ExtractItem(pytest.Item):
             pytest.skip("dry run: nothing was called")
         self.result = self.runner.run_item(self)
         # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
+        if settings.otel:
+            from pytest_extract.telemetry import emit_result
+
+            emit_result(self.safe_form[1])
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:

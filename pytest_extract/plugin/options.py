@@ -35,6 +35,7 @@ class Settings:
     from_results: Path | None
     max_output_bytes: int | None
     confidence: Any
+    otel: bool
     budget: float | None
     dry_run: bool
     update_gold: Literal["new", "fix"] | None
@@ -369,6 +370,12 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             _one_of("auto", "off"),
             "auto",
             metavar="WHEN",
+        ),
+        Option(
+            "otel",
+            "Add OpenTelemetry events of each result to a span of the project's own tracer (extra `otel`).",
+            _switch,
+            "false",
         ),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(

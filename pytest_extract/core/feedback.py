@@ -1,0 +1,78 @@
+"""A score as text for whoever mends the prompt: what is wrong, how, and at which fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pytest_extract.core.mistakes import compared_results, mistakes_by_path
+from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, Status
+from pytest_extract.core.values import MISSING, Json, Missing
+
+if TYPE_CHECKING:
+    from pytest_extract.core.score import Score
+
+_LONGEST_VALUE: Final = 80
+_MOST_PATHS: Final = 3
+
+
+def feedback_text(score: Score, most: int) -> str:
+    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
+    if score.unread is not None:
+        return f"The output could not be read: {score.unread}"
+    fields = [result for result in score.fields if result.status is not Status.SKIPPED]
+    passed = sum(result.passed for result in fields)
+    lines = [f"{passed} of {len(fields)} fields are right."]
+    lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
+    mistakes = list(_mistake_lines(score))
+    lines += mistakes[:most]
+    if len(mistakes) > most:
+        lines.append(f"And {len(mistakes) - most} more mistakes.")
+    return "\n".join(lines)
+
+
+def _mistake_lines(score: Score) -> Iterator[str]:
+    """Yield a line for each named mistake, with all its fields, and for each failing field without a name."""
+    named = mistakes_by_path(score.mistakes)
+    written: set[int] = set()
+    for result in compared_results(score.leaves, score.fields):
+        if result.status not in WRONG:
+            continue
+        mistake = named.get(result.path)
+        if mistake is None:
+            yield f"- {result.path}: {_difference(result)}{_reason_text(result)}"
+        elif id(mistake) not in written:
+            written.add(id(mistake))
+            yield f"- {_paths_text(mistake.paths)}: {_difference(result)} ({_named_text(mistake)})"
+
+
+def _paths_text(paths: Sequence[object]) -> str:
+    listed = ", ".join(map(str, paths[:_MOST_PATHS]))
+    return f"{listed} and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else listed
+
+
+def _difference(result: FieldResult) -> str:
+    if result.status is Status.OMISSION:
+        return f"is missing, expected {_value_text(result.gold)}"
+    if result.status is Status.HALLUCINATION:
+        return f"is {_value_text(result.extracted)}, expected no value"
+    return f"is {_value_text(result.extracted)}, expected {_value_text(result.gold)}"
+
+
+def _value_text(value: Json | Missing) -> str:
+    if value is MISSING:
+        return "nothing"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(type(value).__name__)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+
+
+def _named_text(mistake: NamedMistake) -> str:
+    return f"{mistake.kind.replace('_', ' ')}: {mistake.text}"
+
+
+def _reason_text(result: FieldResult) -> str:
+    return f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""

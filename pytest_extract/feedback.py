@@ -1,0 +1,107 @@
+"""Scores for other tools: metrics with feedback for prompt optimizers, and the results that eval tools read.
+
+Nothing here imports one of those tools, and nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_extract.core.score import Score
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.extraction.base import plain_output
+
+__all__ = ("ScoreWithFeedback", "inspect_score", "optimizer_metric", "promptfoo_grading")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWithFeedback:
+    """A measure of one output in [0, 1], and `Score.feedback()`; `float()` gives the measure."""
+
+    score: float
+    feedback: str
+
+    def __float__(self) -> float:
+        return self.score
+
+
+def optimizer_metric(
+    schema: Json,
+    *,
+    gold: str = "gold",
+    output: str = "output",
+    measure: str = "pass_rate",
+    most: int = 10,
+    **how: Any,
+) -> Callable[..., Any]:
+    """Return a metric for DSPy, GEPA included: `metric(example, prediction, ...)` with a score and its feedback.
+
+    gold: the field of the example that holds the gold value; output: the field of the prediction that holds the output
+    (text, or any value that an extractor may return). measure: the score; most: mistakes in the feedback; `how`:
+    arguments of `score_text` (`judge`, `overrides`, `confidence`, ...). Where DSPy is loaded the metric returns a
+    `dspy.Prediction(score=..., feedback=...)`, else a `ScoreWithFeedback`. Raises SchemaError and ConfigError as
+    `compile_schema` does, and the metric ConfigError for a field that is not there or an unknown measure.
+    """
+    compiled = {name: how.pop(name) for name in ("semantics", "nulls", "overrides", "extensions", "judge_mode",
+                                                 "post_process") if name in how}  # fmt: skip
+    scorer = compile_schema(schema, **compiled)
+
+    def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
+        found = scorer.score_text(_field(example, gold), plain_output(_field(prediction, output)), **how)
+        if measure not in found.measures:
+            raise ConfigError(f"no measure {measure!r}{nearest(measure, found.measures)}")
+        result = ScoreWithFeedback(found.measures[measure], found.feedback(most))
+        dspy = sys.modules.get("dspy")
+        return result if dspy is None else dspy.Prediction(score=result.score, feedback=result.feedback)
+
+    return metric
+
+
+def _field(record: Any, name: str) -> Any:
+    if isinstance(record, Mapping):
+        if name in record:
+            return record[name]
+    elif hasattr(record, name):
+        return getattr(record, name)
+    raise ConfigError(
+        f"the metric looks for {name!r}, and {type(record).__name__} has none; name it by gold= or output="
+    )
+
+
+def promptfoo_grading(score: Score, *, measure: str = "pass_rate", threshold: float = 1.0) -> dict[str, Json]:
+    """Return a score as promptfoo's `GradingResult`, which a Python assertion of promptfoo may return (`get_assert`).
+
+    Each field result is a component; every measure is a named score.
+    """
+    value = score.measures[measure]
+    return {
+        "pass": value >= threshold,
+        "score": value,
+        "reason": score.feedback(),
+        "namedScores": dict(score.measures),
+        "componentResults": [
+            {
+                "pass": result.passed,
+                "score": result.score,
+                "reason": f"{result.path}: {result.reason or result.status}",
+            }
+            for result in score.fields
+        ],
+    }
+
+
+def inspect_score(score: Score, *, measure: str = "pass_rate") -> dict[str, Json]:
+    """Return the arguments of Inspect's `Score`: `Score(**inspect_score(score))` in a scorer of your own."""
+    return {
+        "value": score.measures[measure],
+        "explanation": score.feedback(),
+        "metadata": {
+            "measures": dict(score.measures),
+            "fields": {str(each.path): each.passed for each in score.fields},
+        },
+    }

@@ -1,0 +1,113 @@
+"""Scores as text and as what other tools take: prompt optimizers, promptfoo, Inspect, OpenTelemetry."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+
+import pytest
+
+from pytest_extract import ConfigError, score, score_text
+from pytest_extract.feedback import ScoreWithFeedback, inspect_score, optimizer_metric, promptfoo_grading
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "vendor": {"type": "string"},
+        "total": {"type": "number"},
+        "date": {"type": "string", "format": "date"},
+        "po": {"type": ["string", "null"]},
+        "items": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}},
+        },
+    },
+}
+GOLD = {
+    "vendor": "ACME", "total": 1234.5, "date": "2024-05-03", "po": None,
+    "items": [{"name": "a", "price": 1}, {"name": "b", "price": 2}],
+}  # fmt: skip
+WRONG = {
+    "vendor": "Beta", "total": 12345, "date": "2024-03-05", "po": "77", "items": [{"name": "a", "price": 1}],
+}  # fmt: skip
+
+
+def test_feedback_names_each_mistake_with_both_values():
+    assert score(SCHEMA, GOLD, WRONG).feedback().splitlines() == [
+        "0 of 5 fields are right.",
+        '- vendor: is "Beta", expected "ACME" (texts differ from character 1 on)',
+        "- total: is 12345, expected 1234.5 (power of ten: 10 times the gold)",
+        '- date: is "2024-03-05", expected "2024-05-03" (day and month: day and month were swapped)',
+        '- po: is "77", expected no value (invented: gold has no value)',
+        '- items[1].name, items[1].price: is missing, expected "b" (missing row: row 1 is missing)',
+    ]
+
+
+def test_feedback_is_short():
+    text = score(SCHEMA, GOLD, WRONG).feedback(most=2)
+    assert text.endswith("And 3 more mistakes.")
+    assert len(text.splitlines()) == 4
+    long = score(SCHEMA, {"vendor": "x" * 500}, {"vendor": "y" * 500}).feedback()
+    assert len(long) < 400
+
+
+def test_feedback_on_a_right_an_unreadable_and_an_invalid_output():
+    assert score(SCHEMA, GOLD, GOLD).feedback() == "4 of 4 fields are right."
+    assert score_text(SCHEMA, GOLD, "no idea").feedback().startswith("The output could not be read: no_json")
+    invalid = score(SCHEMA, GOLD, {**GOLD, "total": "12"}).feedback()
+    assert "The schema gate failed: the output breaks the schema at `total`" in invalid
+    assert '- total: is "12", expected 1234.5' in invalid
+
+
+class Record(types.SimpleNamespace):
+    """Stands for `dspy.Example` and `dspy.Prediction`, whose fields are attributes."""
+
+
+def test_a_metric_of_score_and_feedback():
+    metric = optimizer_metric(SCHEMA, gold="expected", output="invoice", measure="f1")
+    found = metric(Record(expected=GOLD), Record(invoice=json.dumps(WRONG)), None, "extract", None)
+    assert isinstance(found, ScoreWithFeedback)
+    assert float(found) == found.score == score(SCHEMA, GOLD, WRONG).measures["f1"]
+    assert found.feedback == score(SCHEMA, GOLD, WRONG).feedback()
+    assert metric({"expected": GOLD}, {"invoice": GOLD}).score == 1.0
+    assert metric({"expected": GOLD}, {"invoice": "no idea"}).score == 0.0
+
+
+def test_the_metric_takes_the_arguments_of_a_score():
+    metric = optimizer_metric(SCHEMA, overrides={"vendor": "skip"}, confidence="wrapper", most=1)
+    found = metric(
+        {"gold": {"vendor": "a", "total": 1}}, {"output": {"vendor": "b", "total": {"value": 1, "confidence": 1}}}
+    )
+    assert found.score == 1.0
+
+
+def test_the_metric_gives_dspy_its_prediction(monkeypatch):
+    module = types.ModuleType("dspy")
+    module.Prediction = Record
+    monkeypatch.setitem(sys.modules, "dspy", module)
+    found = optimizer_metric(SCHEMA)(Record(gold=GOLD), Record(output=GOLD))
+    assert (type(found), found.score, found.feedback) == (Record, 1.0, "4 of 4 fields are right.")
+
+
+def test_mistakes_in_the_use_of_the_metric():
+    with pytest.raises(ConfigError, match="looks for 'gold', and dict has none"):
+        optimizer_metric(SCHEMA)({}, {"output": 1})
+    with pytest.raises(ConfigError, match="no measure 'passrate'; did you mean 'pass_rate'"):
+        optimizer_metric(SCHEMA, measure="passrate")({"gold": GOLD}, {"output": GOLD})
+
+
+def test_the_result_of_a_promptfoo_assertion():
+    found = promptfoo_grading(score(SCHEMA, GOLD, {**GOLD, "total": 1}), threshold=0.9)
+    assert (found["pass"], found["score"]) == (False, 0.75)
+    assert found["namedScores"]["f1"] < 1
+    assert [part["pass"] for part in found["componentResults"]] == [True, False, True, True]
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_the_arguments_of_an_inspect_score():
+    found = inspect_score(score(SCHEMA, GOLD, {**GOLD, "total": 1}))
+    assert set(found) == {"value", "explanation", "metadata"}
+    assert found["value"] == 0.75
+    assert found["metadata"]["fields"]["total"] is False
+    assert json.loads(json.dumps(found)) == found

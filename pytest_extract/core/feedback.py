@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
-from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, Status
+from pytest_extract.core.results import WRONG, Failure, FieldResult, Gates, NamedMistake, Status
 from pytest_extract.core.values import MISSING, Json, Missing
-
-if TYPE_CHECKING:
-    from pytest_extract.core.score import Score
 
 _LONGEST_VALUE: Final = 80
 _MOST_PATHS: Final = 3
 
 
-def feedback_text(score: Score, most: int) -> str:
+class ScoredOutput(Protocol):
+    """What feedback is made of: the parts of a `Score`."""
+
+    fields: tuple[FieldResult, ...]
+    leaves: tuple[FieldResult, ...]
+    unread: Failure | None
+
+    @property
+    def gates(self) -> Gates:
+        """The gates of the output."""
+
+    @property
+    def mistakes(self) -> tuple[NamedMistake, ...]:
+        """The named mistakes."""
+
+
+def feedback_text(score: ScoredOutput, most: int) -> str:
     """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
     if score.unread is not None:
         return f"The output could not be read: {score.unread}"
@@ -32,7 +45,7 @@ def feedback_text(score: Score, most: int) -> str:
     return "\n".join(lines)
 
 
-def _mistake_lines(score: Score) -> Iterator[str]:
+def _mistake_lines(score: ScoredOutput) -> Iterator[str]:
     """Yield a line for each named mistake, with all its fields, and for each failing field without a name."""
     named = mistakes_by_path(score.mistakes)
     written: set[int] = set()

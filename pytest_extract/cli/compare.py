@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, (kind, text) in _RULES.items():
         parser.add_argument(f"--{name}", type=kind, help=text)
+    parser.add_argument("--by", action="append", default=[], metavar="TAG", help="judge each value of this tag too")
     parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
     parser.add_argument("--allow-drafts", action="store_true", help="count cases whose golds nobody has reviewed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -99,7 +100,7 @@ def rules_from(args: argparse.Namespace) -> Rules:
     """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
     names = [name.replace("-", "_") for name in _RULES]
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
-    return Rules(**given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts)
+    return Rules(**given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts, by=tuple(args.by))
 
 
 def read_side(path: Path, *, allow_drafts: bool = False) -> Side:

@@ -48,6 +48,7 @@ class Settings:
     ci: Literal["auto", "off"]
     csv: Path | None
     by: tuple[str, ...]
+    gate_by: tuple[str, ...]
     baseline: Path | None
     update_baseline: bool
     force: bool
@@ -316,6 +317,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             _one_of("pass", "warn", "fail"),
             "warn",
             metavar="ACTION",
+        ),
+        Option(
+            "gate-by",
+            "Have the regression gate judge each value of this tag of the cases too; repeatable.",
+            _nonempty_text,
+            many=True,
+            metavar="TAG",
         ),
         Option(
             "rule",

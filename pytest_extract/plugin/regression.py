@@ -59,7 +59,8 @@ def _check_baseline_can_be_updated(settings: Settings) -> None:
 
 def rules_of(settings: Settings) -> Rules:
     """Return the gate's rules from `extract_rules`; ConfigError for a value out of range."""
-    return Rules(**settings.rules)
+    by = tuple(dict.fromkeys((*settings.rules.get("by", ()), *settings.gate_by)))
+    return Rules(**{**settings.rules, "by": by})
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:

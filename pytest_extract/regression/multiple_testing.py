@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
 from pytest_extract.core.stats.permutation import Arrangements, DropLimits, LaterRuns, Runs, Statistic
 from pytest_extract.errors import ConfigError, nearest
@@ -167,7 +168,7 @@ class _Family:
             if complete and any(row.failed_whole for row in rows)
             else None
         )
-        self.others = [*_pattern_members(arm, rows)]
+        self.others = [*_pattern_members(arm, rows), *_tag_members(rows, rules)]
         self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
         changed = sorted({row for member in self.members for row in member.runs})
         self.arrangements = Arrangements(
@@ -330,6 +331,26 @@ class _Family:
             needed=needed,
             mcnemar=mcnemar(regressed, fixed),
         )
+
+
+def tag_label(row: CaseComparison, tag: str) -> str:
+    """Return `tag=value` of a case, as its test is named."""
+    return f"{tag}={tag_text(row.tags, tag)}"
+
+
+def _tag_members(rows: Sequence[CaseComparison], rules: Rules) -> list[_Member]:
+    """Return a test of the mean over all fields for each value of each tag; cases without the tag take no part."""
+    members: list[_Member] = []
+    for tag in rules.by:
+        by_value: dict[str, dict[int, CaseComparison]] = {}
+        for index, row in enumerate(rows):
+            if row.tags.get(tag) is not None:
+                by_value.setdefault(tag_label(row, tag), {})[index] = row
+        for label, found in by_value.items():
+            runs = {index: overall_runs(row, rules.measure) for index, row in found.items()}
+            flips = sum(row.regressed for row in found.values()), sum(row.fixed for row in found.values())
+            members.append(_Member(Subject.TAG, label, runs, len(found), flips))
+    return members
 
 
 def _pattern_members(arm: ArmComparison, rows: Sequence[CaseComparison]) -> list[_Member]:

@@ -25,6 +25,7 @@ class Rules:
         what that assumes.
     overall_share: the part of alpha for the test over all fields; half of the rest is for the same test without answers
         that failed as a whole, and field patterns and tags have what these leave.
+    by: tags of the cases; the mean over all fields is tested for each value of each, in the family of the fields.
     max_lost: highest share of cases lost to an outage with which the answer can be "not worse".
     max_gone: highest share of earlier cases missing from the later run with which the answer can be "not worse", as
         the few that remain may not represent the suite. With `statistics` only.
@@ -43,6 +44,7 @@ class Rules:
     measure: str | None = None
     unseen_loss: float | None = None
     overall_share: float = 0.6
+    by: tuple[str, ...] = ()
     max_lost: float = 0.1
     max_gone: float = 0.5
     max_regressed: int | None = None
@@ -111,6 +113,8 @@ def read_rule(text: str) -> tuple[str, Any]:
 
 
 def _rule_value(kind: str, value: str) -> Any:
+    if kind.startswith("tuple"):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
     if kind.startswith("bool"):
         return {"true": True, "1": True, "false": False, "0": False}[value.lower()] if value else True
     if kind.startswith("int"):

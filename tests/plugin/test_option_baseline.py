@@ -259,3 +259,15 @@ def test_fields_decided_by_another_judge_are_not_compared(pytester, suite):
     compared = run(GATE, "--extract-judge=exact")
     compared.stdout.fnmatch_lines(["*3 cases, 6 fields compared*", "*name*incomparable*"])
     compared.stdout.fnmatch_lines(["*not or only in part comparable (judge changed)*"])
+
+
+def test_the_gate_judges_by_tag(pytester, suite):
+    run = suite(40)
+    content = json.loads((pytester.path / "all.extract.yaml").read_text())
+    for index, case in enumerate(content["cases"]):
+        case["tags"] = {"kind": "credit" if index < 8 else "invoice"}
+    (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
+    run(UPDATE)
+    judged = run(GATE, "--extract-gate-by=kind", total=list(range(8)))
+    judged.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
+    judged.stdout.no_fnmatch_line("*kind=invoice*")

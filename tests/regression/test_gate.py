@@ -10,8 +10,9 @@ import pytest
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.baseline import updated_baseline
+from pytest_extract.regression.compare import compare
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
-from pytest_extract.regression.multiple_testing import Subject
+from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
@@ -474,3 +475,40 @@ def test_a_replay_has_no_cost_or_latency_of_its_own():
 def test_a_rule_that_is_gone_says_what_to_write(former, said):
     with pytest.raises(ValueError, match=said):
         read_rule(former)
+
+
+def by_kind(dead):
+    """Sixty cases, six of kind `credit`, of three runs each; those of one kind are wrong where `dead`."""
+    kinds = ["credit" if number < 6 else "invoice" for number in range(60)]
+    return [
+        result(f"c{number}", *[wide(ALL if kind == dead else ()) for _ in range(3)], tags={"kind": kind})
+        for number, kind in enumerate(kinds)
+    ]
+
+
+def test_a_document_type_that_breaks_is_named_by_its_tag():
+    found = verdict(by_kind(None), by_kind("credit"), by=("kind",))
+    assert found.answer is Answer.WORSE
+    (reason,) = [reason for reason in found.reasons if reason.startswith("kind=")]
+    assert reason.startswith(
+        "kind=credit: fields right 0.0 %, was 100.0 %: worse in 6 of 6 documents (c0, c1, c2, c3, c4 and 1 more), better in 0"
+    )
+    tests = {test.name: test for test in found.tests if test.subject is Subject.TAG}
+    assert (tests["kind=credit"].drop, tests["kind=invoice"].drop) == (1.0, 0.0)
+
+
+def test_tags_are_in_the_family_of_the_fields_and_an_unknown_one_is_noted():
+    found = verdict(by_kind(None), by_kind(None), by=("kinds",))
+    assert [test for test in found.tests if test.subject is Subject.TAG] == []
+    assert "no compared case has the tag 'kinds'; did you mean 'kind'?" in found.notes
+    assert read_rule("by=kind, domain") == ("by", ("kind", "domain"))
+
+
+def test_judging_by_tag_raises_no_more_false_alarms():
+    source, alarms = random.Random(4), 0
+    rules = Rules(resamples=100, permutations=1_000, by=("kind",))
+    for _ in range(60):
+        before, after = simulated(source, cases=30, fields=4, chances=(steady(0.8),) * 2)
+        tagged = {key: replace(state, tags={"kind": int(state.case_id) % 6}) for key, state in after.items()}
+        alarms += any(test.adjusted <= 0.05 for test in run_tests(compare(before, tagged), rules).results)
+    assert alarms <= 8

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.cli.files import case_files
+from pytest_extract.cli.files import case_files, schema_of_class
 from pytest_extract.cli.init import document_patterns, suite_path, write_suite
-from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
 
@@ -45,10 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="forecast calls and cost, and stop")
     parser.add_argument(
-        "pytest_args",
-        nargs="*",
-        metavar="-- PYTEST_ARGS",
-        help="after `--`: further options of pytest, such as --extract-record=once",
+        "--pytest",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option for pytest: --pytest=--extract-record=once",
     )
 
 
@@ -68,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     options += [f"--extract-budget={args.budget}"] if args.budget is not None else []
     options += ["-p", PLUGIN] if args.extractor else []
     command = [sys.executable, "-m", "pytest", *map(str, suites), "-q", "--tb=no", "-rN", "--extract-update-gold=new"]
-    command += [*options, *args.pytest_args]
+    command += [*options, *args.pytest]
     if args.model or args.dry_run:
         forecast = subprocess.run([*command, "--extract-dry-run"], check=False)  # noqa: S603 - our own interpreter
         if args.dry_run or forecast.returncode not in (0, 5):
@@ -109,26 +107,8 @@ def _schema_file(given: str, suite: Path) -> str:
     if not colon or Path(given.partition("#")[0]).exists():
         return given
     path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
-    write_atomic(path, json.dumps(model_schema(module, name), indent=2, ensure_ascii=False) + "\n")
+    write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
     return str(path)
-
-
-def model_schema(module: str, name: str) -> Json:
-    """Return the JSON Schema of a pydantic model (or a dataclass or TypedDict, with pydantic). Raises ConfigError."""
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-        if hasattr(found, "model_json_schema"):
-            return found.model_json_schema()
-        from pydantic import TypeAdapter
-
-        return TypeAdapter(found).json_schema()
-    except Exception as error:  # importing runs the user's code, and pydantic refuses in many ways
-        raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.pop(0)
 
 
 def _missing_golds(suites: Sequence[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_extract.cases.build import wrapped_schema
 from pytest_extract.cases.embedded_schema import embedded_schema
@@ -105,6 +106,24 @@ def load_extensions(given: str | None) -> Extensions | None:
     if not any(found.names()):
         raise ConfigError(f"--extensions {given}: no function with a decorator of pytest_extract.extend is there")
     return found
+
+
+def schema_of_class(module: str, name: str) -> Json:
+    """Return the JSON Schema of a pydantic model (or a dataclass or TypedDict, with pydantic). Raises ConfigError."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        if hasattr(found, "model_json_schema"):
+            return found.model_json_schema()
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(found).json_schema()
+    except Exception as error:  # importing runs the user's code, and pydantic refuses in many ways
+        raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
 
 
 def case_files(paths: Iterable[Path]) -> Iterator[Path]:

@@ -252,6 +252,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
+        fields=not run_results.drafts,  # every value of a draft differs from the gold that was not there
     )
     if totals.repeated:
         from pytest_extract.report.gate import repeat_lines

@@ -57,7 +57,21 @@ def test_a_gold_that_no_output_can_make_is_named(folder: Path, capfd: pytest.Cap
     (folder / "s.json").write_text(
         '{"type": "object", "required": ["iban"], "properties": {"iban": {"type": "string"}}}'
     )
-    assert main(["draft", "docs/a.txt", "--schema", "s.json", "--extractor", "some_extractors:one"]) == 1
+    assert (
+        main(
+            [
+                "draft",
+                "docs/a.txt",
+                "--schema",
+                "s.json",
+                "--extractor",
+                "some_extractors:one",
+                "--pytest=-p",
+                "--pytest=no:cacheprovider",
+            ]
+        )
+        == 1
+    )
     told = capfd.readouterr().out
     assert "the output fails the schema gate" in told
     assert "0 of 1 golds drafted\n  not there: cases/golds/a.json" in told

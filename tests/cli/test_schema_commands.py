@@ -12,6 +12,7 @@ from pytest_extract.cli import annotate, check, infer_schema, metrics, resolve
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 
 SCHEMA = {
@@ -37,7 +38,7 @@ def call(command, *words):
 
 
 def test_infer_schema(folder, capsys):
-    assert call(infer_schema, "gold.json", "more.jsonl") == 0
+    assert call(infer_schema, "gold.json", "more.jsonl", "--first-type") == 0
     assert json.loads(capsys.readouterr().out) == {
         "type": "object",
         "properties": {"a": {"type": "string"}, "n": {"type": "integer"}},
@@ -55,9 +56,42 @@ def test_infer_schema_wide_and_annotated_into_a_file(folder, capsys):
     }
 
 
+def test_inferred_by_default_a_schema_holds_for_its_own_golds(folder, capsys):
+    golds = [
+        {"due": "2026-01-01", "total": 1, "rows": [{"n": 1}]},
+        {"due": None, "total": 2.5, "rows": []},
+        {"due": None},
+    ]
+    (folder / "golds.json").write_text(json.dumps(golds))
+    assert call(infer_schema, "golds.json", "--each") == 0
+    validator = Validator(json.loads(capsys.readouterr().out))
+    assert all(validator.is_valid(gold) for gold in golds)
+    with pytest.raises(ConfigError, match="exclude each other"):
+        call(infer_schema, "golds.json", "--widen", "--first-type")
+
+
+@pytest.mark.parametrize("name", ["Model", "Data", "Typed"])
+def test_a_class_gives_its_schema(folder, capsys, name):
+    pytest.importorskip("pydantic")
+    (folder / "some_classes.py").write_text(
+        "from dataclasses import dataclass\nfrom typing_extensions import TypedDict\nfrom pydantic import BaseModel\n"
+        "class Model(BaseModel):\n    total: float\n"
+        "@dataclass\nclass Data:\n    total: float\n"
+        "class Typed(TypedDict):\n    total: float\n"
+    )
+    assert call(infer_schema, f"some_classes:{name}") == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert schema["properties"]["total"]["type"] == "number"
+    assert schema["required"] == ["total"]
+    with pytest.raises(ConfigError, match="gives no JSON Schema"):
+        call(infer_schema, "some_classes:Nothing")
+    with pytest.raises(ConfigError, match="give it alone"):
+        call(infer_schema, f"some_classes:{name}", "gold.json")
+
+
 def test_half_a_surrogate_pair_is_escaped(folder, capsys):
     (folder / "odd.json").write_text('{"\\ud800": 1}')
-    wanted = {"type": "object", "properties": {"\ud800": {"type": "integer"}}}
+    wanted = {"type": "object", "properties": {"\ud800": {"type": "integer"}}, "required": ["\ud800"]}
     assert call(infer_schema, "odd.json") == call(infer_schema, "odd.json", "-o", "out.json") == 0
     assert json.loads(capsys.readouterr().out) == json.loads((folder / "out.json").read_text()) == wanted
 

@@ -54,6 +54,8 @@ class Settings:
     force: bool
     inconclusive: Literal["pass", "warn", "fail"]
     rules: Mapping[str, Any]
+    schema_cov: bool
+    schema_cov_fail_under: float | None
     aa: int | None
     base_ref: str | None
     changed: str | None
@@ -168,6 +170,16 @@ def _threshold(value: str) -> tuple[str, float]:
     if not sign or not 0 <= bound <= 1:
         raise ValueError("must read MEASURE=NUMBER with a number from 0 to 1, such as pass_rate=0.95")
     return measure.strip(), bound
+
+
+def _share(value: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError("must be a number from 0 to 1, such as 0.9")
+    return share
 
 
 def _two_or_more(value: str) -> int:
@@ -385,6 +397,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             _switch,
             "false",
         ),
+        Option("schema-cov", "Report which parts of the schemas no gold exercises.", _switch, "false"),
+        Option(
+            "schema-cov-fail-under",
+            "Fail the run if the golds exercise a smaller share of a schema (0 to 1).",
+            _share,
+            metavar="SHARE",
+        ),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(
             "by",
@@ -436,6 +455,9 @@ def settings_from(config: pytest.Config) -> Settings:
     if source is not None and source == values["results"]:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
+    covers = values["schema_cov"] or values["schema_cov_fail_under"] is not None
+    if covers and config.getoption("dist", "no") != "no":
+        problems.append("--extract-schema-cov looks at all cases in one process: run it without xdist (-n0)")
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
     if problems:

@@ -238,7 +238,7 @@ def gold_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold],
 
 
 def _draft_line(draft: DraftedGold, root: Path) -> Line:
-    shown = safe_prose(_shown_path(Path(draft.path), root))
+    shown = safe_prose(shown_path(Path(draft.path), root))
     if draft.problem:
         return line(Span(f"{shown}: not written: {safe_prose(draft.problem)}", "bad"), indent=2)
     named = ", ".join(draft.open[:_MOST_OPEN]) + (", ..." if len(draft.open) > _MOST_OPEN else "")
@@ -247,7 +247,8 @@ def _draft_line(draft: DraftedGold, root: Path) -> Line:
     return line(f"{shown}: draft of {made}: {plural(draft.agreed, 'value')} agreed, {left}", indent=2)
 
 
-def _shown_path(path: Path, root: Path) -> str:
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path as reports show it: relative to the run's root where it is below it."""
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
@@ -257,7 +258,7 @@ def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
     numbers = gold_lines_of(path, tuple(change.steps), change.first_line, paths)
-    shown = _shown_path(path, root)
+    shown = shown_path(path, root)
     for index, (edit, number) in enumerate(zip(edits, numbers, strict=True)):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0

@@ -1,0 +1,100 @@
+"""Schema coverage: the states of a schema that no gold has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.load import load_cases
+from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
+
+SCHEMA = {
+    "type": "object",
+    "required": ["vendor"],
+    "properties": {
+        "vendor": {"type": "string"},
+        "currency": {"enum": ["EUR", "USD", None]},
+        "paid": {"type": "boolean"},
+        "items": {"type": "array", "items": {"type": "object", "properties": {"sku": {"type": "string"}}}},
+        "party": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {"name": {"type": "string"}}}]},
+        "meta": {"type": "object", "properties": {"page": {"type": "integer"}}},
+        "node": {"$ref": "#/$defs/node"},
+    },
+    "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}},
+}
+
+
+def covered(tmp_path: Path, *golds: object, schema: object = SCHEMA) -> SchemaCoverage:
+    cases = [{"id": f"c{number}", "text": "x", "schema": schema, "gold": gold} for number, gold in enumerate(golds)]
+    (tmp_path / "a.extract.yaml").write_text(json.dumps({"cases": cases}), encoding="utf-8")
+    loaded = load_cases(tmp_path / "a.extract.yaml", SchemaCache())
+    assert loaded.errors == ()
+    (found,) = schema_coverage(loaded.cases)
+    return found
+
+
+def test_what_no_gold_has_is_missing(tmp_path: Path) -> None:
+    gold = {"vendor": "A", "currency": "EUR", "paid": True, "items": [{"sku": "x"}, {}], "party": "B"}
+    missing = covered(tmp_path, gold).missing
+    assert missing.pop("node") == ["a value"]
+    assert missing == {
+        "currency": ["absent", '"USD"'],
+        "paid": ["absent", "false"],
+        "items": ["absent", "empty"],
+        "party": ["absent", "alternative 2 of 2"],
+        "party.name": ["a value", "absent"],
+        "meta": ["a value"],
+    }
+
+
+def test_further_golds_cover_more_until_nothing_is_missing(tmp_path: Path) -> None:
+    schema = {**SCHEMA, "properties": {name: part for name, part in SCHEMA["properties"].items() if name != "node"}}
+    full = {
+        "vendor": "A",
+        "currency": "EUR",
+        "paid": True,
+        "items": [{"sku": "x"}, {}],
+        "party": "B",
+        "meta": {"page": 1},
+    }
+    golds = [full, {"vendor": "B", "currency": "USD", "paid": False, "items": [], "party": {"name": "C"}, "meta": {}}]
+    shares = [covered(tmp_path, *golds[:count], schema=schema).share for count in (1, 2)]
+    last = covered(tmp_path, *golds, {"vendor": "C"}, {"vendor": "D", "party": {}}, schema=schema)
+    assert shares == sorted(shares)
+    assert (last.share, last.missing, last.golds) == (1.0, {}, 4)
+
+
+def test_a_skipped_field_has_no_states(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "x-eval-skip": True},
+            "b": {"type": "string", "x-eval-compare": "exact"},
+        },
+    }
+    assert {state.pattern for state in covered(tmp_path, {"b": "x"}, schema=schema).states} == {"b"}
+
+
+def test_a_run_reports_coverage_and_fails_below_a_share(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        "import json, pytest\n@pytest.fixture\ndef extractor():\n    return lambda document: json.loads(document.text)\n"
+    )
+    case = {"text": '{"a": "EUR"}', "schema": "s.json", "gold": {"a": "EUR"}}
+    (pytester.path / "s.json").write_text('{"type": "object", "properties": {"a": {"enum": ["EUR", "USD"]}}}')
+    (pytester.path / "a.extract.yaml").write_text(json.dumps(case))
+    quiet = ("-p", "no:randomly", "-p", "no:asyncio")
+    result = pytester.runpytest("--extract-schema-cov", *quiet)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["schema coverage: s.json 50 % (2 of 4 states, 1 gold)", '  a: never absent, "USD"'])
+    assert pytester.runpytest("--extract-schema-cov-fail-under=0.5", *quiet).ret == 0
+    low = pytester.runpytest("--extract-schema-cov-fail-under=0.6", *quiet)
+    assert low.ret == pytest.ExitCode.TESTS_FAILED
+    low.stdout.fnmatch_lines(["schema coverage: s.json 50 % (2 of 4 states, 1 gold, below 0.6)"])
+    bad = pytester.runpytest("--extract-schema-cov-fail-under=60", *quiet)
+    assert bad.ret == pytest.ExitCode.USAGE_ERROR
+    xdist = pytester.runpytest("--extract-schema-cov", "-n1", *quiet)
+    assert xdist.ret == pytest.ExitCode.USAGE_ERROR
+    assert "schema coverage" not in pytester.runpytest(*quiet).stdout.str()

@@ -36,6 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="propose by field the lowest confidence from which this share of values is right, on half of the cases; "
         "check it on the others",
     )
+    parser.add_argument(
+        "--calibration",
+        nargs="?",
+        const="auto",
+        choices=("auto", "reported", "agreement"),
+        help="show whether values are right as often as their confidence says: the one that the extractor reports, or "
+        "the agreement of a case's repeats (default: reported, else agreement); with --by, for each slice too",
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
     parser.add_argument(
@@ -94,10 +102,14 @@ def run(args: argparse.Namespace) -> int:
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
     values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
+    values = values or args.calibration is not None
     results = read_all_results("runs report", args.results, values=values)
     check_tags(results, args.by)
     if args.auto_accept is not None:
         _print_thresholds(results, args)
+        return 0
+    if args.calibration is not None:
+        _print_calibration(results, args)
         return 0
     if any(files.values()):
         folders = (Path.cwd(), *(path.resolve().parent for path in args.results))
@@ -156,3 +168,26 @@ def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -
         write_json(records, None)
     else:
         print_lines(join_blocks(blocks))
+
+
+def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
+    from pytest_extract.core.aggregate.calibration import SOURCES, arm_calibration, confidence_source
+    from pytest_extract.report.calibration import calibration_lines, calibration_record
+
+    source = confidence_source(results) if args.calibration == "auto" else args.calibration
+    arms: dict[str, list[CaseResult]] = {}
+    for result in results:
+        arms.setdefault(result.arm.label, []).append(result)
+    found = {arm: arm_calibration(own, source, args.by) for arm, own in arms.items()}
+    known = {arm: each for arm, each in found.items() if each is not None}
+    if not known:
+        raise ConfigError(
+            "--calibration: no value of these results has a confidence (`confidence` in a case declares where it "
+            "stands), and no case has two scored repeats (--extract-repeat) whose agreement could serve"
+        )
+    if args.json:
+        write_json([calibration_record(arm, source, *each) for arm, each in known.items()], None)
+        return
+    width = terminal_width()
+    titles = {arm: f"{arm}: {SOURCES[source]}" if arm else SOURCES[source] for arm in known}
+    print_lines(join_blocks(calibration_lines(titles[arm], *each, width=width) for arm, each in known.items()))

@@ -12,10 +12,13 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
+from pytest_extract.core.engine.cells import is_plain
 from pytest_extract.core.engine.context import ScoringContext, is_present
 from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.quick_fit import fit_table
+from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.columns import Bags, Content, Pair, PairScore, strict_key
-from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable, merge_near
 from pytest_extract.core.matching.fit import pair_sums
 from pytest_extract.core.matching.pairing import Pairing, best_fit_encoded, by_position
 from pytest_extract.core.metrics.base import BoundMetric
@@ -89,6 +92,15 @@ class _ListTable(NamedTuple):
     @property
     def undeclared(self) -> Sequence[int]:
         return self.elements.undeclared[self.start : self.end] or [0] * self.size
+
+
+def _names(node: Node) -> list[_Name]:
+    """Return the names of the columns of rows, in the order of the schema."""
+    if isinstance(node, Object):
+        return [name for entry in node.entries for name in _names(entry.node)]
+    if isinstance(node, Leaf):
+        return [(id(node), place) for place, _ in enumerate(node.checks)]
+    return [(id(node), 0)] if isinstance(node, Array) else []
 
 
 class Contents:
@@ -192,13 +204,23 @@ class Contents:
 
         def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
             ours, theirs = self._table_of(array, gold, gold=True), self._table_of(array, extracted, gold=False)
-            if ours is None or theirs is None:
+            if ours is None or theirs is None or type(gold) is not list or type(extracted) is not list:
                 return walked(gold, extracted)
-            found, sums = self._fit(array, ours, theirs)
+            if array.align.mode == "multiset":
+                return self._intersection(ours, theirs)
+            problem = self._problem(array, ours, theirs)
+            if array.align.mode == "position":
+                found = by_position(ours.size, theirs.size)
+            else:
+                table = to_table(self._run, array, gold, extracted) if array.table is array.items else None
+                if table is not None and not is_plain(table):
+                    return walked(gold, extracted)
+                quick = table and fit_table(self._run, table, by_likelihood=array.align.mode == "best_fit")
+                found = quick or best_fit_encoded(problem)
             rules = self._run.rules
-            if type(gold) is list and type(extracted) is list and not (found is None or rules.accept or rules.absent):
+            if not (rules.accept or rules.absent):
                 self._run.remember(array, found, (gold, extracted))
-            return sums
+            return self._sums(problem, found, ours, theirs)
 
         self._pairs[id(array)] = score
         return score
@@ -208,13 +230,8 @@ class Contents:
         known = self._lists.get((id(array), id(value), gold)) or self._lists.get((id(array), id(value), not gold))
         return None if known is None else known[2]
 
-    def _fit(self, array: Array, ours: _ListTable, theirs: _ListTable) -> tuple[Pairing | None, PairScore]:
-        """Pair two lists and score them: the sums that walking them would give, without its results."""
-        if array.align.mode == "multiset":
-            return None, self._intersection(ours, theirs)
-        problem = self._problem(ours, theirs)
-        in_place = array.align.mode == "position"
-        found = by_position(ours.size, theirs.size) if in_place else best_fit_encoded(problem)
+    def _sums(self, problem: EncodedTable, found: Pairing, ours: _ListTable, theirs: _ListTable) -> PairScore:
+        """Return the sums that walking two lists with this pairing would give."""
         score = compared = omitted = hallucinated = 0.0
         for i, j in found.pairs:
             sums = pair_sums(problem, i, j)
@@ -225,24 +242,28 @@ class Contents:
         if found.extra:
             hallucinated += self._weight(theirs, found.extra)
             hallucinated += sum([theirs.undeclared[j] for j in found.extra])
-        return found, PairScore(score, compared, omitted, hallucinated)
+        return PairScore(score, compared, omitted, hallucinated)
 
-    def _problem(self, ours: _ListTable, theirs: _ListTable) -> EncodedTable:
+    def _problem(self, array: Array, ours: _ListTable, theirs: _ListTable) -> EncodedTable:
         columns = []
-        for name in {**ours.elements.columns, **theirs.elements.columns}:
-            column = self._columns[name]
+        for name in _names(array.items):
+            column = self._columns.get(name)
+            if column is None or not (name in ours.elements.columns or name in theirs.elements.columns):
+                continue
             columns.append(
-                EncodedColumn(
-                    gold=ours.column(name),
-                    extracted=theirs.column(name),
-                    values=column.values,
-                    weight=column.weight,
-                    metric=column.metric,
-                    pair=column.pair,
-                    equality=column.pair is None and column.exact,
-                    memo=column.scores,
-                    contents=None if column.pair is None else self._by_key,
-                    shared=column.shared,
+                merge_near(
+                    EncodedColumn(
+                        gold=ours.column(name),
+                        extracted=theirs.column(name),
+                        values=column.values,
+                        weight=column.weight,
+                        metric=column.metric,
+                        pair=column.pair,
+                        equality=column.pair is None and column.exact,
+                        memo=column.scores,
+                        contents=None if column.pair is None else self._by_key,
+                        shared=column.shared,
+                    )
                 )
             )
         return EncodedTable(

@@ -7,21 +7,19 @@ from collections.abc import Hashable, Sequence
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node
-from pytest_extract.core.engine.cells import all_scores, is_plain
+from pytest_extract.core.engine.cells import is_plain
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.engine.pairs import leaf_column, rows_of, single_check
+from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
-from pytest_extract.core.matching.pairing import Pairing, best_fit, by_first_key, by_key, by_position, multiset, paired
-from pytest_extract.core.matching.ties import equal_in_order, in_order
+from pytest_extract.core.matching.pairing import Pairing, best_fit, by_first_key, by_key, by_position, multiset
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
-MOST_SCORES: Final = 40
-"""Pairs of rows that are scored one by one; from there on, columns are faster."""
 _UNASKED: Final = object()
 
 
@@ -56,11 +54,7 @@ def _best_fit(
 ) -> Pairing:
     few = len(gold) * len(extracted) <= MOST_SCORES
     if table is not None and table.items is array.items and few and not run.f1 and run.absent and is_plain(table):
-        scores = all_scores(table)
-        pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
-        pairs = in_order(pairs, lambda i, j: scores[i][j])
-        pairs = [(i, j) for i, j in pairs if scores[i][j] > 0.0]
-        return paired(pairs, len(gold), len(extracted))
+        return fit_small_table(table)
     rows = rows_of(run, array.items, gold, extracted)
     return best_fit(
         rows.columns,

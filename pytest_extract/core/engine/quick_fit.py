@@ -20,9 +20,10 @@ from itertools import accumulate, product
 from math import isfinite
 from typing import Final, TypeAlias
 
-from pytest_extract.core.engine.cells import unlike
-from pytest_extract.core.engine.context import is_present
+from pytest_extract.core.engine.cells import all_scores, rows_score, unlike
+from pytest_extract.core.engine.context import ScoringContext, is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
+from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import Pairing, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
@@ -40,6 +41,8 @@ _NUMBERS: Final = frozenset({int, float}) | ABSENT
 _TEXTS: Final = frozenset({str}) | ABSENT
 MOST_PAIRS: Final = 4_000
 """Rows that are compared to find the most alike; more are fitted at once."""
+MOST_SCORES: Final = 40
+"""Pairs of rows that are scored one by one; from there on, columns are faster."""
 LEAST_EQUAL: Final = 0.25
 """Equal rows for each other row from which a likely pairing pays: where most rows changed, few prove to be the best."""
 
@@ -92,6 +95,30 @@ def _most_alike(
             left.remove(i)
             right.remove(j)
     return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / len(ours[i]))
+
+
+def fit_table(run: ScoringContext, table: Table, *, by_likelihood: bool) -> Pairing | None:
+    """Pair the rows of a table as walking it does, without results; None where its columns are to be encoded."""
+    ours, theirs = table.rows()
+    pairs = likely(table) if by_likelihood else None
+    if pairs:
+        scores = [rows_score(table, ours[i], theirs[j]) for i, j in pairs]
+        laid = table.take(run, pairs)
+        found = paired(pairs, len(ours), len(theirs))
+        lost = {row: 1.0 - score for row, score in enumerate(scores) if score < 1.0}
+        if proved(table, laid, found, lost):
+            return paired(
+                [pair for pair, score in zip(pairs, scores, strict=True) if score > 0.0], len(ours), len(theirs)
+            )
+    return fit_small_table(table) if len(ours) * len(theirs) <= MOST_SCORES else None
+
+
+def fit_small_table(table: Table) -> Pairing:
+    """Pair the rows of a table by all their scores."""
+    scores = all_scores(table)
+    pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
+    pairs = in_order(pairs, lambda i, j: scores[i][j])
+    return paired([(i, j) for i, j in pairs if scores[i][j] > 0.0], len(scores), len(scores[0]))
 
 
 # --- the proof

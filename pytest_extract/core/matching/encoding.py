@@ -108,16 +108,20 @@ class EncodedColumn:
         """Return the score of two nested values where it is known, else what it is at most."""
         if ABSENT in (gold, extracted):
             return 0.0
+        if self.rough:
+            return min(self.weight_of(gold), self.weight_of(extracted))
         known = self.memo.get((gold, extracted))
         if known is not None:
             return known.score
         assert self.contents is not None  # noqa: S101 - columns with contents only
-        if self.rough:
-            return min(self.contents[gold].weight, self.contents[extracted].weight)
         bound = self.shared.get((gold, extracted))
         if bound is None:
             bound = self.shared[gold, extracted] = shared_weight(self.contents[gold], self.contents[extracted])
         return bound
+
+    def weight_of(self, code: int) -> float:
+        """Return the weight of all leaves of a nested value."""
+        return 0.0 if code == ABSENT or self.contents is None else self.contents[code].weight
 
     def floor(self, code: int) -> float:
         """Return the weight that a nested value has in any pair."""
@@ -165,7 +169,7 @@ def encode(column: Column) -> EncodedColumn:
         pair=column.pair,
         equality=equal_by is not None,
     )
-    return _merge_near(coded, values)
+    return merge_near(coded)
 
 
 def _encode_contents(
@@ -208,24 +212,19 @@ def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[H
     return keys
 
 
-def _merge_near(coded: EncodedColumn, values: Sequence[Json]) -> EncodedColumn:
+def merge_near(coded: EncodedColumn) -> EncodedColumn:
     """Make a tolerance an equality where, over the values at hand, it is one."""
     metric = coded.metric
     if coded.equality or metric is None or metric.near is None:
         return coded
+    codes = sorted({*coded.gold, *coded.extracted} - {ABSENT})
+    values = [coded.values[code] for code in codes]
     groups = _equivalence(len(values), metric.near(values, values))
     if groups is None:
         return coded
-    names = {ABSENT: ABSENT, **dict(enumerate(groups))}
-    return EncodedColumn(
-        gold=[names[code] for code in coded.gold],
-        extracted=[names[code] for code in coded.extracted],
-        values=coded.values,
-        weight=coded.weight,
-        metric=metric,
-        pair=None,
-        equality=True,
-    )
+    names = {ABSENT: ABSENT, **{code: codes[group] for code, group in zip(codes, groups, strict=True)}}
+    gold, extracted = [names[code] for code in coded.gold], [names[code] for code in coded.extracted]
+    return replace(coded, gold=gold, extracted=extracted, equality=True)
 
 
 def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int] | None:

@@ -41,6 +41,7 @@ _SAMPLE = 32
 _CANDIDATES = 16
 _FIXED_COST = 0.01
 _LONG_TEXT = 64  # characters
+_FEW_CELLS = 20_000  # between equal and other rows: all are looked at
 _FEW_TEXTS = 400  # pairs of long texts that are compared at once
 _CUTOFFS = (0.9, 0.7, 0.0)
 _CELLS_AT_ONCE = 2_000_000
@@ -111,17 +112,20 @@ def _worth_more_apart(
     unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
     if not unsure:
         return set()  # one t for all fits any two equal pairs, as no score is above 1
-    if 2 * len(unsure) > size:
+    if size * (len(rows) + len(columns)) <= _FEW_CELLS:
+        unsure = {*range(size)}
+    elif 2 * len(unsure) > size:
         return None
-    chosen: dict[int, float] = {}
-    apart: set[int] = set()
-    least, most = _limits(similarity, [same[x] for x in sorted(unsure)], rows, columns, found)
-    for x, low, high in zip(sorted(unsure), least, most, strict=True):
-        if low > high + _ROUNDING:
-            apart.add(x)
-        chosen[x] = min(max(usual, low), high)
-    if apart:
+    looked_at = sorted(unsure)
+    least, most = _limits(similarity, [same[x] for x in looked_at], rows, columns, found)
+    apart = {x for x, low, high in zip(looked_at, least, most, strict=True) if low > high + _ROUNDING}
+    if apart or (len(unsure) == size and max(least) <= min(most) + _ROUNDING):
         return apart
+    if len(unsure) == size:
+        usual = sorted(least + most)[size]
+    chosen = {x: min(max(usual, low), high) for x, low, high in zip(looked_at, least, most, strict=True)}
+    if 2 * sum(t != usual for t in chosen.values()) > size:
+        return None
     # most get one t, the others the nearest that fits; pairs of rows between the two kinds are looked at
     potentials = [chosen.get(x, usual) for x in range(size)]
     raised = [x for x, t in chosen.items() if t > usual]

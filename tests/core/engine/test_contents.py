@@ -156,8 +156,8 @@ def test_rows_with_lists_in_lists_are_paired_best(gold, extracted):
 
 def test_a_pair_of_rows_that_no_assignment_wants_is_not_scored(monkeypatch):
     fitted = []
-    fit = Contents._fit
-    monkeypatch.setattr(Contents, "_fit", lambda *args: fitted.append(args) or fit(*args))
+    sums = Contents._sums
+    monkeypatch.setattr(Contents, "_sums", lambda *args: fitted.append(args) or sums(*args))
     monkeypatch.setattr(ScoringContext, "sub", None)  # no list is walked to be tried
     gold = [{"id": n, "rows": [{"code": f"{n} {m}"} for m in range(5)]} for n in range(12)]
     output = [{**row, "rows": [{"code": "wrong"}, *row["rows"][1:]]} for row in reversed(gold)]

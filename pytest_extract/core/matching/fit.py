@@ -106,16 +106,17 @@ def _worth_more_apart(
 ) -> set[int] | None:
     """Return the equal pairs that have no potentials as lemma 2 asks; None where finding out is too dear."""
     golds, others = [i for i, _ in same], [j for _, j in same]
-    usual = _usual_potential(found)
     size = len(same)
-    unsure = {x for _, x in similarity.above(rows, others, found.rows, [usual] * size)}
-    unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
-    if not unsure:
-        return set()  # one t for all fits any two equal pairs, as no score is above 1
-    if size * (len(rows) + len(columns)) <= _FEW_CELLS:
-        unsure = {*range(size)}
-    elif 2 * len(unsure) > size:
-        return None
+    usual = 0.0
+    unsure = {*range(size)}
+    if size * (len(rows) + len(columns)) > _FEW_CELLS:
+        usual = _usual_potential(found)
+        unsure = {x for _, x in similarity.above(rows, others, found.rows, [usual] * size)}
+        unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
+        if not unsure:
+            return set()  # one t for all fits any two equal pairs, as no score is above 1
+        if 2 * len(unsure) > size:
+            return None
     looked_at = sorted(unsure)
     least, most = _limits(similarity, [same[x] for x in looked_at], rows, columns, found)
     apart = {x for x, low, high in zip(looked_at, least, most, strict=True) if low > high + _ROUNDING}

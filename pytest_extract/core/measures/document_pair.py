@@ -41,6 +41,16 @@ class DocumentPair:
         counts = self.counts
         return 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
 
+    @property
+    def key_match(self) -> float:
+        """DeepJSONEval's key match: level by level, each key of a level weighing the same; a null gold never matches.
+
+        Lists of objects go by index over the longer length, other lists by the Jaccard index of their sets; where these
+        hold lists or objects (the published program raises), by that of their multisets of canonical JSON.
+        """
+        found = self.counts.key_match
+        return float(self.gold is not None and self.gold == self.extracted) if found is None else found
+
     @cached_property
     def valid(self) -> bool:
         """Whether the schema, under its declared draft, admits the extracted value."""

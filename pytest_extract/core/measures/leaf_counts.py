@@ -6,12 +6,13 @@ path maps of `leaf_paths` instead, as published.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Final
 
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 
 class TooDeep(ValueError):
@@ -19,19 +20,21 @@ class TooDeep(ValueError):
 
 
 class LeafCounts:
-    """Counts over leaves.
+    """Counts over leaves, and what DeepJSONEval's comparison finds on the same walk.
 
     expected, found: leaves of gold and of extracted value; shared: paths of both; equal: shared paths with values equal
     in Python; same: those also written the same in JSON; tokens: summed token F1 over the gold's leaves (a missing one
-    reads "null"); typed: extracted leaves of the declared type; ambiguous: whether paths may collide.
+    reads "null"); typed: extracted leaves of the declared type; ambiguous: whether paths may collide. key_match: the
+    measure of that name, of two containers of one kind; None of other values.
     """
 
-    __slots__ = ("ambiguous", "equal", "expected", "found", "same", "shared", "tokens", "typed")
+    __slots__ = ("ambiguous", "equal", "expected", "found", "key_match", "same", "shared", "tokens", "typed")
 
     def __init__(self) -> None:
         self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
         self.tokens = 0.0
         self.ambiguous = False
+        self.key_match: float | None = None
 
 
 def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
@@ -39,10 +42,13 @@ def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> L
     walk = _LeafCountWalk()
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
-        walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
+        walk.key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
     elif structured:
         walk.only_found(extracted, declared.types, 0)
-    return _by_path(gold, extracted, declared) if walk.ambiguous else walk
+    counts = _by_path(gold, extracted, declared) if walk.ambiguous else LeafCounts()
+    for name in ("key_match",) if walk.ambiguous else LeafCounts.__slots__:
+        setattr(counts, name, getattr(walk, name))
+    return counts
 
 
 def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
@@ -62,8 +68,19 @@ def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafC
     return counts
 
 
+def _jaccard(gold: list[Json], value: list[Json]) -> float:
+    """Return the Jaccard index of two lists as sets; where they hold lists or objects, as multisets of texts."""
+    try:
+        one, other = set(gold), set(value)
+    except TypeError:
+        ours, theirs = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
+        return (ours & theirs).total() / (ours | theirs).total()
+    return len(one & other) / len(one | other)
+
+
 _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
+_DICT: Final = frozenset({dict})
 
 
 class _LeafCountWalk(LeafCounts):
@@ -79,22 +96,25 @@ class _LeafCountWalk(LeafCounts):
         self.plain: set[str] = set()
         self.spoken: dict[str, list[str]] = {}
 
-    def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> None:
-        """Count a container of the gold and the value in its place."""
+    def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> float:
+        """Count a container of the gold and the value in its place; return how DeepJSONEval compares them."""
         if depth >= MAX_DEPTH:
             raise TooDeep
         kind = type(gold)
         alike = kind is type(extracted)
         if kind is dict:
-            self._objects(gold, extracted if alike else _EMPTY, types if alike else BLANK, depth + 1)
+            score = self._objects(gold, extracted if alike else _EMPTY, types if alike else BLANK, depth + 1)
         else:
-            self._arrays(gold, extracted if alike else [], types.item or BLANK if alike else BLANK, depth + 1)
-        if not alike:
-            self._instead(extracted, types, depth)
+            score = self._arrays(gold, extracted if alike else [], types.item or BLANK if alike else BLANK, depth + 1)
+        if alike:
+            return score
+        self._instead(extracted, types, depth)
+        return 0.0
 
-    def _objects(self, gold: dict[str, Json], extracted: dict[str, Json], types: TypeNode, depth: int) -> None:
+    def _objects(self, gold: dict[str, Json], extracted: dict[str, Json], types: TypeNode, depth: int) -> float:
         members, plain = types.members, self.plain
-        matched = typed = 0
+        matched = typed = shared = 0
+        score = 0.0
         for name, value in gold.items():
             if name not in plain:
                 self._learn(name)
@@ -102,29 +122,44 @@ class _LeafCountWalk(LeafCounts):
             child = members.get(name, BLANK)
             kind = type(value)
             if kind is dict or kind is list:
-                self.containers(value, other, child, depth)
+                shared += other is not MISSING
+                score += self.containers(value, other, child, depth)
             elif kind is type(other) and value == other and (kind is not float or value):
                 matched += 1
+                if value is not None:
+                    score += 1.0
                 if kind in child.leaf:
                     typed += 1
             else:
+                shared += other is not MISSING
+                if value is not None and value == other:
+                    score += 1.0
                 self._leaf(value, other, child, depth)
         self._match(matched, typed)
         if not extracted.keys() <= gold.keys():
             rest = {name: value for name, value in extracted.items() if name not in gold}
             self.only_found(rest, types, depth - 1)
+        if not gold:
+            return 0.0 if extracted else 1.0
+        return score / (len(gold) + len(extracted) - shared - matched)
 
-    def _arrays(self, gold: list[Json], extracted: list[Json], item: TypeNode, depth: int) -> None:
+    def _arrays(self, gold: list[Json], extracted: list[Json], item: TypeNode, depth: int) -> float:
         count = len(extracted)
+        scores: list[float] = []
         for index, value in enumerate(gold):
             other = extracted[index] if index < count else MISSING
             kind = type(value)
             if kind is dict or kind is list:
-                self.containers(value, other, item, depth)
+                scores.append(self.containers(value, other, item, depth))
             else:
                 self._leaf(value, other, item, depth)
         if count > len(gold):
             self._items(extracted[len(gold) :], item, depth)
+        if not _DICT.issuperset(map(type, gold)):
+            return _jaccard(gold, extracted)
+        if not gold:
+            return 0.0 if extracted else 1.0
+        return sum(scores) / max(len(gold), count) if _DICT.issuperset(map(type, extracted)) else 0.0
 
     def _match(self, matched: int, typed: int) -> None:
         """Count leaves that are the same on both sides."""

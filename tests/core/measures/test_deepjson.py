@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -14,13 +15,63 @@ from pytest_extract.core.measures.deepjson import (
     SCORED,
     deepjson_measures,
     deepjson_text,
-    key_match,
 )
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, canonical_json
 from tests.shared_data import jsonl
 from tests.strategies import json_values
+
+
+def key_match(gold, value):
+    """Compare two values by the words of the measure's documentation: the slow twin of the walk that counts leaves."""
+    kind = type(gold)
+    if kind is dict:
+        return match_objects(gold, value)
+    if kind is list:
+        return match_lists(gold, value)
+    return 1.0 if gold is not None and gold == value else 0.0
+
+
+def match_objects(gold, value):
+    if type(value) is not dict:
+        return 0.0
+    if not gold:
+        return 0.0 if value else 1.0
+    total = 0.0
+    shared = 0
+    for name, expected in gold.items():
+        found = value.get(name, MISSING)
+        if found is MISSING:
+            continue
+        shared += 1
+        kind = type(expected)
+        if kind is dict or kind is list:
+            total += key_match(expected, found)
+        elif expected is not None and expected == found:
+            total += 1.0
+    return total / (len(gold) + len(value) - shared)
+
+
+def match_lists(gold, value):
+    if type(value) is not list:
+        return 0.0
+    if not gold:
+        return 0.0 if value else 1.0
+    if all(type(item) is dict for item in gold):
+        if not all(type(item) is dict for item in value):
+            return 0.0
+        return sum(map(match_objects, gold, value)) / max(len(gold), len(value))
+    try:
+        one, other = set(gold), set(value)
+    except TypeError:
+        return jaccard_of_texts(gold, value)
+    return len(one & other) / len(one | other)
+
+
+def jaccard_of_texts(gold, value):
+    one, other = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
+    return (one & other).total() / (one | other).total()
 
 
 def test_published_scores():
@@ -64,6 +115,13 @@ def test_published_scores():
 )
 def test_key_match(gold, value, score):
     assert key_match(gold, value) == pytest.approx(score)
+    assert DocumentPair(gold, value, Validator({})).key_match == pytest.approx(score)
+
+
+@given(gold=json_values, value=json_values)
+def test_the_walk_that_counts_leaves_matches_keys_as_the_twin_does(gold, value):
+    for other in (value, gold):
+        assert DocumentPair(gold, other, Validator({})).key_match == key_match(gold, other)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pytest_extract.core.engine.context import (
     Path,
     ScoringContext,
     absence,
-    alike,
     equal,
     is_present,
+    looks_equal,
 )
 from pytest_extract.core.engine.in_place import is_best_fit, only_unlike_row
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
@@ -24,7 +24,7 @@ from pytest_extract.core.engine.pairs import row_fit
 from pytest_extract.core.engine.quick_fit import likely, proved
 from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
 from pytest_extract.core.engine.table import Pairs, Table, to_table
-from pytest_extract.core.engine.walk import accepted, lacking, wrong_kind
+from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
 from pytest_extract.core.matching.pairing import Pairing, by_position, paired
 from pytest_extract.core.results import Status
@@ -55,7 +55,7 @@ def walk_array(
         _one_side(run, array, gold, extracted, path, at)
     elif type(gold) is not list or type(extracted) is not list:
         _wrong(run, array, gold, extracted, path, at)
-    elif not gold and not extracted and run.free:
+    elif not gold and not extracted and run.empty_is_free:
         run.shape(array, Status.MATCH, (gold, extracted), path, at)
     elif len(path) > DEEPEST:
         same = Status.MATCH if equal(run, gold, extracted) else Status.MISMATCH
@@ -99,9 +99,9 @@ def _one_side(
         array_result(run, array, Status.SKIPPED, 0.0, (gold, extracted), path, at, "the case lets it be empty or not")
         return
     array_result(run, array, status, 0.0, (gold, extracted), path, at, f"{side} is {absence(other)}")
-    if run.free:
+    if run.empty_is_free:
         if type(value) is list:
-            lacking(run, array, value, status, path, at)
+            score_missing(run, array, value, status, path, at)
         else:
             run.shape(array, status, (gold, extracted), path, at, f"{side} is {absence(other)}")
     elif type(value) is list and value:
@@ -113,7 +113,7 @@ def _one_side(
 def _absent_on_both(
     run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
-    if run.free and not run.absent:
+    if run.empty_is_free and not run.absent:
         # a list against null is one field, null against null is none
         if type(gold) is list or type(extracted) is list:
             status = Status.OMISSION if type(gold) is list else Status.HALLUCINATION
@@ -154,17 +154,17 @@ def _equal_rows(
     The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
     """
     if table is not None:
-        if table.glance.odd:
+        if table.diff.differing:
             return False
         keep_equal(run, table, path, at)
     else:
         # a list that was tried before, inside a row that is walked again, is known to be unlike
-        if _key(array, lists) in run.pairings or not alike(*lists):
+        if _key(array, lists) in run.pairings or not looks_equal(*lists):
             return False
         mark = run.mark()
         _walk_equal(run, array, lists, path, at)
-        if run.flaws > mark.flaws:
-            run.take_back(mark)
+        if run.mismatch_count > mark.mismatch_count:
+            run.rollback(mark)
             return False
     conclude_equal(run, array, lists, path, at)
     return True
@@ -222,12 +222,12 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
     if not pairs:
         return False
     mark = run.mark()
-    laid = table.take(run, pairs)
-    placed = laid is table
+    aligned = table.take(run, pairs)
+    placed = aligned is table
     found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
-    walked = keep_pairs(run, array, laid, pairs, path, at, placed=placed)
-    if not proved(table, laid, found, walked.lost):
-        run.take_back(mark)
+    walked = keep_pairs(run, array, aligned, pairs, path, at, placed=placed)
+    if not proved(table, aligned, found, walked.lost):
+        run.rollback(mark)
         return False
     found = _without(found, walked.undone) if walked.undone else found
     run.remember(array, found, lists)
@@ -245,16 +245,16 @@ def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, 
     start = run.mark()
     ends: list[int] = []
     for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
-        before = run.flaws
+        before = run.mismatch_count
         run.walk(array.items, gold, extracted, (*path, index), None if at is None else (*at, index))
         ends.append(len(run.leaves))
-        if run.flaws > before and index != unlike:  # 1 and true are equal for Python
-            run.take_back(start)
+        if run.mismatch_count > before and index != unlike:  # 1 and true are equal for Python
+            run.rollback(start)
             return False
     results = [run.leaves[first:end] for first, end in pairwise([start.leaves, *ends])]
     fit = row_fit(run, array, results[unlike])
     if fit.apart or not is_best_fit(array.items, *lists, unlike, results):
-        run.take_back(start)
+        run.rollback(start)
         return False
     found = by_position(len(ends), len(ends))
     run.remember(array, found, lists)
@@ -292,8 +292,8 @@ def _walk_pairs(
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
-        laid = table.take(run, pairs)
-        return keep_pairs(run, array, laid, pairs, path, at, placed=laid is table)
+        aligned = table.take(run, pairs)
+        return keep_pairs(run, array, aligned, pairs, path, at, placed=aligned is table)
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
     scores: list[float] = []
@@ -301,12 +301,12 @@ def _walk_pairs(
         mark = run.mark()
         where = None if i == j and at is None else (*base, j)
         run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
-        if run.flaws == mark.flaws:
+        if run.mismatch_count == mark.mismatch_count:
             continue
         fit = row_fit(run, array, run.leaves[mark.leaves :])
         scores.append(fit.score)
         if fit.apart:
-            run.take_back(mark)
+            run.rollback(mark)
             undone.add((i, j))
     return Walked(undone, fsum([*scores, len(pairs) - len(scores)]))
 
@@ -324,6 +324,6 @@ def _left_over(
     base = path if at is None else at
     for place, index in enumerate(indices):
         if status is Status.OMISSION:
-            lacking(run, _row_plan(array, index), rows[index], status, (*path, index), None)
+            score_missing(run, _row_plan(array, index), rows[index], status, (*path, index), None)
         else:
-            lacking(run, _row_plan(array, index), rows[index], status, (*path, -place - 1), (*base, index))
+            score_missing(run, _row_plan(array, index), rows[index], status, (*path, -place - 1), (*base, index))

@@ -126,7 +126,7 @@ class Contents:
         unread: dict[tuple[int, int, bool], list[Json]] = {}
         for value in values:
             if not is_present(value) or (value == [] and array.empty_absent):
-                if value is None and self._run.free:
+                if value is None and self._run.empty_is_free:
                     raise IrregularError
                 names.append(None)
                 continue
@@ -149,7 +149,7 @@ class Contents:
         numbers = self._numbers
         codes = [numbers.setdefault(code, len(numbers)) for code in self._value_codes(array.items, values, elements)]
         columns = [(self._columns[name], own, ABSENT in own) for name, own in elements.columns.items()]
-        is_direct = elements.scored and array.align.mode != "key" and not (self._run.f1 or self._run.free)
+        is_direct = elements.scored and array.align.mode != "key" and not (self._run.f1 or self._run.empty_is_free)
         start = 0
         for name, value in lists.items():
             end = start + len(value)
@@ -309,7 +309,7 @@ class Contents:
             if check.likeness is None and check.metric.key is not None:
                 return True
         rules = self._run.rules
-        return mode in ("position", "key") and not (self._run.free or rules.accept or rules.absent)
+        return mode in ("position", "key") and not (self._run.empty_is_free or rules.accept or rules.absent)
 
     def _number_of(self, code: Hashable) -> int:
         return self._numbers.setdefault(code, len(self._numbers))
@@ -347,7 +347,7 @@ class Contents:
             for entry in node.entries
         ]
         if node.extra != "ignore" and not all(row.keys() <= node.names for row in rows):
-            if self._run.free or node.extra == "compare":
+            if self._run.empty_is_free or node.extra == "compare":
                 raise IrregularError
             undeclared = [len(row.keys() - node.names) for row in rows]
             if not elements.gold:

@@ -72,7 +72,7 @@ class Checkpoint(NamedTuple):
     leaves: int
     fields: int
     arrays: int
-    flaws: int
+    mismatch_count: int
     vacuous: int
     pending: int
     questions: int
@@ -82,9 +82,30 @@ class ScoringContext:
     """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
 
     __slots__ = (
-        "absent", "absent_rules", "accept", "answers", "arrays", "both_passed", "contents", "depth", "f1", "fields",
-        "fits", "flaws", "free", "leaves", "pairings", "pending", "program", "questions", "recalls", "rules",
-        "unanswered", "vacuous", "walkers", "wrapped",
+        "absent",
+        "absent_rules",
+        "accept",
+        "answers",
+        "arrays",
+        "both_passed",
+        "contents",
+        "depth",
+        "empty_is_free",
+        "f1",
+        "fields",
+        "fits",
+        "leaves",
+        "mismatch_count",
+        "pairings",
+        "pending",
+        "program",
+        "questions",
+        "recalls",
+        "rules",
+        "unanswered",
+        "vacuous",
+        "walkers",
+        "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -110,7 +131,7 @@ class ScoringContext:
         semantics = program.semantics
         self.absent = semantics.nulls == "absent"
         self.both_passed = semantics.both_absent == "passed"
-        self.free = semantics.empty_subtree == "free"
+        self.empty_is_free = semantics.empty_subtree == "free"
         self.f1 = semantics.pair_objective == "f1"
         self.fits = program.fits
         self.contents: Any = None  # `engine.contents.Contents`, made when first asked for
@@ -121,7 +142,7 @@ class ScoringContext:
         self.pending: list[Pending] = []
         self.recalls: list[Recall] = []
         self.vacuous = 0
-        self.flaws = 0
+        self.mismatch_count = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
     def sub(self, *, ruled: bool = True) -> ScoringContext:
@@ -148,21 +169,21 @@ class ScoringContext:
         if field:
             self.fields.append(result)
         if result.status is not Status.MATCH or result.score != 1.0:
-            self.flaws += 1
+            self.mismatch_count += 1
 
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
         sizes = (
-            len(self.leaves), len(self.fields), len(self.arrays), self.flaws, self.vacuous, len(self.pending),
+            len(self.leaves), len(self.fields), len(self.arrays), self.mismatch_count, self.vacuous, len(self.pending),
             len(self.questions),
         )  # fmt: skip
         return _new(Checkpoint, sizes)
 
-    def take_back(self, mark: Checkpoint) -> None:
+    def rollback(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
         del self.leaves[mark.leaves :], self.fields[mark.fields :]
         del self.arrays[mark.arrays :], self.pending[mark.pending :]
-        self.flaws, self.vacuous = mark.flaws, mark.vacuous
+        self.mismatch_count, self.vacuous = mark.mismatch_count, mark.vacuous
         while len(self.questions) > mark.questions:
             self.questions.popitem()
 
@@ -198,10 +219,10 @@ def is_present(value: Json | Missing) -> bool:
 
 def equal(run: ScoringContext, gold: Json, extracted: Json) -> bool:
     """Whether two values of the wrong kind are the same (as Python says under struct-extract-eval)."""
-    return equality.python_equal(gold, extracted) if run.free else equality.same(gold, extracted)
+    return equality.python_equal(gold, extracted) if run.empty_is_free else equality.same(gold, extracted)
 
 
-def alike(gold: Json, extracted: Json) -> bool:
+def looks_equal(gold: Json, extracted: Json) -> bool:
     """Whether Python finds two values equal; a quick look, 1 and true are alike. False where it is nested too deep."""
     try:
         return bool(gold == extracted)

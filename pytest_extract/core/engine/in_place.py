@@ -32,7 +32,7 @@ def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], ext
     """Return the one row that differs from its partner; None if there are more, or the lemma says nothing of them."""
     if len(gold) != len(extracted) or array.align.mode != "best_fit" or array.prefix or array.checks:
         return None
-    if run.f1 or run.free or not run.absent or run.accept or run.absent_rules:
+    if run.f1 or run.empty_is_free or not run.absent or run.accept or run.absent_rules:
         return None
     try:
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]

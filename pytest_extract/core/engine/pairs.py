@@ -10,7 +10,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.walk import lacking
+from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, f1_of
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
@@ -34,7 +34,7 @@ def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: S
     """Lay out two lists of rows as columns."""
     if not isinstance(items, Object) or items.groups or items.checks:
         return Rows([_whole(run, items, gold, extracted)])
-    if not run.free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
+    if not run.empty_is_free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
         return Rows([_whole(run, items, gold, extracted)])
     columns: list[Column] = []
     invented = _invented(items, extracted) if items.extra == "hallucinate" else None
@@ -43,7 +43,7 @@ def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: S
         columns += found.columns
         invented = _added(invented, found.hallucinated)
     if not all(type(row) is dict for row in (*gold, *extracted)):
-        columns.append(_odd(run, gold, extracted))
+        columns.append(_no_objects(run, gold, extracted))
     if items.extra == "compare":
         columns += _undeclared(run, items, gold, extracted)
     return Rows(columns, invented)
@@ -86,7 +86,7 @@ def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extr
     ours, theirs = _values(gold, name), _values(extracted, name)
     if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
         return Rows([leaf_column(run, check, ours, theirs)])
-    if run.absent is not run.free:
+    if run.absent is not run.empty_is_free:
         if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
             return rows_of(run, plan, ours, theirs)
         if isinstance(plan, Array):
@@ -101,7 +101,9 @@ def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Json | Missi
     """
     if not all(_are(dict, side) for side in sides):
         return False
-    return not run.free or all(value.keys() <= obj.names for side in sides for value in side if isinstance(value, dict))
+    return not run.empty_is_free or all(
+        value.keys() <= obj.names for side in sides for value in side if isinstance(value, dict)
+    )
 
 
 def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
@@ -142,7 +144,7 @@ def leaf_column(
     return Column(gold=gold, extracted=extracted, weight=check.weight, metric=metric)
 
 
-def _odd(run: ScoringContext, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
+def _no_objects(run: ScoringContext, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
     """Return the rows that are no objects as a column of their own: right only against an equal one."""
     sides = [
         [row if is_present(row) and type(row) is not dict else MISSING for row in rows] for rows in (gold, extracted)
@@ -154,7 +156,9 @@ def _equality(run: ScoringContext) -> BoundMetric:
     def compare(one: Json, other: Json) -> float:
         return 1.0 if equal(run, one, other) else 0.0
 
-    return BoundMetric(name=STRUCTURE, compare=compare, key=None if run.free else equality.same_key, triangle=True)
+    return BoundMetric(
+        name=STRUCTURE, compare=compare, key=None if run.empty_is_free else equality.same_key, triangle=True
+    )
 
 
 def _undeclared(run: ScoringContext, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
@@ -201,10 +205,10 @@ def pair_score(
             same = equality.same(gold, extracted)
             return PairScore(1.0 if same else 0.0, 1.0, 0.0, 0.0)
         sub = run.sub(ruled=ruled)
-        if run.free and extracted is MISSING:
-            lacking(sub, plan, gold, Status.OMISSION, (), None)
-        elif run.free and gold is MISSING:
-            lacking(sub, plan, extracted, Status.HALLUCINATION, (), None)
+        if run.empty_is_free and extracted is MISSING:
+            score_missing(sub, plan, gold, Status.OMISSION, (), None)
+        elif run.empty_is_free and gold is MISSING:
+            score_missing(sub, plan, extracted, Status.HALLUCINATION, (), None)
         else:
             sub.walk(plan, gold, extracted, (), None)
         finish_batches(sub)

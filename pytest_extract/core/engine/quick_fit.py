@@ -55,12 +55,12 @@ def likely(table: Table) -> Pairs | None:
     width = table.width
     height = len(table.gold) // width
     if len(table.gold) == len(table.extracted):
-        unlike_rows = [row * width for row in {cell // width for cell in table.glance.odd}]
+        unlike_rows = [row * width for row in {cell // width for cell in table.diff.differing}]
         if len(unlike_rows) == 1:
             return identity(height)
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            mostly_alike = 2 * len(table.glance.odd) <= width * len(unlike_rows)
+            mostly_alike = 2 * len(table.diff.differing) <= width * len(unlike_rows)
             return identity(height) if mostly_alike else None
     return _equal_then_alike(*table.rows())
 
@@ -103,10 +103,10 @@ def fit_table(run: ScoringContext, table: Table, *, by_likelihood: bool) -> Pair
     pairs = likely(table) if by_likelihood else None
     if pairs:
         scores = [rows_score(table, ours[i], theirs[j]) for i, j in pairs]
-        laid = table.take(run, pairs)
+        aligned = table.take(run, pairs)
         found = paired(pairs, len(ours), len(theirs))
         lost = {row: 1.0 - score for row, score in enumerate(scores) if score < 1.0}
-        if proved(table, laid, found, lost):
+        if proved(table, aligned, found, lost):
             return paired(
                 [pair for pair, score in zip(pairs, scores, strict=True) if score > 0.0], len(ours), len(theirs)
             )
@@ -124,31 +124,31 @@ def fit_small_table(table: Table) -> Pairing:
 # --- the proof
 
 
-def proved(table: Table, laid: Table, pairing: Pairing, lost: Mapping[int, float]) -> bool:
+def proved(table: Table, aligned: Table, pairing: Pairing, lost: Mapping[int, float]) -> bool:
     """Whether no pairing of a table's rows loses less than this one; False where that is not seen at a low cost.
 
-    Pairs are as many as the shorter side has rows; `laid` are their rows, in their order. `lost`: what pairs lose that
+    Pairs are as many as the shorter side has rows; `aligned`: their rows, in their order. `lost`: what pairs lose that
     are not wholly right, by their places among all, each a share of its weight.
     """
     if not lost:
         return True
-    width, weights, most = table.width, table.bulk.weights, _most_weight(table, laid)
+    width, weights, most = table.width, table.bulk.weights, _most_weight(table, aligned)
     rest = {row: share * most for row, share in lost.items()}
     columns: dict[int, list[int]] = {}
-    for cell in laid.glance.odd:
+    for cell in aligned.diff.differing:
         columns.setdefault(cell % width, []).append(cell)
     for place, cells in columns.items():
-        for cell, loss in _losses(table, laid, pairing, place, cells):
+        for cell, loss in _losses(table, aligned, pairing, place, cells):
             row = cell // width
             rest[row] = rest.get(row, 0.0) - weights[place] * loss
     rest = {row: weight for row, weight in rest.items() if weight > _ROUNDING}
-    return not rest or _are_set_apart(table, laid, rest)
+    return not rest or _are_set_apart(table, aligned, rest)
 
 
-def _most_weight(table: Table, laid: Table) -> float:
+def _most_weight(table: Table, aligned: Table) -> float:
     """Return the most that a pair of rows weighs: columns of which no row has anything do not count."""
     most, width = table.bulk.weight or sum(table.bulk.weights), table.width
-    for place in {cell % width for cell in laid.glance.void}:
+    for place in {cell % width for cell in aligned.diff.both_absent}:
         if ABSENT.issuperset(map(type, [*table.gold[place::width], *table.extracted[place::width]])):
             most -= table.bulk.weights[place]
     return most
@@ -157,12 +157,12 @@ def _most_weight(table: Table, laid: Table) -> float:
 # --- columns that lose as little as they can
 
 
-def _losses(table: Table, laid: Table, pairing: Pairing, place: int, cells: Sequence[int]) -> Lost:
-    """Return odd cells of a column with what they lose, of which the column loses the sum in any pairing."""
+def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: Sequence[int]) -> Lost:
+    """Return differing cells of a column with what they lose, of which the column loses the sum in any pairing."""
     metric = table.bulk.likeness[place]
     if metric is None:
         return ()
-    ours, theirs = [laid.gold[cell] for cell in cells], [laid.extracted[cell] for cell in cells]
+    ours, theirs = [aligned.gold[cell] for cell in cells], [aligned.extracted[cell] for cell in cells]
     if metric.key is not None:
         left = _unpaired_cells(table, pairing, place) if pairing.missing or pairing.extra else None
         return _without_equal(metric.key, cells, (ours, theirs), left)
@@ -174,11 +174,11 @@ def _losses(table: Table, laid: Table, pairing: Pairing, place: int, cells: Sequ
     return _unlike_any(metric.compare, cells, (ours, theirs), columns)
 
 
-def _without_equal(key: Key, cells: Sequence[int], odd: Sides, left: Sides | None) -> Lost:
+def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides | None) -> Lost:
     """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
     ours, theirs = ({*_keys(key, left[0])}, {*_keys(key, left[1])}) if left else (set(), set())
     wrong = []
-    for cell, one, other in zip(cells, _keys(key, odd[0]), _keys(key, odd[1]), strict=True):
+    for cell, one, other in zip(cells, _keys(key, differing[0]), _keys(key, differing[1]), strict=True):
         if one != other:
             ours.add(one)
             theirs.add(other)
@@ -192,15 +192,15 @@ def _unpaired_cells(table: Table, pairing: Pairing, place: int) -> Sides:
     return ours, [table.extracted[j * table.width + place] for j in pairing.extra]
 
 
-def _without_near(reach: Reach, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+def _without_near(reach: Reach, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
     """Return the cells whose numbers are far apart; none where some of them could match another row's."""
     numbers = _Numbers.of(reach, *columns)
     if numbers is None:
         return ()
-    sides = odd if len(columns[0]) == len(columns[1]) else columns
+    sides = differing if len(columns[0]) == len(columns[1]) else columns
     if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
         return ()  # what is not there may match the same
-    wrong = [pair for pair in zip(cells, *odd, strict=True) if not numbers.are_near(pair[1], pair[2])]
+    wrong = [pair for pair in zip(cells, *differing, strict=True) if not numbers.are_near(pair[1], pair[2])]
     # the shorter side's numbers all have a partner; either side tells where both are as long
     if (len(columns[0]) <= len(columns[1]) and not any(numbers.finds(own) for _, own, _ in wrong)) or (
         len(columns[0]) >= len(columns[1]) and not any(numbers.is_found(other) for _, _, other in wrong)
@@ -209,7 +209,7 @@ def _without_near(reach: Reach, cells: Sequence[int], odd: Sides, columns: Sides
     return ()
 
 
-def _unlike_any(compare: Compare, cells: Sequence[int], odd: Sides, columns: Sides) -> Lost:
+def _unlike_any(compare: Compare, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
     """Return the cells whose texts are like no other text of the longer side more than like their own."""
     to_gold = len(columns[0]) >= len(columns[1])
     texts = {*columns[0 if to_gold else 1]}
@@ -217,7 +217,7 @@ def _unlike_any(compare: Compare, cells: Sequence[int], odd: Sides, columns: Sid
         return ()
     texts -= {None, MISSING}
     wrong = []
-    for cell, own, other in zip(cells, *odd, strict=True):
+    for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):
             score = compare(own, other)
             others = texts - {own if to_gold else other}
@@ -287,16 +287,16 @@ class _Numbers:
 # --- rows that others of their cells set apart from all other rows
 
 
-def _are_set_apart(table: Table, laid: Table, left: Mapping[int, float]) -> bool:
+def _are_set_apart(table: Table, aligned: Table, left: Mapping[int, float]) -> bool:
     """Whether right cells set each of these rows apart from all others, and weigh as much as is left to be lost."""
-    bulk, width, rest, odd = table.bulk, table.width, {**left}, {*laid.glance.odd}
+    bulk, width, rest, differing = table.bulk, table.width, {**left}, {*aligned.diff.differing}
     for place, metric in enumerate(bulk.likeness):
         if metric is None:
             continue
         columns = table.gold[place::width], table.extracted[place::width]
         if len({*columns[0]}) == 1 < len(columns[0]):
             continue
-        own = {row: laid.gold[row * width + place] for row in rest if row * width + place not in odd}
+        own = {row: aligned.gold[row * width + place] for row in rest if row * width + place not in differing}
         for row in _set_apart(metric, own, columns):
             rest[row] -= bulk.weights[place]
             if rest[row] <= _ROUNDING:

@@ -1,4 +1,4 @@
-"""Scores pairs of rows of a table: matches for all cells at once, then each odd cell in its place."""
+"""Scores pairs of rows of a table: matches for all cells at once, then each differing cell in its place."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Walked(NamedTuple):
 
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
-    """Keep a match for every cell of two tables that have no odd cell, but for void ones."""
-    items, bulk, gold, extracted, (_, void) = table
+    """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
+    items, bulk, gold, extracted, (_, both_absent) = table
     size = len(gold) // len(bulk.patterns)
     wheres = None if at is None else items.places.table(at, size)
     results = [*matches(bulk, gold, extracted, items.places.table(path, size), wheres)]
-    if void:
-        run.vacuous += len(void)
-        for cell in reversed(void):
+    if both_absent:
+        run.vacuous += len(both_absent)
+        for cell in reversed(both_absent):
             del results[cell]
     run.leaves += results
     if items.field:
@@ -56,7 +56,7 @@ def keep_pairs(
         else places_of(table.items, pairs, path, at)
     )
     results: list[FieldResult | None] = [*matches(table.bulk, table.gold, table.extracted, places, wheres)]
-    flawed, empty = _put_odd(run, table, places, wheres, results)
+    flawed, empty = _put_differing(run, table, places, wheres, results)
     width = table.width
     undone: set[tuple[int, int]] = set()
     lost: dict[int, float] = {}
@@ -72,7 +72,7 @@ def keep_pairs(
             undone.add(pairs[row])
             results[own] = [None] * width
         else:
-            run.flaws += len(wrong)
+            run.mismatch_count += len(wrong)
     kept = [*filter(None, results)]
     run.vacuous += len(results) - len(kept) - len(undone) * width
     run.leaves += kept
@@ -82,21 +82,24 @@ def keep_pairs(
     return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 
 
-def _put_odd(
+def _put_differing(
     run: ScoringContext,
     table: Table,
     places: Sequence[FieldPath],
     wheres: Sequence[FieldPath | None] | None,
     results: list[FieldResult | None],
 ) -> tuple[Mapping[int, list[FieldResult]], bool]:
-    """Put odd cells' results in their places, none for void ones; return flaws by row, and whether some are void."""
-    _, bulk, gold, extracted, (odd, void) = table
+    """Put the results of differing cells in their places, none where both are absent.
+
+    Return the mismatches by row, and whether some cells have no result.
+    """
+    _, bulk, gold, extracted, (differing, both_absent) = table
     leaves, width, where = bulk.leaves, len(bulk.leaves), None
     flawed: dict[int, list[FieldResult]] = {}
-    empty = bool(void)
-    for cell in void:
+    empty = bool(both_absent)
+    for cell in both_absent:
         results[cell] = None
-    for cell in odd:
+    for cell in differing:
         leaf = leaves[cell % width]
         if wheres is not None:
             where = wheres[cell]
@@ -110,7 +113,7 @@ def _put_odd(
 
 
 def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:
-    """Return how well a pair of full rows fits by its flaws alone; None where a right cell is not left for sure."""
+    """Return how well a pair of full rows fits by its mismatches alone; None where no right cell is left for sure."""
     weight = table.bulk.weight
     if run.f1 or not weight or len(wrong) == table.width:
         return None

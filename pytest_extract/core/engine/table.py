@@ -30,29 +30,30 @@ _CELLS: Final = SCALARS | ABSENT
 
 
 class CellDiff(NamedTuple):
-    """What a look at cells tells: `odd` ones that must be looked at, and `void` ones, which neither side has.
+    """How the cells of two tables compare, by their places, ascending.
 
-    Odd are unlike values or types, and what a metric is not sure of. Void ones give no result. Both ascending.
+    differing: cells with unlike values or types, and those of which a metric is not sure. both_absent: cells that
+    neither side has, which give no result.
     """
 
-    odd: Sequence[int]
-    void: Sequence[int]
+    differing: Sequence[int]
+    both_absent: Sequence[int]
 
 
-NOTHING_ODD: Final = CellDiff((), ())
+NO_DIFFERENCE: Final = CellDiff((), ())
 
 
 class Table(NamedTuple):
     """Two lists of flat objects, laid out: their cells, row after row in the order of the schema, and their types.
 
-    `glance`: at the rows as they stand, empty where there are more on one side.
+    `diff`: of the rows as they stand, empty where there are more on one side.
     """
 
     items: Object
     bulk: FlatTable
     gold: Cells
     extracted: Cells
-    glance: CellDiff
+    diff: CellDiff
 
     @property
     def width(self) -> int:
@@ -77,8 +78,8 @@ class Table(NamedTuple):
         ours, theirs = self.rows()
         gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
         extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]
-        glance = with_unsure(diff_cells(run, gold, extracted) or NOTHING_ODD, self.bulk, gold)
-        return self._replace(gold=gold, extracted=extracted, glance=glance)
+        diff = with_unsure(diff_cells(run, gold, extracted) or NO_DIFFERENCE, self.bulk, gold)
+        return self._replace(gold=gold, extracted=extracted, diff=diff)
 
 
 @lru_cache(maxsize=64)
@@ -103,28 +104,28 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
         # each has all that is declared: then as many keys as cells are no more
         declared = items.extra == "ignore" or sum(map(len, chain(gold, extracted))) == len(ours) + len(theirs)
     except (KeyError, TypeError, IndexError):  # a row that lacks a property, or is no object
-        if run.free or not _DICT.issuperset(map(type, chain(gold, extracted))):
+        if run.empty_is_free or not _DICT.issuperset(map(type, chain(gold, extracted))):
             return None
         ours, theirs = _ragged(items, gold), _ragged(items, extracted)
         declared = items.extra == "ignore" or all(row.keys() <= items.names for row in chain(gold, extracted))
     if not declared:
         return None
     if len(ours) != len(theirs):
-        return Table(items, bulk, ours, theirs, NOTHING_ODD) if _are_cells(ours, theirs) else None
-    glance = diff_cells(run, ours, theirs)
-    if glance is None:
+        return Table(items, bulk, ours, theirs, NO_DIFFERENCE) if _are_cells(ours, theirs) else None
+    diff = diff_cells(run, ours, theirs)
+    if diff is None:
         return None
     if bulk.unsure:
-        glance = with_unsure(glance, bulk, ours)
-    return _new(Table, (items, bulk, ours, theirs, glance))
+        diff = with_unsure(diff, bulk, ours)
+    return _new(Table, (items, bulk, ours, theirs, diff))
 
 
 def _scalars(run: ScoringContext, items: Object, bulk: FlatTable, ours: Rows, theirs: Rows) -> Table | None:
     """Lay out two lists of plain values: a table of one column."""
     if len(ours) != len(theirs):
-        return Table(items, bulk, ours, theirs, NOTHING_ODD) if _are_cells(ours, theirs) else None
-    glance = diff_cells(run, ours, theirs)
-    return None if glance is None else Table(items, bulk, ours, theirs, with_unsure(glance, bulk, ours))
+        return Table(items, bulk, ours, theirs, NO_DIFFERENCE) if _are_cells(ours, theirs) else None
+    diff = diff_cells(run, ours, theirs)
+    return None if diff is None else Table(items, bulk, ours, theirs, with_unsure(diff, bulk, ours))
 
 
 def _are_cells(ours: Cells, theirs: Cells) -> bool:
@@ -141,25 +142,25 @@ def diff_cells(run: ScoringContext, ours: Cells, theirs: Cells) -> CellDiff | No
     held, same = {*kinds}, kinds == others
     if not held <= _CELLS or not (same or _CELLS.issuperset(others)):
         return None
-    odd = [] if same and ours == theirs else [*compress(count(), map(ne, ours, theirs))]
+    differing = [] if same and ours == theirs else [*compress(count(), map(ne, ours, theirs))]
     if not same:
-        odd = sorted({*odd, *compress(count(), map(is_not, kinds, others))})
+        differing = sorted({*differing, *compress(count(), map(is_not, kinds, others))})
     if held.isdisjoint(ABSENT):
-        return CellDiff(odd, ()) if odd else NOTHING_ODD
+        return CellDiff(differing, ()) if differing else NO_DIFFERENCE
     gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
     if not run.absent:
-        return CellDiff(sorted({*odd, *gaps}), ())
-    void = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
-    return CellDiff(sorted({*odd}.difference(void)) if odd else (), void)
+        return CellDiff(sorted({*differing, *gaps}), ())
+    both_absent = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
+    return CellDiff(sorted({*differing}.difference(both_absent)) if differing else (), both_absent)
 
 
-def with_unsure(glance: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
+def with_unsure(diff: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
     """Add the cells of types that their metrics are not sure of."""
-    width, odd = len(bulk.patterns), {*glance.odd}
+    width, differing = len(bulk.patterns), {*diff.differing}
     for place, sure in bulk.unsure:
         if not sure.issuperset(map(type, ours[place::width])):
-            odd.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
-    return CellDiff(sorted(odd), glance.void) if len(odd) > len(glance.odd) else glance
+            differing.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
+    return CellDiff(sorted(differing), diff.both_absent) if len(differing) > len(diff.differing) else diff
 
 
 def matches(

@@ -32,7 +32,7 @@ def walk_object(
             _too_deep(run, obj, gold, extracted, path, at)
         elif obj.checks:
             _own_checks(run, obj, gold, extracted, path, at)
-        elif run.free and not gold and not extracted:
+        elif run.empty_is_free and not gold and not extracted:
             run.shape(obj, Status.MATCH, (gold, extracted), path, at)
         else:
             _properties(run, obj, gold, extracted, path, at)
@@ -40,7 +40,7 @@ def walk_object(
     if obj.checks:
         _own_checks(run, obj, gold, extracted, path, at)
         return
-    _odd_object(run, obj, gold, extracted, path, at)
+    _score_no_objects(run, obj, gold, extracted, path, at)
 
 
 def _properties(
@@ -48,7 +48,7 @@ def _properties(
 ) -> None:
     """Score the declared properties, then what is not declared. The loop is the engine's hottest: no calls in it."""
     keep, keep_field = run.leaves.append, run.fields.append
-    is_field, walkers, free = obj.field, run.walkers, run.free
+    is_field, walkers, free = obj.field, run.walkers, run.empty_is_free
     quiet = run.absent and not (run.both_passed and is_field)
     match, no = Status.MATCH, MISSING
     wheres = _NONES if at is None else obj.places.of(at)
@@ -65,7 +65,7 @@ def _properties(
         elif quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
             run.vacuous += 1
         elif free and (ours is no or theirs is no):
-            _half(run, plan, ours, theirs, place, where)
+            _score_missing_property(run, plan, ours, theirs, place, where)
         else:
             walkers[type(plan)](run, plan, ours, theirs, place, where)
     if obj.groups:
@@ -80,7 +80,7 @@ def _properties(
             run.walk(obj.other, no, no, (*path, "*"), None)
 
 
-def _half(
+def _score_missing_property(
     run: ScoringContext, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score a property that is missing on a side, under struct-extract-eval."""
@@ -88,9 +88,9 @@ def _half(
         skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
         walk_skip(run, skip, gold, extracted, path, at)
     elif extracted is not MISSING:
-        lacking(run, plan, extracted, Status.HALLUCINATION, path, at)
+        score_missing(run, plan, extracted, Status.HALLUCINATION, path, at)
     elif gold is not MISSING:
-        lacking(run, plan, gold, Status.OMISSION, path, at)
+        score_missing(run, plan, gold, Status.OMISSION, path, at)
 
 
 def _undeclared(
@@ -145,34 +145,34 @@ def _own_checks(
         walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
 
 
-def _odd_object(
+def _score_no_objects(
     run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an object's place where not both sides hold one."""
     if not is_present(gold) and not is_present(extracted):
         if run.both_passed:
             _absent_properties(run, obj, path, at)
-        elif not run.free:
+        elif not run.empty_is_free:
             run.vacuous += 1
     elif not is_present(extracted):
-        _null_side(run, obj, gold, Status.OMISSION, path, at, null=extracted is None)
+        _score_null_side(run, obj, gold, Status.OMISSION, path, at, null=extracted is None)
     elif not is_present(gold):
-        _null_side(run, obj, extracted, Status.HALLUCINATION, path, at, null=gold is None)
+        _score_null_side(run, obj, extracted, Status.HALLUCINATION, path, at, null=gold is None)
     elif equal(run, gold, extracted):
         run.shape(obj, Status.MATCH, (gold, extracted), path, at, "not an object, but equal to gold")
     else:
         run.shape(obj, Status.MISMATCH, (gold, extracted), path, at, wrong_kind("an object", gold, extracted))
 
 
-def _null_side(
+def _score_null_side(
     run: ScoringContext, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool
 ) -> None:
     """Score an object's place where one side is null or missing."""
-    if run.free and type(value) is not dict:
+    if run.empty_is_free and type(value) is not dict:
         values = (value, None) if status is Status.OMISSION else (None, value)
         run.shape(obj, status, values, path, at, "the other side is null")
     else:
-        lacking(run, obj, value, status, path, at, null=null)
+        score_missing(run, obj, value, status, path, at, null=null)
 
 
 def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
@@ -184,7 +184,7 @@ def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | 
         run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
 
 
-def lacking(
+def score_missing(
     run: ScoringContext,
     plan: Node,
     value: Json,
@@ -203,9 +203,9 @@ def lacking(
         plan = plan.node()
     if isinstance(plan, Union):
         plan = branch_of(run.fits, plan, value)
-    if run.free:
+    if run.empty_is_free:
         if not plan.skipped:
-            _lacking_published(run, plan, value, status, path, at)
+            _score_missing_published(run, plan, value, status, path, at)
         return
     if not isinstance(plan, Object):
         run.walk(plan, gold, extracted, path, at)
@@ -218,14 +218,14 @@ def lacking(
         _properties(run, plan, ours, theirs, path, at)
 
 
-def _lacking_published(
+def _score_missing_published(
     run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None
 ) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
     values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
     if isinstance(plan, Leaf):
         if plan.structure is not None:
-            _lacking_published(run, plan.structure, value, status, path, at)
+            _score_missing_published(run, plan.structure, value, status, path, at)
             return
         for check in plan.checks:
             run.emit(one_sided(run, plan, check, status, values, path, at), field=plan.field)
@@ -234,19 +234,21 @@ def _lacking_published(
             for entry in plan.entries:
                 if entry.name in value:
                     below = None if at is None else (*at, entry.name)
-                    lacking(run, entry.node, value[entry.name], status, (*path, entry.name), below)
+                    score_missing(run, entry.node, value[entry.name], status, (*path, entry.name), below)
     elif isinstance(plan, Array):
-        _lacking_rows(run, plan, value, status, path, at)
+        _score_missing_rows(run, plan, value, status, path, at)
 
 
-def _lacking_rows(run: ScoringContext, plan: Array, value: Json, status: Status, path: Path, at: Path | None) -> None:
+def _score_missing_rows(
+    run: ScoringContext, plan: Array, value: Json, status: Status, path: Path, at: Path | None
+) -> None:
     if type(value) is not list or not value:
         values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
         run.shape(plan, status, values, path, at)
         return
     for index, row in enumerate(value):
         own = index if status is Status.OMISSION else -index - 1
-        lacking(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
+        score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
 def walk_choice(
@@ -258,7 +260,7 @@ def walk_choice(
         # nothing on either side: agreement on absence counts once, not once a branch
         if run.both_passed and choice.field:
             run.walk(choice.branches[0][1], gold, extracted, path, at)
-        elif not (run.free and gold is MISSING and extracted is MISSING):
+        elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
         return
     run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)

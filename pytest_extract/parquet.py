@@ -21,16 +21,20 @@ from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.result_json import fields_from_json, fields_to_json
 from pytest_extract.core.results import (
     AnnotatedResult,
-    Failure,
-    FailureKind,
     FieldResult,
-    GateResult,
-    Gates,
     ScoreRecord,
     Status,
 )
-from pytest_extract.core.score_json import array_from_json, array_to_json, dump_json, dump_value, path_of
-from pytest_extract.core.values import MISSING, FieldPath, Json, writable
+from pytest_extract.core.score_json import (
+    dump_json,
+    dump_value,
+    failure_to_json,
+    path_of,
+    score_from_json,
+    score_to_json_without_results,
+)
+from pytest_extract.core.shared_results import SharedResults
+from pytest_extract.core.values import MISSING, Json, json_type, writable
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import open_regular, write_bytes_atomic
 
@@ -48,7 +52,7 @@ _CASE_COLUMNS: Final = frozenset(
     {"nodeid", "case_id", "file", "arm", "outcome", "why", "attempts", "complexity", "modality", "shape", "duration_s"}
 )
 _ATTEMPT_COLUMNS: Final = frozenset({"index", "outcome", "score", "output", "error", "cost_usd", "latency_s"})
-_SCORE_REST: Final = ("vacuous", "questions", "wrapped")
+_SCORE_COLUMNS: Final = frozenset({"format", "semantics", "failure", "measures", "gates", "empty_passes"})
 _STATUSES: Final = {str(status): status for status in Status}
 _SKIPPED_VALUES: Final = frozenset({"path", "params", "gold", "extracted", "matched", "confidence", "citations"})
 """Columns of a field result that only a reader of values needs."""
@@ -79,6 +83,7 @@ def result_schema() -> Any:
             *((name, text) for name in ("path", "pattern", "metric", "params", "status")),
             ("score", number), ("passed", flag), ("gold", text), ("extracted", text), ("reason", text),
             ("weight", number), ("matched", text), ("field", flag), ("leaf", flag), ("passed_empty", flag),
+            ("gold_type", text), ("extracted_type", text),
             ("confidence", number), ("citations", text),
         ]
     )  # fmt: skip
@@ -190,6 +195,7 @@ class _Rows:
             None if gold is MISSING else dump_value(gold),
             None if extracted is MISSING else dump_value(extracted),
             reason, weight, None if matched is None else str(matched), field, leaf, result.passed_empty,
+            json_type(gold), json_type(extracted),
             *_metadata_columns(result),
         )  # fmt: skip
 
@@ -263,15 +269,15 @@ def _score_columns(score: ScoreRecord) -> dict[str, Any]:
 
 
 def _score_rest(score: ScoreRecord) -> dict[str, Json]:
-    rest: dict[str, Json] = {name: value for name in _SCORE_REST if (value := getattr(score, name))}
-    if score.arrays:
-        rest["arrays"] = [array_to_json(array) for array in score.arrays]
+    """Return what is not empty of a score's JSON and has no column; of the failure, its place."""
+    rest = {name: value for name, value in score_to_json_without_results(score).items() if value}
+    for name in _SCORE_COLUMNS & rest.keys():
+        del rest[name]
     if further := {name: value for name, value in score.measures.items() if name not in MEASURES}:
         rest["measures"] = further
     failure = score.failure
     if failure is not None and (failure.line is not None or failure.path is not None):
-        path = None if failure.path is None else str(failure.path)
-        rest["failure"] = {"line": failure.line, "column": failure.column, "path": path}
+        rest["failure"] = failure_to_json(failure)
     return rest
 
 
@@ -311,18 +317,18 @@ def _output_text(output: Json) -> str | None:
 # --- reading
 
 
-def read_parquet(path: Path, *, values: bool = True) -> Iterator[CaseResult]:
+def read_parquet(path: Path, *, shared: SharedResults | None = None) -> Iterator[CaseResult]:
     """Yield the results of a Parquet file, a batch in memory at a time; StoreError where it is none of ours.
 
-    Without `values`, results lack paths, values, parameters and outputs, and the columns of these are not read.
+    With `shared`, results have no paths, values, parameters and outputs, and the columns of these are not read.
     """
     pa = import_pyarrow()
     try:
         with open_regular(path, _MOST_BYTES) as source, pa.parquet.ParquetFile(source) as file:
             _check_schema(file.schema_arrow)
-            columns = None if values else _columns_without_values(file.schema)
+            columns = None if shared is None else _columns_without_values(file.schema)
             yield from _cases(
-                row for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns) for row in _rows_of(batch)
+                row for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns) for row in _rows_of(batch, shared)
             )
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path}: no table of results can be read: {type(error).__name__}: {error}") from error
@@ -358,14 +364,14 @@ def _columns_without_values(schema: Any) -> list[str]:
     ]
 
 
-def _rows_of(table: Table) -> Iterator[dict[str, Any]]:
+def _rows_of(table: Table, shared: SharedResults | None = None) -> Iterator[dict[str, Any]]:
     """Yield each row of a table or batch, its results as tuples of a method that makes one."""
     columns = {name: table.column(name) for name in table.schema.names if name in result_schema().names}
     nested = _flat(columns.pop("results"))
     ends = nested.offsets.to_pylist()
     struct = nested.values
     members = {struct.type.field(index).name: column.to_pylist() for index, column in enumerate(struct.flatten())}
-    results = _field_results(members)
+    results = _field_results(members) if shared is None else _shared_results(members, shared)
     roles = list(zip(members["field"], members["leaf"], strict=True))
     lists = {name: column.to_pylist() for name, column in columns.items()}
     for index in range(len(table)):
@@ -386,29 +392,25 @@ def _flat(column: Any) -> Any:
 
 
 def _field_results(members: Mapping[str, list[Any]]) -> list[FieldResult]:
-    """Return field results from their columns. Without their values, equal ones are one object."""
-    if "path" in members:
-        params: dict[str, Mapping[str, Json]] = {}
-        rows = zip(*(members[name] for name in FieldResult._fields), strict=True)
-        results = [_field_result(row, params) for row in rows]
-        for at, (confidence, citations) in enumerate(zip(members["confidence"], members["citations"], strict=True)):
-            if confidence is not None or citations is not None:
-                reported = {"confidence": confidence, "citations": json.loads(citations or "[]")}
-                results[at] = AnnotatedResult.of(results[at], metadata_from_json(reported))
-        return results
-    known: dict[tuple[Any, ...], FieldResult] = {}
-    kept = ("pattern", "metric", "status", "score", "passed", "reason", "weight", "passed_empty")
-    found = []
-    for key in zip(*(members[name] for name in kept), strict=True):
-        result = known.get(key)
-        if result is None:
-            pattern, metric, status, score, passed, reason, weight, empty = key
-            side = None if empty else MISSING
-            result = known[key] = FieldResult(
-                FieldPath(), pattern, metric, {}, _STATUSES[status], score, passed, side, side, reason, weight, None
-            )
-        found.append(result)
-    return found
+    params: dict[str, Mapping[str, Json]] = {}
+    rows = zip(*(members[name] for name in FieldResult._fields), strict=True)
+    results = [_field_result(row, params) for row in rows]
+    for at, (confidence, citations) in enumerate(zip(members["confidence"], members["citations"], strict=True)):
+        if confidence is not None or citations is not None:
+            reported = {"confidence": confidence, "citations": json.loads(citations or "[]")}
+            results[at] = AnnotatedResult.of(results[at], metadata_from_json(reported))
+    return results
+
+
+def _shared_results(members: Mapping[str, list[Any]], shared: SharedResults) -> list[FieldResult]:
+    checked = ("pattern", "metric", "status", "score", "passed", "weight")
+    rows = zip(*(members[name] for name in checked), strict=True)
+    types = zip(members["gold_type"], members["extracted_type"], strict=True)
+    reasons = zip(members["reason"], members["passed_empty"], strict=True)
+    return [
+        shared.result((*row, both, reason if empty else None))
+        for row, both, (reason, empty) in zip(rows, types, reasons, strict=True)
+    ]
 
 
 def _field_result(row: tuple[Any, ...], known: dict[str, Mapping[str, Json]]) -> FieldResult:
@@ -480,24 +482,18 @@ def _attempt(row: Mapping[str, Any]) -> Attempt:
 
 def _score(row: Mapping[str, Any]) -> ScoreRecord:
     rest = _rest_in(row, "score")
-    measures = {name: value for name, value in row["measures"].items() if value is not None}
     failure = None
     if row["failure_kind"] is not None:
-        where = rest.get("failure", {})
-        path = where.get("path")
-        failure = Failure(
-            kind=FailureKind(row["failure_kind"]), message=row["failure_message"], line=where.get("line"),
-            column=where.get("column"), path=None if path is None else path_of(path),
-        )  # fmt: skip
-    return ScoreRecord(
-        semantics=row["semantics"],
-        failure=failure,
-        fields=row["fields"],
-        leaves=row["leaves"],
-        arrays=tuple(map(array_from_json, rest.get("arrays", ()))),
-        measures={**measures, **rest.get("measures", {})},
-        gates=Gates(**{name: GateResult(name=name, **gate) for name, gate in row["gates"].items()}),
-        vacuous=rest.get("vacuous", 0),
-        questions=rest.get("questions", 0),
-        wrapped=rest.get("wrapped", {}),
-    )
+        failure = rest.get("failure", {}) | {"kind": row["failure_kind"], "message": row["failure_message"]}
+    measures = {name: value for name, value in row["measures"].items() if value is not None}
+    record = {
+        "arrays": (),
+        "vacuous": 0,
+        "questions": 0,
+        **rest,
+        "semantics": row["semantics"],
+        "failure": failure,
+        "measures": measures | rest.get("measures", {}),
+        "gates": row["gates"],
+    }
+    return score_from_json(record, (row["fields"], row["leaves"]))

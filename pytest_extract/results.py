@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.result_json import fields_from_json, fields_to_json
 from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.score_json import dump_json, score_to_text
+from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_bytes_atomic
@@ -152,8 +153,11 @@ def _mark_paths(score: Json, found: Sequence[Secret]) -> None:
                 result[name] = str(FieldPath(current().hide_in(list(FieldPath.parse(result[name])), found)))
 
 
-def load_result(line: str) -> CaseResult:
-    """Read one line; StoreError when it is no result, or of another version."""
+def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
+    """Read one line; StoreError when it is no result, or of another version.
+
+    With `shared`, the result has no outputs, paths, values and digests, so that a large run takes little memory.
+    """
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -162,10 +166,20 @@ def load_result(line: str) -> CaseResult:
         found = record.get("format") if isinstance(record, dict) else None
         raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
     try:
-        result: CaseResult = fields_from_json(CaseResult, record)
+        given = {} if shared is None else _without_values(record, shared)
+        result: CaseResult = fields_from_json(CaseResult, record, given=given)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
     return result
+
+
+def _without_values(record: Mapping[str, Any], shared: SharedResults) -> dict[str, Any]:
+    """Return the fields of a result that are read otherwise where nobody needs values."""
+    attempts = []
+    for each in record["attempts"]:
+        score = None if each["score"] is None else shared.score_from_json(each["score"])
+        attempts.append(fields_from_json(Attempt, each, given={"score": score, "output": None}))
+    return {"attempts": tuple(attempts), "digests": {}, "breaches": ()}
 
 
 def read_results(path: Path) -> ResultsFile:
@@ -181,20 +195,20 @@ class ResultsReader:
     """Reads a results file line by line, so that memory holds one result; StoreError with `path:line` for a bad line.
 
     After the last line: `torn`, whether that was cut off, and `digest`, the SHA-256 of all lines; of a Parquet file, of
-    which a batch is read at a time, that of its bytes. `values=False`: who reads needs no outputs, paths and values.
+    which a batch is read at a time, that of its bytes. `shared`: as in `load_result`.
     """
 
-    def __init__(self, path: Path, *, values: bool = True) -> None:
+    def __init__(self, path: Path, *, shared: SharedResults | None = None) -> None:
         self.path = path
         self.torn = False
         self.digest = ""
-        self._values = values
+        self._shared = shared
 
     def __iter__(self) -> Iterator[CaseResult]:
         if self._is_parquet():
             from pytest_extract.parquet import read_parquet
 
-            yield from read_parquet(self.path, values=self._values)
+            yield from read_parquet(self.path, shared=self._shared)
             with self.path.open("rb") as file:
                 self.digest = hashlib.file_digest(file, "sha256").hexdigest()
         else:
@@ -214,7 +228,7 @@ class ResultsReader:
                 continue
             digest.update(line.strip() + b"\n")
             try:
-                result = load_result(line.decode("utf-8"))
+                result = load_result(line.decode("utf-8"), self._shared)
             except (StoreError, UnicodeDecodeError) as error:
                 if line.endswith((b"\n", b"\r")):
                     raise StoreError(f"{self.path}:{number}: {error}") from error

@@ -39,7 +39,17 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "auto_accept", "case_result", "complexity", "field_metadata", "pattern", "result_json", "score_json"),
+    (
+        "results",
+        "auto_accept",
+        "case_result",
+        "complexity",
+        "field_metadata",
+        "pattern",
+        "result_json",
+        "score_json",
+        "shared_results",
+    ),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),

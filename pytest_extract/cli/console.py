@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.measures.table import SCORE_MEASURES
-from pytest_extract.core.results import FieldResult
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
+from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
 from pytest_extract.report.lines import Line, text_of
@@ -27,15 +25,15 @@ def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True
     `values`, results have no outputs, paths and values, so that a large run takes little memory.
     """
     kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
-    shared: dict[tuple[object, ...], FieldResult] = {}
     replaced = 0
+    shared = None if values else SharedResults()
     for number, path in enumerate(paths):
-        reader = ResultsReader(path, values=values)
+        reader = ResultsReader(path, shared=shared)
         for result in reader:
             _check_measures(result, path)
             found = kept.setdefault((result.file, result.case_id, result.arm.label), {})
             replaced += number in found
-            found[number] = result if values else _without_values(result, shared)
+            found[number] = result
         if reader.torn:
             print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
     if not kept:
@@ -64,37 +62,6 @@ def _names_of_files(paths: Sequence[Path]) -> list[str]:
 def _named_after_file(result: CaseResult, name: str) -> CaseResult:
     arm = Arm(model=f"{result.arm.label} ({name})".strip())
     return replace(result, arm=arm, nodeid=f"{result.nodeid} ({name})")
-
-
-_TYPICAL: Final[Mapping[str | None, Json | Missing]] = {
-    None: None, "null": None, "boolean": False, "integer": 0, "number": 0.5, "string": "", "array": [], "object": {},
-    "missing": MISSING,
-}  # fmt: skip
-"""A value of each JSON type, in place of values that nobody reads."""
-
-
-def _without_values(result: CaseResult, shared: dict[tuple[object, ...], FieldResult]) -> CaseResult:
-    """Return a result with what aggregates read; `shared` holds each distinct field result once."""
-
-    def shorten(item: FieldResult) -> FieldResult:
-        types = (None, None) if item.passed_empty else (json_type(item.gold), json_type(item.extracted))
-        key = (item.pattern, item.metric, item.status, item.score, item.passed, item.weight, item.passed_empty, types)
-        if key not in shared:
-            gold, extracted = (_TYPICAL[kind] for kind in types)
-            reason = item.reason if item.passed_empty else None
-            shared[key] = item._replace(
-                path=FieldPath(), params={}, gold=gold, extracted=extracted, reason=reason, matched=None
-            )
-        return shared[key]
-
-    attempts = []
-    for attempt in result.attempts:
-        score = attempt.score
-        if score is not None:
-            fields, leaves = tuple(map(shorten, score.fields)), tuple(map(shorten, score.leaves))
-            score = replace(score, fields=fields, leaves=leaves, arrays=())
-        attempts.append(replace(attempt, score=score, output=None))
-    return replace(result, attempts=tuple(attempts), digests={}, breaches=())
 
 
 def _check_measures(result: CaseResult, path: Path) -> None:

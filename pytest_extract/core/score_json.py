@@ -66,7 +66,7 @@ def _json_before_results(score: ScoreRecord) -> dict[str, Json]:
 def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
     gates = score.gates
     return {
-        "arrays": [array_to_json(array) for array in score.arrays],
+        "arrays": [_array_to_json(array) for array in score.arrays],
         "measures": dict(score.measures),
         "gates": {
             gate.name: {"passed": gate.passed, "factor": gate.factor, "why": gate.why}
@@ -80,15 +80,26 @@ def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
     }
 
 
-def score_from_json(record: Mapping[str, Any]) -> ScoreRecord:
-    """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else."""
+def score_to_json_without_results(score: ScoreRecord) -> dict[str, Json]:
+    """Return a score as JSON, without its field and leaf results."""
+    return _json_before_results(score) | _json_after_results(score)
+
+
+def score_from_json(
+    record: Mapping[str, Any], results: tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]] | None = None
+) -> ScoreRecord:
+    """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else.
+
+    `results`: field and leaf results that were read otherwise.
+    """
     failure = record["failure"]
+    fields, leaves = results or (tuple(map(_result_from_json, record[name])) for name in ("fields", "leaves"))
     return ScoreRecord(
         semantics=record["semantics"],
         failure=None if failure is None else failure_from_json(failure),
-        fields=tuple(map(_result_from_json, record["fields"])),
-        leaves=tuple(map(_result_from_json, record["leaves"])),
-        arrays=tuple(map(array_from_json, record["arrays"])),
+        fields=fields,
+        leaves=leaves,
+        arrays=tuple(map(_array_from_json, record["arrays"])),
         measures={name: _number(value) for name, value in record["measures"].items()},
         gates=Gates(**{name: GateResult(name=name, **gate) for name, gate in record["gates"].items()}),
         vacuous=record["vacuous"],
@@ -213,14 +224,12 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     return result
 
 
-def array_to_json(array: ArrayResult) -> dict[str, Json]:
-    """Return how an array was paired as JSON, with the numbers that follow from it."""
+def _array_to_json(array: ArrayResult) -> dict[str, Json]:
     sets = {"set_precision": array.set_precision, "set_recall": array.set_recall, "set_f1": array.set_f1}
     return {**array._asdict(), "path": str(array.path), **sets}
 
 
-def array_from_json(record: Mapping[str, Any]) -> ArrayResult:
-    """Read what `array_to_json` has written."""
+def _array_from_json(record: Mapping[str, Any]) -> ArrayResult:
     return ArrayResult(
         path=path_of(record["path"]),
         pairs=tuple((i, j) for i, j in record["pairs"]),

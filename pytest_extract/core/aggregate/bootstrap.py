@@ -3,19 +3,24 @@
 One `random.Random(seed)` runs through all columns in order: each resample draws n rows with `randrange(n)`, which is
 the top bits of successive 32-bit Mersenne-Twister outputs, those >= n rejected. numpy can draw the same stream; with it
 and without it the numbers are the same, bit for bit.
+
+Of more rows than SOB publishes, all columns share the draws of the first: each interval is distributed as before, and
+the time is that of one column.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 PLAIN_SEED: Final = 42
 WEIGHTED_SEED: Final = 43
 SAMPLES: Final = 1000
+MOST_OWN_DRAWS: Final = 6_000
+"""Rows up to which each column has draws of its own, as in SOB's program; it publishes 5,000 records at most."""
 _CHUNK: Final = 300_000
 
 
@@ -34,11 +39,13 @@ def intervals(
     *,
     samples: int = SAMPLES,
     seed: int | None = None,
+    most_own_draws: int = MOST_OWN_DRAWS,
 ) -> dict[str, Estimate]:
     """Estimate the (weighted) mean of every column, in the order given, from one random stream.
 
     Columns are of equal length n, in any unit; `weights`, of length n, makes the mean sum(w·m) / sum(w), 0 where the
-    weights sum to 0; `seed` is by default SOB's (42 plain, 43 weighted). Raises ValueError where lengths differ.
+    weights sum to 0; `seed` is by default SOB's (42 plain, 43 weighted). Of more than `most_own_draws` rows, all
+    columns share the draws of the first. Raises ValueError where lengths differ.
     """
     seed = seed if seed is not None else PLAIN_SEED if weights is None else WEIGHTED_SEED
     size = len(next(iter(columns.values()), ()))
@@ -47,9 +54,13 @@ def intervals(
     if size == 0:
         return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
     draw = _drawer(seed, size, samples)
+    if size > most_own_draws:
+        resampled: Iterable[list[float]] = draw.shared([*columns.values()], weights)
+    else:
+        resampled = (draw(column, weights) for column in columns.values())
     found = {}
-    for name, column in columns.items():
-        means = sorted(draw(column, weights))
+    for (name, column), drawn in zip(columns.items(), resampled, strict=True):
+        means = sorted(drawn)
         low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
         found[name] = Estimate(mean=mean(column, weights), low=means[low], high=means[high])
     return found
@@ -94,6 +105,24 @@ class _Plain:
             means.append(total / weight if weight else 0.0)
         return means
 
+    def shared(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> list[list[float]]:
+        """Return the means of all columns over the same resamples; equal rows are drawn as one."""
+        shares = [1.0] * self._size if weights is None else weights
+        rows = list(zip(shares, *columns, strict=True))
+        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+        kinds = [numbers[row] for row in rows]
+        means: list[list[float]] = [[] for _ in columns]
+        for _ in range(self._samples):
+            counts = [0] * len(numbers)
+            for _ in range(self._size):
+                counts[kinds[self._randrange(self._size)]] += 1
+            drawn = [(count * share, values) for count, (share, *values) in zip(counts, numbers, strict=True) if count]
+            weight = sum(share for share, _ in drawn)
+            for index, found in enumerate(means):
+                total = sum(share * values[index] for share, values in drawn)
+                found.append(total / weight if weight else 0.0)
+        return means
+
 
 class _Vectorised:
     """The same with numpy: the generator starts in the state of Python's own, and sums run from left to right too."""
@@ -124,6 +153,24 @@ class _Vectorised:
             totals = np.add.reduce(products.take(drawn), axis=0)
             sums = np.full(count, float(self._size)) if shares is None else np.add.reduce(shares.take(drawn), axis=0)
             means.extend(np.divide(totals, sums, out=np.zeros(count), where=sums != 0).tolist())
+        return means
+
+    def shared(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> list[list[float]]:
+        """Return the means of all columns over the same resamples; rounding aside those of `_Plain.shared`."""
+        import numpy as np
+
+        shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
+        values = np.column_stack([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
+        parts = []
+        left = self._samples
+        while left:
+            count = min(max(1, _CHUNK // self._size), left)
+            left -= count
+            drawn = self._draw(count * self._size).reshape(count, self._size)
+            times = np.stack([np.bincount(sample, minlength=self._size) for sample in drawn])
+            weight, *totals = (times @ values).T
+            parts.append(np.divide(totals, weight, out=np.zeros_like(totals), where=weight != 0))
+        means: list[list[float]] = np.concatenate(parts, axis=1).tolist()
         return means
 
     def _draw(self, count: int) -> Any:

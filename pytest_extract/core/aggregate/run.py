@@ -18,6 +18,8 @@ from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
 
+MOST_OWN_DRAWS: Final = 1_000
+"""Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""
 DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
@@ -48,8 +50,10 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     for result in results:
         measured = [score.measures for score in result.scores]
         if measured:
-            names = [name for name in measured[0] if all(name in found for found in measured)]
-            means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
+            means = measured[0]
+            if len(measured) > 1:
+                names = [name for name in means if all(name in found for found in measured)]
+                means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
             weight = WEIGHTS.get(result.complexity or "", 0.0)
             rows.append(
                 CaseMeasures(case=result.nodeid, measures=means, weight=weight, depth=result.shape.get("depth"))
@@ -66,8 +70,8 @@ def measure_means(
         names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
     columns = {name: [row.measures[name] for row in rows] for name in names}
     weights = [row.weight for row in rows]
-    plain = intervals(columns, samples=samples)
-    weighted = intervals(columns, weights, samples=samples) if any(weights) else {}
+    plain = intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS)
+    weighted = intervals(columns, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS) if any(weights) else {}
     return {name: MeasureMeans(plain=plain[name], weighted=weighted.get(name)) for name in names}
 
 

@@ -12,7 +12,10 @@ from pytest_extract.cli.metrics import metrics_manual as metrics_lines
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.mistakes import MISTAKE_KINDS, MistakeKind
 from pytest_extract.core.transforms import TRANSFORMS
+from pytest_extract.core.values import Json
+from pytest_extract.docs.single_mistakes import SINGLE_MISTAKES
 from pytest_extract.plugin.options import OPTION_GROUPS, Option
 
 _WRITTEN: Final = "`python -m pytest_extract.docs` writes this page from the code."
@@ -52,6 +55,65 @@ _CASE_KEYS: Final = f"""\
 paths and defaults work; `pytest-extract schema print` prints the JSON Schema behind this page, for completion in an
 editor. The keys that are needed most often come first.
 """
+
+
+_MISTAKES: Final = f"""\
+# Kinds of mistakes
+
+{_WRITTEN} A failing field gets the name of the first
+kind in this table that explains it. Small rules find them in the values, in the rows and keys of the whole output, and
+in the text of the document; no model is asked, and no score changes. A name stands beside the values in the diff, in
+`score.mistakes`, in results files (`attempts[].score.mistakes`) and in the CSV report; the summary counts the kinds,
+and `pytest-extract runs report RESULTS.jsonl --by mistake` counts them by model.
+
+```python
+>>> from pytest_extract import score
+>>> schema = {{"type": "object", "properties": {{"total": {{"type": "number"}}, "due": {{"type": "string"}}}}}}
+>>> wrong = score(schema, {{"total": 1109, "due": "2024-03-04"}}, {{"total": 1190, "due": "2024-04-03"}})
+>>> for mistake in wrong.mistakes:
+...     print(*mistake.paths, mistake.kind, mistake.text, sep=" | ")
+due | day_and_month | day and month were swapped
+total | digits_swapped | the digits 0 and 9 were swapped
+
+```
+
+The last kinds look values up in the document and appear only in runs of cases, whose documents have a text.
+"""
+
+_SINGLE_MISTAKES: Final = f"""\
+## {len(SINGLE_MISTAKES)} mistakes and their names
+
+Each row is a case with one mistake in its output; the document holds the values of the gold. Every one of these cases
+fails.
+"""
+
+
+def mistakes_page() -> Iterator[str]:
+    """Yield the lines of `mistakes.md`."""
+    yield from _MISTAKES.split("\n")
+    kinds = MISTAKE_KINDS.values()
+    yield from _table(
+        ("kind", "meaning", "example"), ((f"`{each.name}`", each.doc, _mistake_example(each)) for each in kinds)
+    )
+    yield from _SINGLE_MISTAKES.split("\n")
+    rows = ((each.what, _code(each.gold), _code(each.extracted), f"`{each.kind}`") for each in SINGLE_MISTAKES)
+    yield from _table(("mistake", "gold", "extracted", "named"), rows)
+
+
+def _mistake_example(kind: MistakeKind) -> str:
+    if not kind.examples:
+        return ""
+    example = kind.examples[0]
+    return f"{_code(example.gold)} → {_code(example.extracted)}: {example.text}"
+
+
+def _code(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    quote = "``" if "`" in text else "`"
+    return f"{quote}{text}{quote}" if len(text) <= _LONGEST_CODE else f"{quote}{text[:_LONGEST_CODE]}…{quote}"
+
+
+_LONGEST_CODE: Final = 200
 
 
 def options_page() -> Iterator[str]:
@@ -185,6 +247,7 @@ PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = MappingProxyType(
         "measures.md": measures_page,
         "case-keys.md": case_keys_page,
         "metrics.md": metrics_page,
+        "mistakes.md": mistakes_page,
     }
 )
 """File of a reference page -> the function that yields its lines."""

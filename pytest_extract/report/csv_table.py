@@ -10,6 +10,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
@@ -17,7 +18,7 @@ from pytest_extract.report.lines import render_error
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
-    "gold", "extracted", "reason", "confidence",
+    "gold", "extracted", "reason", "confidence", "mistake",
 )  # fmt: skip
 
 _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
@@ -47,7 +48,7 @@ def _rows_or_reason(result: CaseResult, by: Sequence[Dimension]) -> list[tuple[o
     try:
         return list(_case_rows(result, by))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), None, *[None] * len(by))]
+        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), None, None, *[None] * len(by))]
 
 
 def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[object, ...]]:
@@ -55,14 +56,21 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
     of_case = [None if each.of_case is None else each.of_case(result) for each in by]
     empty = True
     for attempt in result.attempts:
+        named = {} if attempt.score is None else mistakes_by_path(attempt.score.mistakes)
         for leaf in attempt.score.leaves if attempt.score is not None else ():
             empty = False
             slices = [
                 name if each.of_value is None else each.of_value(leaf) for each, name in zip(by, of_case, strict=True)
             ]
-            yield (*case, attempt.index + 1, *_result_columns(leaf), *slices)
+            yield (
+                *case,
+                attempt.index + 1,
+                *_result_columns(leaf),
+                mistake.kind if (mistake := named.get(leaf.path)) else None,
+                *slices,
+            )
     if empty:
-        yield (*case, *[None] * 8, result.why, None, *of_case)
+        yield (*case, *[None] * 8, result.why, None, None, *of_case)
 
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:

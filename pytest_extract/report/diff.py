@@ -16,6 +16,7 @@ from pytest_extract.report.findings import (
     Finding,
     findings_of,
     metric_label,
+    mistake_text,
     passing_known_failures,
     split_known,
 )
@@ -137,7 +138,7 @@ def score_lines(
     lines = [part for text in score.wrapped.values() for part in prose(text, "warn", indent=2, width=options.width)]
     lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, options.width)]
     counted, excused = split_known(score, known)
-    bad = findings_of(counted, folded=options.verbosity < 2)
+    bad = findings_of(counted, folded=options.verbosity < 2, mistakes=score.mistakes)
     lines += _finding_table(bad, options, places or {})
     return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
 
@@ -238,8 +239,8 @@ def _below(group: Sequence[Line], spans: Sequence[Span], length: int, width: int
 
 def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
     """Show the values that exist; of long texts, the part around the first difference."""
-    if item.metric == "order" and item.gold is MISSING and item.extracted is MISSING:
-        return []
+    if item.status is Status.MISMATCH and item.gold is MISSING and item.extracted is MISSING:
+        return []  # several results, of which the note tells
     gold = item.gold is not MISSING or item.status is Status.OMISSION
     extracted = item.extracted is not MISSING or item.status is not Status.OMISSION
     width = options.value_width if (gold and extracted) or options.verbosity >= 2 else max(options.width - 20, 24)
@@ -257,17 +258,20 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
     """Show what differs, a score between 0 and 1, the reason of the metric, and the matched row."""
     item = finding.result
     parts = [line(Span(safe_prose(finding.note), "mark"))] if finding.note else []
+    said = mistake_text(finding)
     spans = _inner_difference(item, options) if item.status is Status.MISMATCH else ()
     if spans:
         parts.append(spans)
     if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status is Status.MISMATCH:
         parts += [line(Span(text, "dim")) for text in (look_alike_text(item.gold, item.extracted),) if text]
+    if said:
+        parts.append(line(Span(shorten(safe_prose(said), max(options.width - 8, 40)), "mark")))
     if 0 < item.score < 1:
         parts.append(line(f"score {number_text(item.score)}"))
     if (
         item.status in {Status.MISMATCH, Status.JUDGE_ERROR}
         and item.reason
-        and not _is_reason_redundant(item, spans, options)
+        and not _is_reason_redundant(item, spans, options, said)
     ):
         parts.append(line(Span(shorten(safe_prose(item.reason), max(options.width - 8, 40)), "dim")))
     if item.confidence is not None:
@@ -281,8 +285,10 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
     return parts
 
 
-def _is_reason_redundant(item: FieldResult, spans: Sequence[Span], options: DiffOptions) -> bool:
-    """Whether the marks, or two values that are both shown whole, say as much as the reason."""
+def _is_reason_redundant(item: FieldResult, spans: Sequence[Span], options: DiffOptions, said: str) -> bool:
+    """Whether the marks, the name of the mistake, or two values that are shown whole, say as much as the reason."""
+    if item.reason is not None and said and item.reason.startswith((SEEN, "texts differ", "values differ")):
+        return True
     if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
         return False
     whole = all(isinstance(side, str) and len(side) <= options.value_width - 2 for side in (item.gold, item.extracted))

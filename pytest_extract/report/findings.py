@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.mistakes.output import compared_results
-from pytest_extract.core.results import WRONG, FieldResult, ScoreRecord, Status, is_covered
+from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
@@ -19,11 +20,15 @@ FAILED: Final = WRONG | {Status.JUDGE_ERROR}
 
 
 class Finding(NamedTuple):
-    """One line of a report: a comparison, or a summary of `stands_for` comparisons, described by `note`."""
+    """One line of a report: a comparison, or a summary of `stands_for` comparisons, described by `note`.
+
+    `mistake` names what went wrong, None where no rule does.
+    """
 
     result: FieldResult
     note: str = ""
     stands_for: int = 1
+    mistake: NamedMistake | None = None
 
 
 class Split(NamedTuple):
@@ -49,13 +54,95 @@ def failed_results(results: Iterable[FieldResult]) -> list[FieldResult]:
     return [result for result in results if result.status in FAILED]
 
 
-def findings_of(results: Sequence[FieldResult], *, folded: bool = True) -> list[Finding]:
-    """Return the findings of the results that failed: by score, then by weight, then in document order."""
+def findings_of(
+    results: Sequence[FieldResult], *, folded: bool = True, mistakes: Sequence[NamedMistake] = ()
+) -> list[Finding]:
+    """Return the findings of the results that failed: by score, then by weight, then in document order.
+
+    `mistakes` are the names of what went wrong. One that explains several results is one finding, if `folded`.
+    """
     failed = failed_results(results)
     if not failed:  # most outputs are right, and folding takes time
         return []
+    by_mistake: list[Finding] = []
+    if folded and mistakes:
+        by_mistake = [*_folded_mistakes(failed, mistakes)]
+        explained = {path for finding in by_mistake if finding.mistake is not None for path in finding.mistake.paths}
+        results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
-    return note_similar_values(sorted(findings, key=lambda each: (each.result.score, -each.result.weight)))
+    named = _with_mistakes([*by_mistake, *findings], mistakes)
+    return note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
+
+
+_FOLDED_KINDS: Final = frozenset(
+    {
+        "wrapped", "renamed_key", "swapped_columns", "swapped_fields", "shifted_column", "merged_rows", "split_row",
+        "reordered_rows", "truncated_list",
+    }
+)  # fmt: skip
+"""Kinds of which the text says more than the values of each field."""
+
+
+def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMistake]) -> Iterator[Finding]:
+    by_path = {result.path: result for result in failed}
+    for mistake in mistakes:
+        results = [by_path[path] for path in mistake.paths if path in by_path]
+        if mistake.kind in _FOLDED_KINDS and len(results) > 1:
+            head = results[0]._replace(
+                path=_common_place([result.path for result in results]),
+                metric=mistake.kind.replace("_", " "),
+                params={},
+                status=Status.MISMATCH,
+                gold=MISSING,
+                extracted=MISSING,
+                reason=None,
+                matched=None,
+                score=min(result.score for result in results),
+                weight=max(result.weight for result in results),
+            )
+            yield Finding(head, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
+
+
+def _common_place(paths: Sequence[FieldPath]) -> FieldPath:
+    """Return the innermost container of several places."""
+    size = min(map(len, paths))
+    while size and any(path[:size] != paths[0][:size] for path in paths):
+        size -= 1
+    return FieldPath(paths[0][:size])
+
+
+def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]) -> list[Finding]:
+    """Add to each finding the mistake of its result, or of the results that it stands for."""
+    if not mistakes:
+        return [*findings]
+    named: dict[Path, NamedMistake] = {}
+    for mistake in mistakes:
+        for path in mistake.paths:
+            for size in range(len(path), -1, -1):
+                named.setdefault(path[:size], mistake)
+    exact = mistakes_by_path(mistakes)
+    return [
+        finding
+        if finding.mistake is not None
+        else finding._replace(
+            mistake=named.get(finding.result.path) if finding.note else exact.get(finding.result.path)
+        )
+        for finding in findings
+    ]
+
+
+def mistake_text(finding: Finding) -> str:
+    """Return what is said of a finding's mistake, beside its values, status and note; "" where these say all."""
+    mistake = finding.mistake
+    if mistake is None:
+        return ""
+    if mistake.kind in {"omitted", "invented"}:
+        return mistake.text.partition("; ")[2]
+    if mistake.kind in {"missing_row", "invented_row"} and mistake.text.endswith(
+        (" is missing", " is not in the gold")
+    ):
+        return ""
+    return mistake.text
 
 
 def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str]) -> list[str]:

@@ -44,6 +44,7 @@ _MOST_REASONS: Final = 3
 _MOST_KNOWN: Final = 5
 _MOST_EMPTY: Final = 5
 _MOST_WRAPPED: Final = 20
+_MOST_KINDS: Final = 10
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
@@ -73,6 +74,7 @@ def summary_lines(
         lines += _arm_table(totals.arms)
     if fields:
         lines += _worst_field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
+    lines += mistake_lines(totals.mistakes, width=width)
     lines += failure_lines(totals)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
@@ -113,7 +115,7 @@ def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, most: int | None) -> list[Line]:
     bad = worst_patterns(fields)
-    if not bad:
+    if len({case for _, tally in bad for case in tally.cases}) < 2:  # the diff of the only case says it all
         return []
     shown = bad[:most]
     wide = min(max(len(safe_prose(name)) for name, _ in shown), max(width - 40, 20))
@@ -131,6 +133,17 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, most: in
     if len(bad) > len(shown):
         lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
     return lines
+
+
+def mistake_lines(mistakes: Mapping[str, int], *, width: int) -> list[Line]:
+    """Count the mistakes of a run by kind, the most frequent first."""
+    if not mistakes:
+        return []
+    ordered = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
+    names = [f"{count:,} {kind.replace('_', ' ')}" for kind, count in ordered[:_MOST_KINDS]]
+    left = sum(count for _, count in ordered[_MOST_KINDS:])
+    more = f", {left:,} of {plural(len(ordered) - _MOST_KINDS, 'other kind')}" if left else ""
+    return prose(f"kinds of mistakes: {', '.join(names)}{more}", "plain", indent=0, width=width)
 
 
 def failure_lines(totals: RunTotals) -> list[Line]:

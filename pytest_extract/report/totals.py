@@ -328,6 +328,7 @@ class RunTotals:
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
     wrapped: WrappedTotals = field(default_factory=WrappedTotals)
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
+    mistakes: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
 
@@ -373,6 +374,9 @@ class RunTotals:
         self.known.add(result)
         self.emptiness.add(result)
         self.wrapped.add(result)
+        for attempt in result.attempts:
+            if attempt.score is not None:
+                self.mistakes.update(mistake.kind for mistake in attempt.score.mistakes)
         self.repeated = self.repeated or len(result.attempts) > 1
 
 

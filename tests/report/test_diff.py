@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
-from pytest_extract.core.results import Failure, FailureKind, FieldResult, ScoreRecord
+from pytest_extract.core.results import Failure, FailureKind, FieldResult, NamedMistake, ScoreRecord
+from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.lines import text_of
 from tests.records import field_result as leaf
@@ -303,3 +304,55 @@ def test_what_broke_is_told() -> None:
 def test_huge_values_without_fields_are_not_diffed() -> None:
     lines = told(score(leaf("free", [list(range(300))] * 100, [list(range(301))] * 100)))
     assert "too large to be compared inside" in "".join(lines)
+
+
+def named(kind: str, text: str, *paths: str) -> NamedMistake:
+    return NamedMistake(kind, tuple(map(FieldPath.parse, paths)), text)
+
+
+def test_the_mistake_is_named_beside_the_values() -> None:
+    mistakes = (named("digits_swapped", "the digits 0 and 9 were swapped", "total"),)
+    one = score(leaf("total", 1109, 1190, metric="number"), leaf("a", 1, 1), mistakes=mistakes)
+    assert squeezed(told(one))[0] == (
+        "total number mismatch gold 1109 extracted 1190 off by +7.30% the digits 0 and 9 were swapped"
+    )
+
+
+def test_a_mistake_says_more_than_the_reason_of_the_metric() -> None:
+    one = score(
+        leaf("a", "final", "ﬁnal", reason="texts differ only in compatibility forms"),
+        mistakes=(named("ligature", "a ligature", "a"),),
+    )
+    assert "a ligature" in told(one)[0]
+    assert not any("differ only" in each for each in told(one))
+
+
+def test_a_mistake_of_several_fields_is_one_line() -> None:
+    text = "the columns `net` and `gross` were swapped in 2 rows"
+    paths = ("items[0].net", "items[0].gross", "items[1].net", "items[1].gross")
+    leaves = [leaf(path, number, number + 1) for number, path in enumerate(paths)]
+    one = score(*leaves, leaf("total", 5, 7), mistakes=(named("swapped_columns", text, *paths),))
+    assert squeezed(told(one)) == [
+        f"items swapped columns mismatch {text}",
+        "total text mismatch gold 5 extracted 7 off by +40.00%",
+        "0 values match",
+    ]
+    assert len(told(one, verbosity=2)) >= 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        ("omitted", "nothing was extracted", ""),
+        (
+            "omitted",
+            "nothing was extracted; gold stands nowhere in the document",
+            "gold stands nowhere in the document",
+        ),
+        ("missing_row", "row 0 is missing", ""),
+        ("affix", "“No.:” before the value was kept", "“No.:” before the value was kept"),
+    ],
+)
+def test_a_mistake_is_not_said_twice(kind: str, text: str, shown: str) -> None:
+    one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
+    assert squeezed(told(one))[0] == f'a text omission gold "x" {shown}'.strip()

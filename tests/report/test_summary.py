@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
-from pytest_extract.core.results import FieldResult
+from pytest_extract.core.results import FieldResult, NamedMistake
+from pytest_extract.core.values import FieldPath
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 from pytest_extract.report.totals import Forecast, JudgeSpending, Spending, totals_of
@@ -111,7 +113,9 @@ def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])
 def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
-    lines = told(case("a", attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))), verbosity=verbosity)
+    bad = attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))
+    assert "worst fields" not in told(case("a", bad), verbosity=verbosity)  # the diff of the only case says it all
+    lines = told(case("a", bad), case("b", bad), verbosity=verbosity)
     assert sum(line.startswith("  f") for line in lines) == shown
     assert ("  … 5 more fields (-vv shows all)" in lines) == (shown == 10)
 
@@ -201,3 +205,12 @@ def test_hostile_names_are_escaped() -> None:
 )
 def test_forecast(forecasts: list[Forecast], lines: list[str]) -> None:
     assert [text_of(each) for each in forecast_lines(forecasts)] == lines
+
+
+def test_mistakes_are_counted_by_kind() -> None:
+    names = [NamedMistake(kind, (FieldPath(("x",)),), "") for kind in ("sign", "case", "sign", *map(str, range(9)))]
+    bad = attempt(0.5, leaf("x", "mismatch"))
+    bad = replace(bad, score=replace(bad.score, mistakes=tuple(names)))
+    lines = " ".join(told(case("a", bad)))
+    assert "kinds of mistakes: 2 sign, 1 0, 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8, 1 of 1 other kind" in lines
+    assert not any("kinds" in line for line in told(case("a", attempt(1.0))))

@@ -6,8 +6,10 @@ score.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 
+from pytest_extract.core.mistakes import structure
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
 from pytest_extract.core.mistakes.output import ComparedOutput, FindsValue, compared_results
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
@@ -33,25 +35,41 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     """
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
-    for kind in MISTAKE_KINDS.values():
-        if len(named) == len({result.path for result in output.failing}):
-            break
-        mistakes = kind.find(output) if kind.find is not None else _compared(kind, output, named)
+
+    def add(mistakes: Iterable[NamedMistake]) -> None:
         for mistake in mistakes:
             paths = tuple(path for path in mistake.paths if path not in named)
-            if mistake.kind == kind.name and paths:
+            if paths:
                 found.append(mistake._replace(paths=paths))
                 named.update(dict.fromkeys(paths, found[-1]))
+
+    value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
+    failing = len({result.path for result in output.failing})
+    for kind in MISTAKE_KINDS.values():
+        if len(named) == failing:
+            break
+        with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
+            if kind is structure.UNPAIRED_ROWS[0]:  # what is left has no partner that differs in one value
+                add(_compared(value_kinds, output, named, several=True))
+            if kind.find is not None:
+                add(kind.find(output))
+            else:
+                add(_compared((kind,), output, named, several=False))
     return tuple(found)
 
 
-def _compared(kind: MistakeKind, output: ComparedOutput, named: Iterable[FieldPath]) -> Iterator[NamedMistake]:
-    assert kind.compare is not None  # noqa: S101 - a kind has either
-    for result in output.failing:
-        if result.path not in named:
-            text = kind.compare(result.gold, result.extracted)
+def _compared(
+    kinds: Sequence[MistakeKind], output: ComparedOutput, named: Container[FieldPath], *, several: bool
+) -> Iterator[NamedMistake]:
+    """Compare the values of single results, or (`several`) of pairs of rows, each of which is several results."""
+    for paths, gold, extracted in output.differences:
+        if (len(paths) > 1) is not several or any(path in named for path in paths):
+            continue
+        for kind in kinds:
+            text = kind.compare(gold, extracted) if kind.compare is not None else ""
             if text:
-                yield NamedMistake(kind.name, (result.path,), text)
+                yield NamedMistake(kind.name, paths, text)
+                break
 
 
 def mistakes_by_path(mistakes: Iterable[NamedMistake]) -> dict[FieldPath, NamedMistake]:

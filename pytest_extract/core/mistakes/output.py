@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult
-from pytest_extract.core.values import FieldPath, Json, Missing, Step, iter_leaves
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves
 
 FindsValue: TypeAlias = Callable[[Json], bool | None]
 """Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
@@ -23,6 +24,18 @@ class ContainerPair(NamedTuple):
     gold: Json
     at: Steps
     extracted: Json
+
+
+MOST_PAIRS: Final = 2_500
+"""Pairs of rows without a partner that are compared in one list."""
+
+
+class ValuePair(NamedTuple):
+    """A gold and an extracted value, and the paths of the results that are wrong if they differ."""
+
+    paths: tuple[FieldPath, ...]
+    gold: Json | Missing
+    extracted: Json | Missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +105,38 @@ class ComparedOutput:
             return [(index, index) for index in range(min(size, other))]
         return [(i, j) for i, j in array.pairs if i < size and j < other]
 
+    @cached_property
+    def differences(self) -> Sequence[ValuePair]:
+        """Pairs of values to compare: of failing results, and of rows that nothing has paired but that are alike.
+
+        Of two containers or two rows it is the only value in which they differ.
+        """
+        return [*self._unpaired_rows(), *self._failing_values()]
+
+    def _failing_values(self) -> Iterator[ValuePair]:
+        for result in self.failing:
+            pair = only_difference(result.gold, result.extracted)
+            if pair is not None:
+                yield ValuePair((result.path,), *pair)
+            elif isinstance(result.gold, list) is not isinstance(result.extracted, list):
+                yield ValuePair((result.path,), result.gold, result.extracted)
+
+    def _unpaired_rows(self) -> Iterator[ValuePair]:
+        for pair in self.containers:
+            if not isinstance(pair.gold, list) or pair.path not in self.pairings:
+                continue
+            array = self.pairings[pair.path]
+            missing = [i for i in array.missing if i < len(pair.gold)]
+            extra = [j for j in array.extra if j < len(pair.extracted)]
+            if len(missing) * len(extra) > MOST_PAIRS:
+                continue
+            for i in missing:
+                for j in sorted(extra, key=lambda each: abs(each - i)):
+                    found = only_difference(pair.gold[i], pair.extracted[j])
+                    if found is not None:
+                        paths = (*self.failing_at((*pair.path, i)), *self.failing_extra(pair.path, (*pair.at, j)))
+                        yield ValuePair(paths, *found)
+
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
         return [result.path for result in self.failing if result.path[: len(path)] == path]
@@ -109,6 +154,23 @@ class ComparedOutput:
             and result.path[size] < 0  # type: ignore[operator]
             and result.matched[: len(at)] == at
         ]
+
+
+def only_difference(gold: Json | Missing, extracted: Json | Missing) -> tuple[Json | Missing, Json | Missing] | None:
+    """Return the only two values in which two documents of one shape differ; None if there are more, or none."""
+    found: list[tuple[Json | Missing, Json | Missing]] = []
+    stack = [(gold, extracted)]
+    while stack and len(found) < 2:
+        one, other = stack.pop()
+        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+            stack.extend((value, other[key]) for key, value in one.items())
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            stack.extend(zip(one, other, strict=True))
+        elif one is not other and (one is MISSING or other is MISSING or not same(one, other)):
+            found.append((one, other))
+    if len(found) != 1 or any(isinstance(side, dict) for side in found[0]):
+        return None
+    return found[0]
 
 
 def value_key(value: Json | Missing) -> str:

@@ -35,7 +35,9 @@ class Amount(NamedTuple):
 
 def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
-    number = exactly(value)
+    if isinstance(value, int) and not isinstance(value, bool) and not _is_short(value):
+        return None
+    number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
     if number is not None:
         return Amount(number, "")
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not any(map(str.isdecimal, value)):
@@ -57,14 +59,12 @@ def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | 
     return Amount(written.value * scale, around, scale, percent)
 
 
-def _plain(value: Fraction) -> str:
-    number = float(value) if abs(value) < 10**300 else math.inf
-    return f"{int(value):,}" if value.denominator == 1 else f"{number:,.12g}"
-
-
 def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
+    """Read two numbers, alone or with a known unit or currency."""
     one, other = read_amount(gold), read_amount(extracted)
-    return None if one is None or other is None else (one, other)
+    if one is None or other is None or not _is_unit(one.around) or not _is_unit(other.around):
+        return None
+    return one, other
 
 
 # --- the same number in another form
@@ -103,7 +103,7 @@ def _is_short(value: str | int) -> bool:
 def _separator(gold: Json, extracted: Json) -> str:
     if isinstance(gold, int | float) and isinstance(extracted, int | float):
         one, other = exactly(gold), exactly(extracted)
-        if one is None or other is None or isinstance(gold, bool) or isinstance(extracted, bool):
+        if one is None or other is None or not _is_short(int(one)) or not _is_short(int(other)):
             return ""
         large, small = (one, other) if abs(one) > abs(other) else (other, one)
         if small and large == small * 1000 and small.denominator > 1 and large.denominator == 1 and abs(small) >= 1:
@@ -116,15 +116,12 @@ def _separator(gold: Json, extracted: Json) -> str:
     texts = [side for side in (gold, extracted) if isinstance(side, str)]
     if not texts or any(len(text) > LONGEST for text in texts):
         return ""
-    digits = [
-        re.sub(r"\D", "", str(side)) for side in (gold, extracted) if _is_short(side if isinstance(side, str) else 0)
-    ]
     readings = [
         {amount for style in _OTHERS if (amount := _value_in(side, style)) is not None} for side in (gold, extracted)
     ]
     if not readings[0] & readings[1] or _value_in(gold, _OTHERS[0]) == _value_in(extracted, _OTHERS[0]):
         return ""
-    return "the decimal separator of another language" if digits else ""
+    return "the decimal separator of another language"
 
 
 def _value_in(value: Json, style: object) -> Fraction | None:
@@ -143,8 +140,6 @@ def _unit(gold: Json, extracted: Json) -> str:
         or ((one.percent or other.percent) and one.around and other.around)
     ):
         return ""
-    if not all(_is_unit(each.around) for each in pair):
-        return ""  # a label, which `affix` names
     if not one.around:
         return f"the unit or currency “{other.around}” was kept in the value"
     if not other.around:
@@ -220,11 +215,13 @@ def _rounded(gold: Json, extracted: Json) -> str:
     if not is_number(gold) or not is_number(extracted):
         return ""
     one, other = exactly(gold), exactly(extracted)
-    if one is None or other is None or one == other or not other or abs(one) > 10**15:
+    if one is None or other is None or one == other or not other or max(abs(one), abs(other)) > 10**15:
         return ""
     for fine, coarse, says in ((one, other, "rounded"), (other, one, "more digits than gold")):
         digits = re.sub(r"0+$", "", re.sub(r"\D", "", f"{float(coarse):.12g}")).lstrip("0")
-        if abs(fine - coarse) > abs(fine) / 20 or (len(digits) < 2 and coarse.denominator == 1 and abs(coarse) > 10):
+        if abs(fine - coarse) > abs(fine) / 20 or (
+            len(digits) < 2 and coarse.denominator == 1 and abs(coarse) > 10 and abs(fine - coarse) > abs(fine) / 100
+        ):
             continue
         for places in range(-6, 9):
             step = Fraction(1, 1) / Fraction(10) ** places
@@ -249,8 +246,10 @@ def _digits_of(value: Json) -> tuple[str, str] | None:
     if isinstance(value, int) and value.bit_length() > 200:
         return None
     text = str(value) if not isinstance(value, float) else f"{value:.12g}"
+    if len(text) > LONGEST:
+        return None
     digits = re.sub(r"\D", "", text)
-    if not 2 <= len(digits) <= 40 or len(text) > LONGEST or ("e" in text and not isinstance(value, str)):
+    if not 2 <= len(digits) <= 40 or ("e" in text and not isinstance(value, str)):
         return None
     return digits, re.sub(r"\d+", "0", text) if isinstance(value, str) else "0"
 
@@ -473,7 +472,7 @@ def _placeholder(gold: Json, extracted: Json) -> str:
         return f"{shown} stands for no value" if gold is None or gold is MISSING else f"{shown} stands for the value"
     if is_placeholder(gold) and (extracted is None or extracted is MISSING):
         return f"gold has “{gold}” for no value"
-    if gold is None or gold is MISSING:
+    if gold is None:
         if extracted in (0, False) and type(extracted) in (int, float, bool):
             return f"{'false' if extracted is False else '0'} stands for no value"
         if isinstance(extracted, dict | list) and extracted and _is_hollow(extracted):
@@ -508,7 +507,9 @@ def _list_or_single(gold: Json, extracted: Json) -> str:
 
 
 def _make_number_as_text(value: Json, _random: Random) -> Json | Missing:
-    return str(value) if is_number(value) and _is_short(int(value)) else MISSING
+    if not is_number(value) or (not math.isfinite(value) if isinstance(value, float) else not _is_short(value)):
+        return MISSING
+    return str(value)
 
 
 def _make_leading_zeros(value: Json, _random: Random) -> Json | Missing:
@@ -518,7 +519,7 @@ def _make_leading_zeros(value: Json, _random: Random) -> Json | Missing:
 def _make_separator(value: Json, _random: Random) -> Json | Missing:
     if type(value) is int and 1000 <= abs(value) < 10**6 and value % 10:
         return value / 1000
-    if type(value) is float and value != int(value) and abs(value) < 10**12:
+    if type(value) is float and abs(value) < 10**12 and not value.is_integer():
         return f"{value:,}".translate(str.maketrans(",.", ".,"))
     return MISSING
 

@@ -810,25 +810,6 @@ ROWS_AND_KEYS = (
         ),
     ),
     MistakeKind(
-        name="duplicated_row",
-        doc="A row stands twice.",
-        find=_duplicated_row,
-        make=_make_rows(_repeat_row),
-        examples=(
-            MistakeExample(
-                gold={"items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 10.25}]},
-                extracted={
-                    "items": [
-                        {"name": "Bolt", "price": 2.5},
-                        {"name": "Nut", "price": 10.25},
-                        {"name": "Bolt", "price": 2.5},
-                    ]
-                },
-                text="row 2 is a copy of row 0",
-            ),
-        ),
-    ),
-    MistakeKind(
         name="merged_rows",
         doc="Two rows were merged into one.",
         find=_merged_rows,
@@ -863,6 +844,29 @@ ROWS_AND_KEYS = (
                     ]
                 },
                 text="row 0 was split into rows 0 and 1",
+            ),
+        ),
+    ),
+)
+"""Several fields are wrong for one reason."""
+
+UNPAIRED_ROWS = (
+    MistakeKind(
+        name="duplicated_row",
+        doc="A row stands twice.",
+        find=_duplicated_row,
+        make=_make_rows(_repeat_row),
+        examples=(
+            MistakeExample(
+                gold={"items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 10.25}]},
+                extracted={
+                    "items": [
+                        {"name": "Bolt", "price": 2.5},
+                        {"name": "Nut", "price": 10.25},
+                        {"name": "Bolt", "price": 2.5},
+                    ]
+                },
+                text="row 2 is a copy of row 0",
             ),
         ),
     ),
@@ -924,7 +928,7 @@ ROWS_AND_KEYS = (
         ),
     ),
 )
-"""Several fields are wrong for one reason."""
+"""A row of one side belongs to none of the other."""
 
 ELSEWHERE = (
     MistakeKind(

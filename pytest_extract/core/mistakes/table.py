@@ -18,6 +18,7 @@ MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = MappingProxyType(
             *texts.FORMS,
             *scalars.DATES,
             *scalars.AMOUNTS,
+            *structure.UNPAIRED_ROWS,
             *structure.ELSEWHERE,  # behind the same value in another form, before one that is similar by chance
             *scalars.DIGITS,
             *texts.PARTS,

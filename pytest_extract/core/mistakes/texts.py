@@ -17,6 +17,8 @@ _QUOTES: Final = re.compile('[\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`\u201c\
 _WORD: Final = re.compile(r"[^\W_]+")
 _SOME: Final = 40
 """Characters of an affix that are shown."""
+LONGEST_COMPARED: Final = 100_000
+"""Characters of two texts together from which on they are not compared."""
 LONGEST: Final = 4_000
 """Longer texts are compared in their exact forms only."""
 
@@ -24,6 +26,8 @@ LONGEST: Final = 4_000
 def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
     """Return both values if they are texts that differ, each with single spaces."""
     if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
+        return None
+    if len(gold) + len(extracted) > LONGEST_COMPARED:
         return None
     return fold(gold), fold(extracted)
 
@@ -279,7 +283,7 @@ def _abbreviation(gold: Json, extracted: Json) -> str:
                 len(part) < len(word)
                 and word.lower().startswith(part.lower())
                 and part[0] == word[0]
-                and (len(part) == 1 or f"{part}." in short)
+                and ((len(part) == 1 and part.isupper()) or f"{part}." in short)
             )
             for word, part in zip(words, parts, strict=True)
         )

@@ -13,7 +13,7 @@ from pytest_extract.core.mistakes import MISTAKE_KINDS, ComparedOutput, mistakes
 from pytest_extract.core.mistakes.output import compared_results
 from pytest_extract.core.values import MISSING, copied
 from pytest_extract.schema_tools.infer import infer_schema
-from tests.strategies import json_values
+from tests.strategies import json_values, nested
 
 NEEDS_DOCUMENT = {"other_date", "not_in_document", "other_value"}
 
@@ -126,11 +126,32 @@ def test_rules_never_raise_and_say_nothing_of_equal_values(gold, extracted):
         if kind.compare is not None:
             assert isinstance(kind.compare(gold, extracted), str)
             assert kind.compare(gold, copied(gold)) == "" or kind.name == "placeholder"
-        if kind.make is not None:
+        if kind.make is not None and kind.compare is not None:
             before = copied(gold)
             made = kind.make(gold, Random(1))
             assert gold == before or gold != gold  # noqa: PLR0124 - NaN
             assert made is MISSING or isinstance(made, str | int | float | list | dict | None)
+
+
+HOSTILE = (
+    10**5000, -(10**400), 1e308, -0.0, float("nan"), float("inf"), "\ud800", "9" * 5000, "1e999", "-" * 3000, "( " * 3000,
+    "a " * 3000, "1." * 2000, "<" * 3000, "[" * 3000, "&amp;" * 900, "rn" * 900, nested(2_000), nested(2_000, objects=True),
+    [10**5000, "\udc00"], "A" * 10**5, 0, "", None, True, "1", 1.5, "2024-01-01",
+)  # fmt: skip
+
+
+def test_rules_take_hostile_values_in_their_stride():
+    scorer = compile_schema({})
+    for gold in HOSTILE:
+        for extracted in HOSTILE:
+            for kind in MISTAKE_KINDS.values():
+                assert kind.compare is None or isinstance(kind.compare(gold, extracted), str)
+            assert isinstance(
+                scorer.score({"a": gold, "b": [gold]}, {"a": extracted, "b": [extracted, 1]}).mistakes, tuple
+            )
+        for kind in MISTAKE_KINDS.values():
+            if kind.make is not None and kind.compare is not None:
+                kind.make(gold, Random(1))
 
 
 @given(json_values, json_values)

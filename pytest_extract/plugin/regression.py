@@ -150,11 +150,17 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
         stored = update_baseline(settings.baseline, results, **why, gone=gone)
     except StoreError as error:
         return False, str(error)
-    new = sum(not state.lost for state in snapshot(results).values())
+    states = [state for state in snapshot(results).values() if not state.lost]
+    new = len(states)
     kept, counts = len(stored.cases) - new, plural(new, "case")
     counts += f", {kept:,} kept as they were" if kept else ""
     counts += f", {len(gone):,} dropped that no longer exist" if gone else ""
-    return True, f"baseline written: {settings.baseline} ({counts})"
+    text = f"baseline written: {settings.baseline} ({counts})"
+    if states and max(state.runs for state in states) == 1 and any(state.cost_usd for state in states):
+        text += (
+            "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
+        )
+    return True, text
 
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:

@@ -68,6 +68,8 @@ class CasePairs:
 
     def overall(self) -> Runs:
         """Share of wrong fields in each run; 1 for a gated run. Needs a compared field."""
+        if not self.failing and not self.gates:
+            return Runs((0,) * self.runs[0], (0,) * self.runs[1])
         before, after = self._failed_fields()
         return Runs(
             tuple(Fraction(count, self.fields) for count in before),
@@ -76,6 +78,8 @@ class CasePairs:
 
     def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Whether each run failed as a whole: a failed gate, or every field where there are at least three."""
+        if not self.failing and not self.gates:
+            return (False,) * self.runs[0], (False,) * self.runs[1]
         gated = self._gated()
         enough = self.fields >= _FEWEST_WHOLE
         before, after = (

@@ -256,10 +256,11 @@ def _effect(arm: ArmComparison, rules: Rules, interval: Interval | None) -> Effe
     rows = open_rows or list(arm.compared)
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = (
-        _level(float(sum(sum(side) / len(side) for side in sides)) / len(rows), rules) for sides in _sides(runs)
+        _level(math.fsum(float(sum(side)) / len(side) for side in sides) / len(rows), rules) for sides in _sides(runs)
     )
     losses = sorted(
-        ((float(one.loss), row.case) for one, row in zip(runs, rows, strict=True)), key=lambda pair: (-pair[0], pair[1])
+        ((float(one.loss) if one.varies else 0.0, row.case) for one, row in zip(runs, rows, strict=True)),
+        key=lambda pair: (-pair[0], pair[1]),
     )
     shapes = [row.runs for row in rows]
     whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))

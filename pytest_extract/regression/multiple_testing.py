@@ -146,7 +146,7 @@ class _Member:
     @property
     def drop(self) -> float:
         """Mean over all cases of the test, those without a change too."""
-        return float(sum(runs.loss for runs in self.runs.values())) / self.of
+        return math.fsum(float(runs.loss) for runs in self.runs.values()) / self.of
 
 
 class _Family:

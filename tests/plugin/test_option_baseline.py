@@ -271,3 +271,27 @@ def test_the_gate_judges_by_tag(pytester, suite):
     judged = run(GATE, "--extract-gate-by=kind", total=list(range(8)))
     judged.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
     judged.stdout.no_fnmatch_line("*kind=invoice*")
+
+
+PRICED = """
+import json, pytest
+from pytest_extract import Extraction
+
+@pytest.fixture(scope="session")
+def extractor():
+    return lambda document: Extraction(output=json.loads(document.text), cost_usd=0.01)
+"""
+
+
+def test_a_baseline_of_one_paid_run_says_what_three_are_worth(pytester, suite):
+    run = suite(2)
+    run(UPDATE).stdout.no_fnmatch_line("*--extract-repeat=3*")
+    pytester.makeconftest(PRICED)
+    run(UPDATE).stdout.fnmatch_lines(["baseline written: *(2 cases); one run of each case: with --extract-repeat=3 *"])
+    run(UPDATE, "--extract-repeat=3").stdout.no_fnmatch_line("*--extract-repeat=3*")
+    stored = json.loads((pytester.path / "base.json").read_text())["cases"]["all.extract.yaml::c0"][""]
+    assert stored["runs"] == 3
+    judged = run(GATE)
+    judged.stdout.fnmatch_lines(
+        ["*2 cases: 3 runs of each before, 1 run now.", "*cost of a call $0.01, was $0.01 (+0 %)."]
+    )

@@ -16,6 +16,7 @@ Difference: TypeAlias = Fraction | float
 _FIELD: Final = 64  # bits of one packed coefficient
 _ONE: Final = 1 << 62  # probability 1 in fixed point; a sum of two stays below the field
 _ALL: Final = (1 << _FIELD) - 1
+_MANY: Final = 2_000  # changed cases from which on convolution takes seconds
 _GRID: Final = 8_000  # steps that the losses of all cases together are rounded to, where no exact unit is small enough
 
 
@@ -48,12 +49,15 @@ def sign_flip(differences: Sequence[Difference]) -> SignFlip:
     sign, whatever ties the fields inside the case to each other. The p-value is the share of the 2^n sign choices
     that lose at least as much. With one field a case this is `mcnemar`.
     Where the differences have no small common unit they are rounded to a grid first, which keeps the test valid.
+    Beyond 2,000 differences other than 0 it is the normal tail (`_normal_tail`), which has an error of its own.
     Source: Fisher's randomisation test for pairs (1935, section 21); distribution by convolution.
     """
     losses = [-step for step in _units(differences)]
     sizes = [abs(loss) for loss in losses if loss]
     if not sizes:
         return SignFlip(1.0, 1.0)
+    if len(sizes) > _MANY:
+        return SignFlip(_normal_tail(sizes, sum(losses)), 0.5 ** len(sizes))
     lost = sum(loss for loss in losses if loss > 0)
     return SignFlip(_tail(sizes, lost), 0.5 ** len(sizes))
 
@@ -80,6 +84,15 @@ def _units(differences: Sequence[Difference]) -> list[int]:
     whole = [value // shared for value in whole]
     total = sum(abs(value) for value in whole)
     return whole if total <= steps else [round(Fraction(value * steps, total)) for value in whole]
+
+
+def _normal_tail(sizes: Sequence[int], lost: int) -> float:
+    """Return the tail of the normal distribution at the standardized loss, half a step of the sums below it.
+
+    Its error is at most 0.56 * sum |d|^3 / (sum d^2)^1.5 (Berry 1941, Esseen 1942; constant of Shevtsova 2010): below
+    0.013 for 2,000 differences of one size. In the far tail it is much smaller.
+    """
+    return 0.5 * math.erfc((lost - 1) / math.sqrt(2 * sum(size * size for size in sizes)))
 
 
 def _tail(sizes: Sequence[int], at_least: int) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
@@ -35,7 +35,7 @@ from pytest_extract.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures
+    from pytest_extract.core.measures.document import DocumentMeasures, DocumentScore
     from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
 
 MOST_ROUNDS: Final = 12
@@ -47,6 +47,23 @@ _EXACT: Final = 2  # the format of marshal that writes equal content alike, and 
 _ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
+
+
+class _DocumentArguments(NamedTuple):
+    """What the measures of an output as a whole are worked out from, when they are first asked for."""
+
+    measures: DocumentMeasures
+    gold: Json
+    extracted: Json | Missing
+    failure: Failure | None
+    modality: str
+    config: GateConfig
+
+    def score(self) -> DocumentScore:
+        """Work them out."""
+        return self.measures.of(
+            self.gold, self.extracted, failure=self.failure, modality=self.modality, config=self.config
+        )
 
 
 class Scorer:
@@ -62,6 +79,7 @@ class Scorer:
         self._gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
         self.semantics: str = program.semantics.name
         self._document = document
+        self._default_gates: GateConfig | None = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return _compile_source, (dict(self.source),)
@@ -146,7 +164,7 @@ class Scorer:
                 known: dict[int, FieldResult] = {}
                 fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
                 scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
-        document = partial(self._document.of, gold, extracted, failure=failure, modality=modality, config=config)
+        document = _DocumentArguments(self._document, gold, extracted, failure, modality, config).score
         return Score(
             scored,
             document,
@@ -241,7 +259,7 @@ class Scorer:
         why = f"no output: {failure.kind}"
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
         config = self._gates(gates, modality)
-        document = partial(self._document.of, gold, MISSING, failure=failure, modality=modality, config=config)
+        document = _DocumentArguments(self._document, gold, MISSING, failure, modality, config).score
         return Score(scored, document, self.program.semantics, failure=failure, wrapped=wrapped)
 
     def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
@@ -250,7 +268,9 @@ class Scorer:
         if modality not in MODALITIES:
             raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
         if gates is None:
-            return GateConfig(root=self._gated, schema=self._gated)
+            if self._default_gates is None:
+                self._default_gates = GateConfig(root=self._gated, schema=self._gated)
+            return self._default_gates
         if isinstance(gates, GateConfig):
             return gates
         config = GateConfig.from_json(gates)

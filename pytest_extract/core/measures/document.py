@@ -61,7 +61,7 @@ class DocumentScore:
             return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=self.gates.schema.why)
         return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=violation.message, path=violation.path)
 
-    @cached_property
+    @property
     def measures(self) -> dict[str, float]:
         """SOB's nine measures and DeepJSONEval's three, by their names in contract section 6."""
         gate = self._config.coverage(self._modality)

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from pytest_extract.core.metrics.arithmetic import error_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 from pytest_extract.report.lines import ELLIPSIS, Line, Span, line, plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
@@ -318,5 +319,5 @@ def _number_difference(gold: float, extracted: float) -> str:
     if not math.isfinite(off):
         return ""
     if not gold or abs(relative) >= 100:
-        return f"off by {off:+.4g}"
+        return f"off by {error_text(off, '+')}"
     return f"off by {relative:+.2%}" if abs(relative) >= 0.0001 else f"off by {relative:+.1e} of gold"

@@ -129,10 +129,21 @@ def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
     return explain
 
 
+def error_text(error: float, sign: str = "") -> str:
+    """Write the error of a number: a large one in full with separators, `450,000,000` and not `4.5e+08`.
+
+    `sign` is the option of a format specification: `+` writes the sign of positive errors, too.
+    """
+    if 1e5 <= abs(error) < 1e15:
+        text = f"{error:{sign},.2f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{error:{sign}.6g}"
+
+
 def _error(gold: Number, extracted: Number) -> str:
     error = gap(gold, extracted)
     try:
-        off = f"off by {float(error):.6g}"
+        off = f"off by {error_text(float(error))}"
         return f"{off}, relative error {float(error) / abs(gold):.3g}" if gold else off
     except OverflowError:
         return "off by more than a float can hold"

@@ -1,7 +1,7 @@
 """JSON Schema as a yes/no gate with readable reasons; compiled once, never fetching, never raising on bad input.
 
-jsonschema decides. Where jsonschema-rs (extra `fast`) cannot differ from it, it gives the answer 500 times faster:
-a 10-Q of 1,388 leaves takes 0.05 ms instead of 24 ms.
+jsonschema decides, and words messages. Where jsonschema-rs cannot differ from it, it gives the answer 500 times faster:
+a 10-Q of 1,388 leaves takes 0.05 ms instead of 24 ms. Where it is missing (no wheel), jsonschema gives all answers.
 """
 
 from __future__ import annotations

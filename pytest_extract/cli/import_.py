@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "kept, with `gates: {schema: false}` and a comment that says where."
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
-    parser.add_argument("source", type=Path, metavar="SRC", help="folder (extract-bench) or JSONL file (the others)")
+    parser.add_argument(
+        "source", type=Path, metavar="SRC", help="folder (extract-bench), JSONL file (the others) or .xlsx"
+    )
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
     parser.add_argument("--modality", choices=MODALITIES, default="text", help="sob: of all records (default: text)")

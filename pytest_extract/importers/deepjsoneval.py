@@ -1,4 +1,4 @@
-"""DeepJSONEval: one JSONL file of `id, schema, text, json, category, true_depth`, the second and fourth JSON texts."""
+"""DeepJSONEval: one JSONL or .xlsx file of `id, schema, text, json, category, true_depth`, the second and fourth JSON texts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pytest_extract.importers.files import (
     gold_problem,
     json_lines,
     plain_id,
+    workbook_rows,
     write_datasets,
 )
 
@@ -24,8 +25,9 @@ _NEEDED: Final = ("schema", "text", "json")
 
 
 def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
-    """Write one dataset, a case a row; raises CaseFileError with the line of a row that cannot be used."""
-    records = [_record(source, number, row) for number, row in json_lines(source)]
+    """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
+    rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_lines(source)
+    records = [_record(source, number, row) for number, row in rows]
     return write_datasets(
         target, NAME, records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)
     )

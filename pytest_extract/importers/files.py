@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +123,35 @@ def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
         if not isinstance(source.value, dict):
             raise CaseFileError("a record is a JSON object", path=path, line=number)
         yield number, source.value
+
+
+def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield (row number, values by column name) of the first sheet of an .xlsx file, whose first row names the columns.
+
+    Raises CaseFileError for a file that is none, ConfigError without openpyxl (extra `xlsx`).
+    """
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise ConfigError(f"{path}: an .xlsx file needs openpyxl: pip install 'pytest-extract[xlsx]'") from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BULK_BYTES:
+            raise CaseFileError(f"the workbook unpacks to {size:,} bytes, more than {MOST_BULK_BYTES:,}", path=path)
+        book = load_workbook(path, read_only=True, data_only=True)
+        try:
+            rows = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+            _, names = next(rows, (1, ()))
+            for number, cells in rows:
+                values = {str(name): cell for name, cell in zip(names, cells, strict=False) if name is not None}
+                if any(cell is not None for cell in values.values()):
+                    yield number, values
+        finally:
+            book.close()
+    except (zipfile.BadZipFile, InvalidFileException, KeyError, IndexError, OSError) as error:
+        raise CaseFileError(f"is no workbook that can be read: {error}", path=path) from error
 
 
 def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:

@@ -99,6 +99,34 @@ def test_deepjsoneval(tmp_path, capsys):
     assert "#   8: total: " in text
 
 
+def workbook(path, *rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for each in rows:
+        book.active.append(each)
+    book.save(path)
+    return str(path)
+
+
+def test_deepjsoneval_as_a_workbook_gives_the_cases_of_its_lines(tmp_path, capsys):
+    rows = [row(7, text="Ein Text – “so”\nund 中文"), row(8, json='{"total": "x"}')]
+    cells = [[*rows[0]], *([*each.values()] for each in rows), [None] * 6]
+    assert main(["import", "deepjsoneval", workbook(tmp_path / "d.xlsx", *cells), str(tmp_path / "one")]) == 0
+    assert main(["import", "deepjsoneval", jsonl(tmp_path / "d.jsonl", *rows), str(tmp_path / "two")]) == 0
+    for written in (tmp_path / "one").iterdir():
+        assert written.read_bytes() == (tmp_path / "two" / written.name).read_bytes()
+    assert capsys.readouterr().out.count("2 cases in ") == 2
+
+
+def test_a_workbook_that_cannot_be_read_is_named(tmp_path, capsys):
+    cells = [["id", "schema", "text"], [1, "{}", "x"]]
+    assert main(["import", "deepjsoneval", workbook(tmp_path / "d.xlsx", *cells), str(tmp_path / "out")]) == 2
+    assert "d.xlsx:2: a row of DeepJSONEval has the text 'json'" in capsys.readouterr().err
+    (tmp_path / "e.xlsx").write_bytes(b"PK\x03\x04 not a workbook \x92")
+    assert main(["import", "deepjsoneval", str(tmp_path / "e.xlsx"), str(tmp_path / "out")]) == 2
+    assert "e.xlsx: is no workbook that can be read" in capsys.readouterr().err
+
+
 def record(gold, schema=SCHEMA, *, response=None, metadata=None, **given):
     return {
         "metadata": metadata or {},

@@ -1,4 +1,4 @@
-"""DeepJSONEval: one JSONL or .xlsx file of `id, schema, text, json, category, true_depth`, the second and fourth JSON texts."""
+"""DeepJSONEval: a JSONL or .xlsx file of `id, schema, text, json, category, true_depth`; `schema` and `json` are texts."""
 
 from __future__ import annotations
 

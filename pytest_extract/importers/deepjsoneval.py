@@ -1,4 +1,4 @@
-"""DeepJSONEval: a JSONL or .xlsx file of `id, schema, text, json, category, true_depth`; `schema` and `json` are texts."""
+"""DeepJSONEval: JSONL or .xlsx of `id, schema, text, json, category, true_depth`; `schema` and `json` are JSON texts."""
 
 from __future__ import annotations
 

@@ -25,13 +25,14 @@ from pytest_extract.schema_tools.resolve import resolve_schema_references
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_rates, extract_bench_report
-    from pytest_extract.core.aggregate.fields import struct_eval_run
+    from pytest_extract.core.aggregate.fields import StructRun, struct_eval_run
     from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
 
 __all__ = [
     "SOB_METRICS",
     "SYSTEMS",
     "Cell",
+    "StructEvaluation",
     "SystemColumn",
     "SystemComparison",
     "compare_systems",
@@ -42,6 +43,7 @@ __all__ = [
     "sob_leaderboard_row",
     "sob_summary",
     "struct_eval_run",
+    "struct_evaluate",
 ]
 
 __getattr__, _ = lazy_names(
@@ -286,3 +288,39 @@ def _differing(columns: Sequence[SystemColumn]) -> Iterator[tuple[str, tuple[Cel
         cells = tuple(column.leaves.get(path) for column in columns)
         if len({None if cell is None or cell.status == Status.SKIPPED else round(cell.score, 9) for cell in cells}) > 1:
             yield path, cells
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructEvaluation:
+    """A run of struct-extract-eval: the score of each record, and the means, totals and table of fields over all."""
+
+    records: tuple[Score, ...]
+    run: StructRun
+
+
+def struct_evaluate(
+    schema: Json,
+    golds: Sequence[Json],
+    outputs: Sequence[object],
+    *,
+    metrics: Mapping[str, Json] | None = None,
+    judge: Judge | None = None,
+    post_process: Json = None,
+    extensions: Extensions | None = None,
+) -> StructEvaluation:
+    """Score many outputs against their golds under one schema, as struct-extract-eval does.
+
+    outputs: texts, or values that an extractor may return. Leaves without a comparator (`x-eval-*`) get the default of
+    their type; `metrics` replaces defaults by type, as in `annotate_schema`. Raises ConfigError if golds and outputs
+    differ in number and for wrong arguments, SchemaError for a mistake in the schema.
+    """
+    from pytest_extract.core.aggregate import fields as struct_fields
+
+    if len(golds) != len(outputs):
+        raise ConfigError(f"as many outputs as golds are needed, not {len(outputs):,} for {len(golds):,}")
+    annotated = annotate_schema(schema, metrics=metrics) if isinstance(schema, dict) else schema
+    scorer = compile_schema(
+        annotated, semantics="struct-extract-eval", post_process=post_process, extensions=extensions
+    )
+    records = tuple(scorer.score_text(gold, output, judge=judge) for gold, output in zip(golds, outputs, strict=True))
+    return StructEvaluation(records=records, run=struct_fields.struct_eval_run([record.leaves for record in records]))

@@ -1,4 +1,4 @@
-"""DeepJSONEval: JSONL or .xlsx of `id, schema, text, json, category, true_depth`; `schema` and `json` are JSON texts."""
+"""DeepJSONEval: JSONL or .xlsx of `id, schema, text, json, category, true_depth`; `schema` and `json` hold JSON."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> st
             f"{name}: too few cases: {proposal.cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
             "wrong value"
         )
-    return f"{name}: no confidence has {asked} right"
+    return f"{name}: no confidence is shown to have {asked} right"
 
 
 def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:

@@ -130,7 +130,7 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
     assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.9"]) == 0
     printed = capsys.readouterr().out
     assert "auto-accept with 90 % right: thresholds proposed on 80 cases, checked on 80 others" in printed
-    assert "vendor: no confidence has 90 % right" in " ".join(printed.split())
+    assert "vendor: no confidence is shown to have 90 % right" in " ".join(printed.split())
     assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.9", "--json"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)
     total = next(each for each in arm["fields"] if each["field"] == "total")

@@ -60,10 +60,10 @@ def precision_lower_bound(counts: Sequence[AcceptedCounts]) -> float:
     return 1 - share_upper_bound(wrong, accepted, CONFIDENCE)
 
 
-def shows_precision(counts: Sequence[AcceptedCounts], precision: float) -> bool:
-    """Whether the lower bound reaches a precision; one test, where the bound takes many."""
+def shows_precision(counts: Sequence[AcceptedCounts], precision: float, level: float = 1 - CONFIDENCE) -> bool:
+    """Whether the lower bound (at 1 - `level`) reaches a precision; one test, where the bound takes many."""
     wrong, accepted = [each.wrong for each in counts], [each.accepted for each in counts]
-    return share_p_value(wrong, accepted, 1 - precision) <= 1 - CONFIDENCE
+    return share_p_value(wrong, accepted, 1 - precision) <= level
 
 
 def cases_needed(counts: Sequence[AcceptedCounts], precision: float) -> int | None:

@@ -99,10 +99,10 @@ def accepted_at(cases: Sequence[CaseValues], threshold: float) -> list[AcceptedC
 def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | None:
     """Return the lowest confidence down to which every threshold tried shows the precision; None where none does.
 
-    The thresholds are tested from the highest down, each at the full level, up to the first that fails, so that all
-    of them hold together. The first is the highest with so many cases that some wrong values leave it a chance;
-    numbers of cases alone decide that. Source: fixed-sequence testing, as in Angelopoulos, Bates, Candes, Jordan and
-    Lei (2021), "Learn then Test".
+    Two chains test thresholds from the highest down, each at half of the level and up to its first that fails, so that
+    all that pass hold together. One begins where so many cases reach the threshold that none may be wrong, the other
+    where so many do that some may; numbers of cases alone decide where. Source: fixed-sequence testing, as in
+    Angelopoulos, Bates, Candes, Jordan and Lei (2021), "Learn then Test".
     """
     scale = 10**_DIGITS
     seen = sorted(
@@ -120,15 +120,14 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
         candidates.append(seen[-1])
     counts = [accepted_at(cases, candidate) for candidate in candidates]
     at_best = [_at_best(each, precision) for each in counts]
-    alpha = 1 - CONFIDENCE
-    start = next((index for index, p in enumerate(at_best) if p <= alpha**2), None)
-    if start is None:
-        start = next((index for index, p in enumerate(at_best) if p <= alpha), None)
+    level = (1 - CONFIDENCE) / 2
     best = None
-    for index in range(len(candidates) if start is None else start, len(candidates)):
-        if not shows_precision(counts[index], precision):
-            break
-        best = candidates[index]
+    for least in (level, level**2):
+        start = next((index for index, p in enumerate(at_best) if p <= least), len(candidates))
+        for candidate, each in zip(candidates[start:], counts[start:], strict=True):
+            if not shows_precision(each, precision, level):
+                break
+            best = candidate if best is None else min(best, candidate)
     return best
 
 

@@ -151,6 +151,8 @@ class _Rows:
         arm, case_rest = result.arm, _rest_of(result, _CASE_COLUMNS)
         if further := {name: value for name, value in result.shape.items() if name not in _SHAPE}:
             case_rest["shape"] = further
+        if arm.mode is not None:  # few runs compare modes: it has no column
+            case_rest["mode"] = arm.mode
         case = {
             "nodeid": result.nodeid, "case_id": result.case_id, "file": result.file, "model": arm.model,
             "prompt": arm.prompt, "revision": arm.revision, "outcome": str(result.outcome), "why": result.why,
@@ -453,10 +455,11 @@ def _rest_in(row: Mapping[str, Any], part: str) -> dict[str, Json]:
 
 def _case(row: Mapping[str, Any], attempts: Sequence[Attempt]) -> CaseResult:
     rest, shape = _rest_in(row, "case"), row["shape"] or {}
+    mode = rest.pop("mode", None)
     known = {
         **rest,
         **{name: row[name] for name in ("nodeid", "case_id", "file", "outcome", "why", "complexity", "modality")},
-        "arm": {"model": row["model"], "prompt": row["prompt"], "revision": row["revision"]},
+        "arm": {**{name: row[name] for name in ("model", "prompt", "revision")}, "mode": mode},
         "shape": {name: value for name, value in shape.items() if value is not None} | rest.get("shape", {}),
         "duration_s": row["duration_s"],
         "attempts": (),

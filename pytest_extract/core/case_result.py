@@ -1,4 +1,4 @@
-"""The result of one case on one arm (a model, a prompt, a revision): what reports, gates and results files read.
+"""The result of one case on one arm (a model, prompt, mode, revision): what reports, gates and results files read.
 
 The results file holds every field of these types under its name, in this order (`results`). A file of an earlier
 version lacks later fields, so a new field has a default. `run_case` fills fields that `Case` has under the same name.
@@ -39,16 +39,18 @@ class Arm:
     """What a case is run with, besides its own inputs; arms of one run are compared with each other.
 
     `prompt` is the path of a prompt given on the command line, `revision` a git revision (`--extract-base-ref`).
+    `mode` is how the built-in extractor asks (`prompt`, `structured`), set if a run compares several modes.
     """
 
     model: str | None = None
     prompt: str | None = None
     revision: str | None = None
+    mode: str | None = None
 
     @property
     def label(self) -> str:
         """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only arm."""
-        return "-".join(part for part in (self.model, self.prompt, self.revision) if part)
+        return "-".join(part for part in (self.model, self.prompt, self.mode, self.revision) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,6 +64,14 @@ def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
     return session_of(request.config).prompt_path(session_of(request.config).arms[0])
 
 
+@pytest.fixture(scope="session")
+def extract_mode(request: pytest.FixtureRequest) -> str:
+    """Give the --extract-mode value of this item."""
+    from pytest_extract.plugin.session import session_of
+
+    return session_of(request.config).settings.mode[0]
+
+
 @pytest.fixture
 def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
     """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""

@@ -23,7 +23,7 @@ from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, 
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget
-from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.options import Mode, Settings
 from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.run_case import RunPlan, plan_of
@@ -67,7 +67,7 @@ class ExtractionService:
 
             self.replay = ResultsReplay(settings.from_results)
         self.selections: dict[str, Selection] = {}
-        self._built_in_extractors: dict[str, Callable[..., Any]] = {}
+        self._built_in_extractors: dict[tuple[str, Mode], Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
         self._digests_of_replayed: dict[str, set[str | None]] = {}
@@ -179,6 +179,7 @@ class ExtractionService:
             model=item.arm.model,
             repeat=index,
             revision=item.arm.revision,
+            mode=item.arm.mode,
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
@@ -228,13 +229,15 @@ class ExtractionService:
         model = item.arm.model
         if model is None:
             return None
-        if model not in self._built_in_extractors:
+        modes = self._settings.mode
+        key = model, next((mode for mode in modes if mode == item.arm.mode), modes[0])
+        if key not in self._built_in_extractors:
             from pytest_extract.extraction.litellm import LitellmExtractor
             from pytest_extract.extraction.llm.client import Retry
 
             retry = Retry(timeout_s=self._settings.timeout)
-            self._built_in_extractors[model] = LitellmExtractor(model=model, mode=self._settings.mode, retry=retry)
-        return self._built_in_extractors[model]
+            self._built_in_extractors[key] = LitellmExtractor(model=model, mode=key[1], retry=retry)
+        return self._built_in_extractors[key]
 
     def extractor_digest(self, item: ExtractItem, result: CaseResult) -> str | None:
         """Return the digest of the extractor that made a result's outputs: its source below the root, its parameters.
@@ -268,7 +271,7 @@ def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
         "prompt": [display_path(path, root) for path in settings.prompt],
-        "mode": [settings.mode] if settings.mode != "prompt" else [],
+        "mode": [*settings.mode] if settings.mode != ("prompt",) else [],
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
         "recordings": [] if recordings == _DEFAULT_FOLDER else [recordings],

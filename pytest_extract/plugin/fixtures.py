@@ -23,6 +23,7 @@ EXTRACTOR = "extractor"
 JUDGE = "extract_judge"
 MODEL = "extract_model"
 PROMPT = "extract_prompt"
+MODE = "extract_mode"
 
 
 class ItemFixtures:
@@ -47,10 +48,12 @@ class ItemFixtures:
         used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
         key = (item.parent and item.parent.parent, used, arm)
         if key not in self._infos:
-            names = (MODEL, PROMPT, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
+            names = (MODEL, PROMPT, MODE, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
             if self._prompt_path is not None:
                 values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
+                if arm.mode is not None:
+                    values[MODE] = arm.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
                 dependent = _names_that_depend_on_the_arm(definitions)
                 own = {
@@ -87,8 +90,8 @@ def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
 
 
 def _names_that_depend_on_the_arm(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
-    """Return the two fixtures that give an arm's values, the extractor, and all fixtures that ask for one of them."""
-    names = {MODEL, PROMPT, EXTRACTOR} & definitions.keys()
+    """Return the fixtures that give an arm's values, the extractor, and all fixtures that ask for one of them."""
+    names = {MODEL, PROMPT, MODE, EXTRACTOR} & definitions.keys()
     grown = True
     while grown:
         more = {

@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import pytest
+
+Mode: TypeAlias = Literal["prompt", "structured"]
+"""How the built-in extractor asks a model."""
 
 
 class Settings:
@@ -21,7 +24,7 @@ class Settings:
 
     model: tuple[str, ...]
     prompt: tuple[Path, ...]
-    mode: Literal["prompt", "structured"]
+    mode: tuple[Mode, ...]
     judge: Literal["exact", "fuzzy", "llm"]
     judge_model: str | None
     repeat: int | None
@@ -236,9 +239,10 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option("prompt", "Run every case with this prompt file; repeatable.", Path, many=True, metavar="FILE"),
         Option(
             "mode",
-            "Choose how the built-in extractor asks a model: prompt or structured.",
+            "Choose how the built-in extractor asks a model: prompt or structured; repeatable.",
             _one_of("prompt", "structured"),
             "prompt",
+            many=True,
             metavar="MODE",
         ),
         Option("concurrency", "Run at most N extractor and judge calls at once.", _whole_number, "4", metavar="N"),
@@ -460,6 +464,7 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append("--extract-schema-cov looks at all cases in one process: run it without xdist (-n0)")
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
+    problems += _duplicates("mode", values["mode"])
     if problems:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
@@ -507,7 +512,8 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
 def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     if values["update_gold"] is None:
         return []
-    arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * (2 if values["base_ref"] else 1)
+    arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * max(len(values["mode"]), 1)
+    arms *= 2 if values["base_ref"] else 1
     from pytest_extract.regression.baseline_file import in_ci
 
     problems = []

@@ -37,11 +37,13 @@ def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
             config.stash[_BASELINE] = read_baseline(settings.baseline)
     except (ConfigError, StoreError) as error:
         raise pytest.UsageError(str(error)) from error
-    several_arms = settings.base_ref is not None or len(settings.model) > 1 or len(settings.prompt) > 1
+    several_arms = settings.base_ref is not None or any(
+        len(each) > 1 for each in (settings.model, settings.prompt, settings.mode)
+    )
     if settings.baseline is None and not several_arms:
         raise pytest.UsageError(
             "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
-            "--extract-base-ref=REF, or two of --extract-model or --extract-prompt (the first is the base)"
+            "--extract-base-ref=REF, or two of --extract-model, -prompt or -mode (the first is the base)"
         )
 
 
@@ -89,13 +91,12 @@ def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
     if settings.base_ref is not None:
         return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
     # Not the first result's: pytest-randomly shuffles.
-    order = [*settings.model, *(path.name for path in settings.prompt)]
+    order = [*settings.model, *(path.name for path in settings.prompt), *settings.mode]
 
-    def position(label: str) -> tuple[int, int]:
+    def position(label: str) -> tuple[int, ...]:
         arm = arms[label]
-        names = [name for name in (arm.model, Path(arm.prompt).name if arm.prompt else None) if name in order]
-        positions = [order.index(name) for name in names]
-        return (positions[0] if positions else 0, positions[-1] if positions else 0)
+        parts = (arm.model, Path(arm.prompt).name if arm.prompt else None, arm.mode)
+        return tuple(order.index(name) for name in parts if name in order)
 
     return min(arms, key=position)
 

@@ -113,7 +113,7 @@ class ExtractSession:
     # arms
 
     def _arms(self) -> tuple[Arm, ...]:
-        """Return every model with every prompt, and all of them at the base revision; else the arms of a past run.
+        """Return every model with every prompt and mode, also at the base revision; else the arms of a past run.
 
         A prompt that all cases share distinguishes nothing, so it is no part of the arm.
         """
@@ -122,7 +122,10 @@ class ExtractSession:
         if len(settings.prompt) > 1:
             names = [_relative_name(prompt, self.config.rootpath) for prompt in settings.prompt]
         models: list[str | None] = [*settings.model] or [None]
-        arms = tuple(Arm(model=model, prompt=prompt) for model in models for prompt in names)
+        modes: Sequence[str | None] = settings.mode if len(settings.mode) > 1 else [None]
+        arms = tuple(
+            Arm(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
+        )
         if replay is not None:
             return replay.arms if arms == (Arm(),) and replay.arms else arms
         if settings.base_ref is not None:

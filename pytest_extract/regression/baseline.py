@@ -123,7 +123,12 @@ def _state_to_json(state: CaseState) -> dict[str, Json]:
         "id": state.case_id,
         "outcome": str(state.outcome),
         "runs": state.runs,
-        "arm": {"model": state.arm.model, "prompt": state.arm.prompt, "revision": state.arm.revision},
+        "arm": {
+            "model": state.arm.model,
+            "prompt": state.arm.prompt,
+            "revision": state.arm.revision,
+            **({} if state.arm.mode is None else {"mode": state.arm.mode}),
+        },
         "digests": {name: digest[:_DIGITS] for name, digest in sorted(state.digests.items())},
         "measures": {name: _measure_to_json(values) for name, values in sorted(state.measures.items())},
         "fields": {name: _shape_record(shape) for name, shape in sorted(state.patterns.items())},

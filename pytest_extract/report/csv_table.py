@@ -18,7 +18,7 @@ from pytest_extract.report.lines import render_error
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
-    "gold", "extracted", "reason", "confidence", "mistake",
+    "gold", "extracted", "reason", "confidence", "mistake", "mode",
 )  # fmt: skip
 
 _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
@@ -48,7 +48,7 @@ def _rows_or_reason(result: CaseResult, by: Sequence[Dimension]) -> list[tuple[o
     try:
         return list(_case_rows(result, by))
     except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), None, None, *[None] * len(by))]
+        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), *[None] * (3 + len(by)))]
 
 
 def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[object, ...]]:
@@ -67,10 +67,11 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
                 attempt.index + 1,
                 *_result_columns(leaf),
                 mistake.kind if (mistake := named.get(leaf.path)) else None,
+                result.arm.mode,
                 *slices,
             )
     if empty:
-        yield (*case, *[None] * 8, result.why, None, None, *of_case)
+        yield (*case, *[None] * 8, result.why, None, None, result.arm.mode, *of_case)
 
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:

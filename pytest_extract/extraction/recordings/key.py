@@ -35,7 +35,8 @@ class RecordingKey:
 
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
-    revision: the git revision whose prompt and schema these are, None for the work tree's.
+    revision: the git revision whose prompt and schema these are, None for the work tree's. mode: of a run that compares
+    several modes.
     """
 
     case: str
@@ -48,6 +49,7 @@ class RecordingKey:
     repeat: int = 0
     nodeid: str = ""
     revision: str | None = None
+    mode: str | None = None
 
     @property
     def digest(self) -> str:
@@ -65,6 +67,7 @@ class RecordingKey:
             "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
             "schema": self.schema.sha256,
+            **({} if self.mode is None else {"mode": self.mode}),
         }
 
     @property
@@ -78,7 +81,7 @@ class RecordingKey:
     @property
     def slot(self) -> tuple[Json, ...]:
         """What stays when the content of an input changes: recordings of one slot replace each other."""
-        return (self.case, self.model, self.repeat, self.prompt and self.prompt.name, self.revision)
+        return (self.case, self.model, self.repeat, self.prompt and self.prompt.name, self.revision, self.mode)
 
 
 def text_part(name: str, text: str) -> KeyPart:
@@ -114,6 +117,7 @@ def key_of(
     prompt: Any = None,
     repeat: int = 0,
     revision: str | None = None,
+    mode: str | None = None,
 ) -> RecordingKey:
     """Return the key of a `Case` run by `extractor`.
 
@@ -136,6 +140,7 @@ def key_of(
         repeat=repeat,
         nodeid=nodeid,
         revision=revision,
+        mode=mode,
     )
 
 

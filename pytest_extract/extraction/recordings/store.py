@@ -50,7 +50,7 @@ class Recording:
         """As `RecordingKey.slot`."""
         inputs = self.body["inputs"]
         prompt = inputs["prompt"] and inputs["prompt"]["name"]
-        return (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"])
+        return (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"], inputs.get("mode"))
 
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""

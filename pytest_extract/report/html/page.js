@@ -172,7 +172,7 @@ function caseParts(row) {
   const body = read("body", bodies, row.index);
   const [value, text, icon] = data.outcomes[row.outcome];
   const source = body.doc === undefined ? null : read("document", documents, body.doc);
-  view = { places: source?.places ?? [], marks: [] };
+  view = { places: source?.places ?? [], marks: [], pinned: [] };
   const head = make("header", { class: `casehead ${value}` },
     make("h3", {}, make("bdi", { text: row.name })),
     make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), ` ${text}`),
@@ -328,7 +328,7 @@ function wire(element, places) {
   const show = () => highlight(places);
   element.addEventListener("pointerenter", show);
   element.addEventListener("focusin", show);
-  element.addEventListener("pointerleave", () => highlight([]));
+  element.addEventListener("pointerleave", () => highlight(view.pinned));
   element.addEventListener("click", (event) => {
     if (!event.target.closest("a, button, summary")) goTo(places, false);
   });
@@ -344,8 +344,13 @@ function documentPart(paper) {
     make("h4", {}, make("bdi", { text: paper.name }), larger), paper.notes.length ? make("p", { class: "dim", text: `${paper.notes.join("; ")}.` }) : null, pages);
 }
 
+// One mark for each place, also where several fields have their value there: it belongs to the first of the worst kind.
 function markOf() {
-  return view.marks.map((mark) => ({ ...mark, page: view.places[mark.place][0], where: view.places[mark.place] }));
+  const first = new Map();
+  for (const mark of [...view.marks].sort((one, other) => rank(one) - rank(other))) {
+    if (!first.has(mark.place)) first.set(mark.place, mark);
+  }
+  return [...first.values()].map((mark) => ({ ...mark, page: view.places[mark.place][0], where: view.places[mark.place] }));
 }
 
 function fillPages(paper, pages) {
@@ -397,21 +402,13 @@ const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place
 
 function highlight(places) {
   for (const box of controls.view.querySelectorAll(".mark.on")) box.classList.remove("on");
-  for (const box of samePlaces(places)) box.classList.add("on");
-}
-
-// Two fields may have one place: its mark belongs to the first of them.
-function samePlaces(places) {
-  const exact = boxesOf(places);
-  if (exact.length) return exact;
-  const wanted = places.map((place) => view.places[place].slice(0, 3).join());
-  const same = view.places.flatMap((place, index) => (wanted.includes(place.slice(0, 3).join()) ? [index] : []));
-  return boxesOf(same);
+  for (const box of boxesOf(places)) box.classList.add("on");
 }
 
 function goTo(places, focus = true) {
+  view.pinned = places; // stays when the pointer leaves the field, which scrolling makes it do
   highlight(places);
-  const box = samePlaces(places)[0];
+  const box = boxesOf(places)[0];
   if (!box) return;
   box.scrollIntoView({ block: "center", inline: "nearest" });
   if (focus) box.focus({ preventScroll: true });
@@ -550,7 +547,7 @@ function print() {
   const kept = view;
   const parts = shown.map((row) => {
     const body = read("body", bodies, row.index);
-    view = { places: body.doc === undefined ? [] : read("document", documents, body.doc).places, marks: [] };
+    view = { places: body.doc === undefined ? [] : read("document", documents, body.doc).places, marks: [], pinned: [] };
     return make("section", {}, make("h3", { text: `${data.outcomes[row.outcome][2]} ${row.name}` }), caseDetails(body));
   });
   view = kept;

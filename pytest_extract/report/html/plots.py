@@ -25,6 +25,7 @@ MOST_POINTS: Final = 400
 """Cases drawn in a plot; of more, every n-th."""
 COLOURS: Final = 6
 """Arms with a colour of their own; further ones share the last."""
+_MOST_MEANS: Final = 8
 _SIZES: Final = ("output-size", "breadth", "depth")
 
 
@@ -89,7 +90,7 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> Plot:
             text=f"{short_name(case)}{f', {short_name(arm)}' if arm else ''}: {size:,}, {percent(rate)}",
             series=series[arm],
         )
-        for size, rate, arm, case in rows[::step]
+        for size, rate, arm, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each arm
     )
     correlation = rank_correlation([(float(size), rate) for size, rate, _arm, _case in rows])
     told = "" if correlation is None else f"; rank correlation {correlation:.2f}"
@@ -126,10 +127,14 @@ def _round_sizes(low: int, high: int) -> list[int]:
 
 
 def _mean_line(points: Sequence[tuple[float, float]]) -> str:
-    """Return a path through the means of up to six groups of neighbouring points."""
+    """Return a path through the means at each place, or of six groups of neighbouring points if there are many."""
     ranked = sorted(points)
-    size = max(-(-len(ranked) // 6), 3)
-    groups = [ranked[start : start + size] for start in range(0, len(ranked), size)]
+    places = sorted({x for x, _ in points})
+    if len(places) <= _MOST_MEANS:
+        groups = [[point for point in ranked if point[0] == place] for place in places]
+    else:
+        size = -(-len(ranked) // 6)
+        groups = [ranked[start : start + size] for start in range(0, len(ranked), size)]
     means = [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
     return " ".join(f"{x:.1f},{_up(y)}" for x, y in means) if len(means) > 1 else ""
 

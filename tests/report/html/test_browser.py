@@ -368,6 +368,18 @@ def test_a_field_shows_its_place_and_a_place_its_field(with_document: Any) -> No
     assert one(browser, "details[open] .f-match").is_displayed()
 
 
+def test_a_place_of_several_fields_has_one_mark(show: Open) -> None:
+    document = Document(text="2.5")
+    items = [{"name": "Bolt", "price": 9}, {"name": "Nut", "price": 8}]
+    gold = wrong(items=[{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 2.5}])
+    result = replace(scored("a", wrong(items=items), gold=gold), digests={"document": document.sha256})
+    browser = show([result], find_case=lambda _: type("Case", (), {"document": document}))
+    assert len(browser.find_elements("css selector", ".mark")) == 1
+    second = browser.find_elements("css selector", "#case .f .place.gold")[1]
+    second.click()
+    assert marked(browser) == ["2.5"]
+
+
 def test_a_pdf_has_boxes_over_its_pages(show: Open, tmp_path: Path) -> None:
     pytest.importorskip("PIL")
     file = tmp_path / "a.pdf"

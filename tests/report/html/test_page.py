@@ -298,6 +298,8 @@ def test_sizes_and_runs_are_plotted() -> None:
     assert text.count('<svg class="plot"') == 1
     assert "Pass rate by output size" in text
     assert "<title>c50: 50, 66.7 %</title>" in text
+    (line,) = re.findall(r'<polyline class="s0" points="([^"]*)"', text)
+    assert len(line.split()) == 3
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     text = shown(*runs, runs=["m (one)", "m (two)"])
     assert "Score over runs" in text

@@ -58,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
     if not items:
         print("nothing is open")  # noqa: T201 - as above
         return 0
-    reviewer = Reviewer(args.by or _user_name(), items)
+    reviewer = Reviewer(args.by or user_name(), items)
     if args.list:
         for item in items:
             print(safe_prose(f"{item.title}: {item.why}"))  # noqa: T201 - as above
     elif args.terminal:
-        _ask(reviewer)
+        ask_in_terminal(reviewer)
     else:
         _serve(reviewer, args)
     done = sum(bool(item.done) for item in items)
@@ -94,7 +94,8 @@ def _cases(paths: Sequence[Path], notes: list[str]) -> Iterator[Case]:
         yield from loaded.cases
 
 
-def _user_name() -> str:
+def user_name() -> str:
+    """Return git's user.name, or the name of the user."""
     try:
         done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10)  # noqa: S607 - git on the path
         return done.stdout.strip() or getpass.getuser()
@@ -122,7 +123,7 @@ def _serve(reviewer: Reviewer, args: argparse.Namespace) -> None:
             print()  # noqa: T201 - as above
 
 
-def _ask(reviewer: Reviewer) -> None:
+def ask_in_terminal(reviewer: Reviewer) -> None:
     """Ask for each open item in turn; end of input and `q` leave the rest open."""
     print(HELP)  # noqa: T201 - printing is the command
     for number, item in enumerate(reviewer.items, start=1):

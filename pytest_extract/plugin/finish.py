@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _REPORT_LINES = pytest.StashKey[list[Line]]()
 _COVERAGE = pytest.StashKey[list[Line]]()
+_ITEMS = pytest.StashKey[list[ExtractItem]]()
 _ANNOTATIONS = pytest.StashKey[list[Line]]()
 _MOST_SELECTED: Final = 10
 _MOST_WRITE_ERRORS: Final = 3
@@ -57,6 +58,8 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     if hasattr(config, "workerinput"):
         return
     config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)
+    if run_results.settings.update_gold == "review":
+        config.stash[_ITEMS] = [item for item in session.items if isinstance(item, ExtractItem)]
     config.stash[_COVERAGE] = coverage = _schema_coverage(session, run_results.settings)
     config.stash[_REPORT_LINES] = report_lines = _write_reports(config, run_results, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
@@ -266,6 +269,22 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, [line(Span(overrun, "warn"))])
     if run_results.incomplete is not None:
         write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
+    if settings.update_gold == "review":
+        _review(config, run_results)
+
+
+def _review(config: pytest.Config, run_results: RunResults) -> None:
+    """`--extract-update-gold=review`: ask for each failing value; the run is red whatever is decided."""
+    from pytest_extract.cli.review import ask_in_terminal, user_name
+    from pytest_extract.golds.review import Reviewer, failing_items
+
+    notes: list[str] = []
+    cases = [item.case for item in config.stash[_ITEMS]]
+    items = [*failing_items(cases, run_results.results, notes)]
+    if not items:
+        return
+    with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        ask_in_terminal(Reviewer(user_name(), items))
 
 
 def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "bad") -> list[Line]:

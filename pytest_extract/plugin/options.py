@@ -6,6 +6,7 @@ The only reader of pytest's `Config`. All bad values of a command line are repor
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
@@ -41,7 +42,7 @@ class Settings:
     otel: bool
     budget: float | None
     dry_run: bool
-    update_gold: Literal["new", "fix"] | None
+    update_gold: Literal["new", "fix", "review"] | None
     results: Path | None
     html: Path | None
     html_pages: Literal["none", "evidence", "all"]
@@ -68,6 +69,11 @@ class Settings:
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
+
+    @property
+    def writes_golds(self) -> Literal["new", "fix"] | None:
+        """What cases write into their golds as they end."""
+        return None if self.update_gold == "review" else self.update_gold
 
     @property
     def opens_files(self) -> bool:
@@ -279,9 +285,9 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "update-gold",
-            "Write extracted values into the cases' golds: new (what is missing, as drafts) or fix (also what fails); "
-            "a case whose gold changes fails in this run.",
-            _one_of("new", "fix"),
+            "Write extracted values into the cases' golds: new (what is missing, as drafts), fix (also what fails) or "
+            "review (ask for each failing value at the end); a case whose gold changes fails in this run.",
+            _one_of("new", "fix", "review"),
             ini=False,
             metavar="WHAT",
         ),
@@ -518,7 +524,12 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
 
     problems = []
     if arms > 1 and values["update_gold"] != "new":
-        problems.append("--extract-update-gold=fix takes one model and one prompt: whose output is right?")
+        problems.append("--extract-update-gold takes one model and one prompt, but for drafts: whose output is right?")
+    if values["update_gold"] == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
+        problems.append(
+            "--extract-update-gold=review asks in a terminal; without one, write --extract-results=RUN.jsonl and decide by "
+            "pytest-extract review RUN.jsonl"
+        )
     if config.getoption("dist", "no") != "no":
         problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
     if in_ci(os.environ) and not values["force"]:

@@ -87,7 +87,7 @@ class ExtractSession:
         self.settings: Settings = config.stash[SETTINGS]
         find_secrets_of_process(self.settings.allow_secrets)
         use_text_store(partial(config.cache.mkdir, FOLDER) if getattr(config, "cache", None) is not None else None)
-        self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.update_gold)
+        self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.writes_golds)
         workerinput: dict[str, str] = getattr(config, "workerinput", {})
         shared = limit_folder(workerinput["testrunuid"]) if "testrunuid" in workerinput else None
         self.extraction_service = ExtractionService(
@@ -101,7 +101,7 @@ class ExtractSession:
         self.fixtures = ItemFixtures(
             self.prompt_path if len(self.arms) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
-        update = self.settings.update_gold
+        update = self.settings.writes_golds
         self.gold_writer = (
             None if update is None else GoldWriter(update, force=self.settings.force, several=len(self.arms) > 1)
         )

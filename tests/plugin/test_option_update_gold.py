@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -460,5 +462,30 @@ def test_an_unknown_mode_is_a_usage_error(pytester: pytest.Pytester, write_case:
     result = pytester.runpytest(f"--extract-update-gold={value}" if value else "--extract-update-gold")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["*--extract-update-gold: *must be one of new, fix*" if value else "*expected one argument*"]
+        ["*--extract-update-gold: *must be one of new, fix, review*" if value else "*expected one argument*"]
     )
+
+
+def test_review_asks_for_each_failing_value_and_is_red(
+    pytester: pytest.Pytester, extracted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gold = extracted({**RIGHT, "vendor": "ACME"}, {**RIGHT, "total": 1190})
+    answers = iter(["k", "a"])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(answers))
+    monkeypatch.setattr(sys, "__stdin__", SimpleNamespace(isatty=lambda: True))
+    result = pytester.runpytest("--extract-update-gold=review")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    told = result.stdout.str()
+    assert "[2/2] acme  total: fails in the run" in told
+    assert "accepted: 1190 -> 1109" in told
+    assert json.loads(gold.read_text(encoding="utf-8")) == RIGHT
+
+
+def test_review_without_a_terminal_is_a_usage_error(
+    pytester: pytest.Pytester, extracted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extracted(RIGHT, RIGHT)
+    monkeypatch.setattr(sys, "__stdin__", SimpleNamespace(isatty=lambda: False))
+    result = pytester.runpytest("--extract-update-gold=review")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*pytest-extract review RUN.jsonl*"])

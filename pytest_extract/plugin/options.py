@@ -527,7 +527,7 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
         problems.append("--extract-update-gold takes one model and one prompt, but for drafts: whose output is right?")
     if values["update_gold"] == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
         problems.append(
-            "--extract-update-gold=review asks in a terminal; without one, write --extract-results=RUN.jsonl and decide by "
+            "--extract-update-gold=review asks in a terminal; without one, write --extract-results=RUN.jsonl, then run "
             "pytest-extract review RUN.jsonl"
         )
     if config.getoption("dist", "no") != "no":

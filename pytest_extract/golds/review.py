@@ -29,11 +29,12 @@ from pytest_extract.core.output_shape import value_at
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, copied, path_text
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
 from pytest_extract.documents import Document
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, Locate, propose, put_value
 from pytest_extract.report.evidence import locator
+from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.run_case import digests_of
 
@@ -95,7 +96,7 @@ def open_items(cases: Iterable[Case]) -> Iterator[ReviewItem]:
             yield ReviewItem(case, FieldPath.parse(text), field.why, field.candidates)
         if not review.reviewed:
             outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
-            why = f"{review.agreed:,} values on which {outputs} agree: accept them, and the gold is reviewed"
+            why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
             yield ReviewItem(case, FieldPath(), why, is_rest=True)
 
 
@@ -198,7 +199,10 @@ class Reviewer:
             new = self._new_value(item, action, choice, value)
             old = value_at(gold, path)
             self._write_value(item, gold, new)
-            item.done = f"{_DONE[action]}: {show(old, _WIDTH)} -> {show(new, _WIDTH)}"
+            both_there = old is not MISSING and new is not MISSING
+            is_same = both_there and canonical_json(old) == canonical_json(new)
+            shown = show(new, _WIDTH) if is_same else f"{show(old, _WIDTH)} -> {show(new, _WIDTH)}"
+            item.done = f"{_DONE[action]}: {shown}"
         self._close(item, action)
         return item.done
 

@@ -177,7 +177,9 @@ def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.Capt
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("1 gold: 3 of 5 values agree")
     assert not (folder / "A" / "one.review.json").exists()
+    before = (folder / "A" / "one.json").read_bytes()
     assert main(["agree", "A", "B", "--schema", "s.json", "--dispute"]) == 1
+    assert (folder / "A" / "one.json").read_bytes() == before
     review = read_reviews(folder / "A" / "one.review.json")["$"]
     assert review.reviewed is False
     assert {each.why for each in review.open.values()} == {"two reviewers disagree"}

@@ -167,6 +167,9 @@ def test_twenty_fields_by_keyboard_alone(browser, served: ReviewServer, tmp_path
         else:
             press(*keys.get(number, "a"))
         decided(number + 1)
+        if number == 0:  # the change is on the screen
+            status = browser.execute_script("return document.querySelector('#status').textContent")
+            assert 'accepted: "old f0" -> "old f0 </script>' in status
         assert browser.title.endswith("Review of golds")
     gold = json.loads((tmp_path / "g.json").read_text("utf-8"))
     assert gold["f0"] == f"old f0 {HOSTILE}"

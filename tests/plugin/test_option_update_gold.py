@@ -215,7 +215,7 @@ def test_lines_are_those_of_the_file_after_the_run(pytester: pytest.Pytester) ->
 
 def test_a_rerun_tells_what_the_case_changed_in_all(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("acme", NEW)
-    result = pytester.runpytest("--extract-update-gold=fix", "--reruns=1")
+    result = pytester.runpytest("--extract-update-gold=fix", "-p", "rerunfailures", "--reruns=1")
     result.stdout.fnmatch_lines(
         [
             "golds: 1 updated",

@@ -50,7 +50,9 @@ _NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 class Similarity(Protocol):
-    """How alike the rows of two lists are."""
+    """How alike the rows of two lists are; `is_dear`: whether it takes long to score a pair."""
+
+    is_dear: bool
 
     def matrix(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
@@ -109,7 +111,7 @@ def _worth_more_apart(
     size = len(same)
     usual = 0.0
     unsure = {*range(size)}
-    if size * (len(rows) + len(columns)) > _FEW_CELLS:
+    if similarity.is_dear or size * (len(rows) + len(columns)) > _FEW_CELLS:
         usual = _usual_potential(found)
         unsure = {x for _, x in similarity.above(rows, others, found.rows, [usual] * size)}
         unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
@@ -208,6 +210,8 @@ class _TableSimilarity:
         # where rows are one text each, only those that are much alike are compared to the end
         self._texts = problem.columns[0] if len(problem.columns) == 1 and problem.columns[0].has_search else None
         self._cutoffs: dict[int, Sequence[float]] = {}  # of rows that were searched: those still to be tried
+        everything = range(problem.height), range(problem.width)
+        self.is_dear = not exact and self._are_long(*everything)
         self._scored: dict[tuple[int, int], float] = {}
         self._search: Callable[[int, float], dict[int, float]] | None = None
 

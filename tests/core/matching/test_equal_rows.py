@@ -115,6 +115,7 @@ class Scores:
 
     def __init__(self, scores, bounds, looseness):
         self.scores, self.bounds, self.looseness = scores, [list(row) for row in bounds], looseness
+        self.is_dear = looseness > 0.0
 
     def matrix(self, rows, columns):
         return [[self.bounds[i][j] for j in columns] for i in rows]

@@ -77,7 +77,8 @@ total | digits_swapped | the digits 0 and 9 were swapped
 
 ```
 
-The last kinds look values up in the document and appear only in runs of cases, whose documents have a text.
+The last kinds look values up in the document and appear only in runs of cases, whose documents have a text. Of an
+output with more than 1,000 failing results nothing is named.
 """
 
 _SINGLE_MISTAKES: Final = f"""\

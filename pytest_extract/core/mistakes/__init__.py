@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import Final
 
 from pytest_extract.core.mistakes import structure
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
@@ -28,11 +29,18 @@ __all__ = (
 )
 
 
+MOST_NAMED: Final = 1_000
+"""Failing results of one output up to which their mistakes are named."""
+
+
 def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     """Name what went wrong at the failing results, in the order of the table; each result has one name at most.
 
-    Without `output.in_document`, the kinds that ask the document find nothing.
+    Without `output.in_document`, the kinds that ask the document find nothing. Of an output with more than `MOST_NAMED`
+    failing results nothing is named: each row is compared with each failing result.
     """
+    if len(output.failing) > MOST_NAMED:
+        return ()
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
 

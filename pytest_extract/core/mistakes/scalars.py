@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
 
@@ -40,7 +41,12 @@ def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | 
     number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
     if number is not None:
         return Amount(number, "")
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not any(map(str.isdecimal, value)):
+    return _read_written_amount(value, styles) if isinstance(value, str) and len(value) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)  # several kinds read the same two texts
+def _read_written_amount(value: str, styles: tuple[object, ...]) -> Amount | None:
+    if not any(map(str.isdecimal, value)):
         return None
     written = read_written(value.strip(), styles)  # type: ignore[arg-type]
     if written is None:

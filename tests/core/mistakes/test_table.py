@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
-from pytest_extract.core.mistakes import MISTAKE_KINDS, ComparedOutput, mistakes_by_path, name_mistakes
+from pytest_extract.core.mistakes import MISTAKE_KINDS, MOST_NAMED, ComparedOutput, mistakes_by_path, name_mistakes
 from pytest_extract.core.mistakes.output import compared_results
 from pytest_extract.core.values import MISSING, copied
 from pytest_extract.schema_tools.infer import infer_schema
@@ -152,6 +152,13 @@ def test_rules_take_hostile_values_in_their_stride():
         for kind in MISTAKE_KINDS.values():
             if kind.make is not None and kind.compare is not None:
                 kind.make(gold, Random(1))
+
+
+@pytest.mark.parametrize("rows", [MOST_NAMED, MOST_NAMED + 1])
+def test_an_output_with_very_many_failing_results_has_no_names(rows):
+    scorer = compile_schema({"properties": {"items": {"type": "array", "items": {"type": "integer"}}}})
+    found = scorer.score({"items": list(range(1, rows + 1))}, {"items": []}).mistakes
+    assert len(found) == (rows if rows <= MOST_NAMED else 0)
 
 
 @given(json_values, json_values)

@@ -7,10 +7,16 @@ import sys
 from pathlib import Path
 
 from pytest_extract.core.gates import MODALITIES
+from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.errors import ConfigError
+from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers.files import Imported, ImportFolder
+from pytest_extract.report.lines import safe_prose
+from pytest_extract.report.value_diff import first_difference
+from pytest_extract.report.values import show
 
 DATASETS = ("extract-bench", "deepjsoneval", "sob")
+_WIDTH = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
     parser.add_argument("--modality", choices=MODALITIES, default="text", help="sob: of all records (default: text)")
-    parser.add_argument("--force", action="store_true", help="write over files that are there")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write over files that are there, and show each value of a gold that changes",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,8 +55,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
+    """Print each value of a gold that is about to be replaced."""
+    for steps, before, after in changed_leaves(old, new):
+        at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0
+        values = " -> ".join(show(side, _WIDTH, at=at) for side in (before, after))
+        print(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}", flush=True)  # noqa: T201 - as above
+
+
 def _import_dataset(args: argparse.Namespace) -> Imported:
-    target = ImportFolder(folder=args.target, force=args.force)
+    target = ImportFolder(folder=args.target, force=args.force, show_replaced=_show_replaced)
     if args.dataset == "extract-bench":
         from pytest_extract.importers.extract_bench import import_extract_bench
 

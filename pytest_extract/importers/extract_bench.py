@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.cases.build import wrapped_schema
-from pytest_extract.cases.sources import read_source
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
     gold_check,
     gold_problem,
+    json_file_value,
     one_line,
     plain_id,
+    reading_replaced,
     yaml_quoted,
 )
 
@@ -35,7 +36,14 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
     folders = sorted(path.parent for path in source.rglob("*-schema.json") if (path.parent / GOLDS).is_dir())
     if not folders:
         raise ConfigError(f"{source}: no folder with a *-schema.json beside {GOLDS}/ is there")
-    target.check(_case_file(folder, source) for folder in folders)
+    copies = _copies(folders, source) if copy else {}
+    target.check([*(_case_file(folder, source) for folder in folders), *copies])
+    for name, file in copies.items():
+        there = target.folder / name
+        if name.endswith(SUFFIX) and there.exists():
+            with reading_replaced():
+                old = json_file_value(there)
+            target.replace_gold(str(there), old, json_file_value(file))
     cases = broken = uncompared = 0
     notes: list[str] = []
     for folder in folders:
@@ -51,6 +59,22 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
         broken += sum(each.broken for each in found)
         uncompared += sum(each.uncompared for each in found)
     return Imported(files=tuple(target.written), cases=cases, broken=broken, uncompared=uncompared, notes=tuple(notes))
+
+
+def _copies(folders: Iterable[Path], source: Path) -> dict[str, Path]:
+    """Return the file that each copied file is a copy of, by its name below the folder that is written to."""
+    copies: dict[str, Path] = {}
+    for folder in folders:
+        files = [_schema_of(folder)[0]]
+        for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
+            document = _document_of(gold)
+            files += [document, gold] if document.is_file() else []
+        copies |= {(folder.relative_to(source) / file.name).as_posix(): file for file in files}
+    return copies
+
+
+def _document_of(gold: Path) -> Path:
+    return gold.with_name(f"{gold.name.removesuffix(SUFFIX)}.pdf")
 
 
 class _CaseText(NamedTuple):
@@ -78,16 +102,9 @@ def _schema_of(folder: Path) -> tuple[Path, str, Json]:
     files = sorted(folder.glob("*-schema.json"))
     if len(files) > 1:
         raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
-    value = _read(files[0])
+    value = json_file_value(files[0])
     inner = wrapped_schema(value)
     return (files[0], "", value) if inner is None else (files[0], f"#/{inner}", value[inner])
-
-
-def _read(path: Path) -> Json:
-    source = read_source(path)
-    for problem in source.parsed.problems:
-        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
-    return source.value
 
 
 def _place(folder: Path, case_file: Path, *, copy: bool) -> str:
@@ -113,11 +130,11 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
     uncompared_in = gold_check(schema)
     for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
         name = gold.name.removesuffix(SUFFIX)
-        document = gold.with_name(f"{name}.pdf")
+        document = _document_of(gold)
         if not document.is_file():
             notes.append(f"{gold}: left out, {document.name} is not there")
             continue
-        value = _read(gold)
+        value = json_file_value(gold)
         problem, uncompared = gold_problem(schema, value), uncompared_in(value)
         lines = [
             f"- id: {yaml_quoted(plain_id(name))}",

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
-from pytest_extract.cases.sources import parse_source, read_text
+from pytest_extract.cases.sources import parse_source, read_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, write_atomic
+
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +51,14 @@ class Record:
 
 @dataclass(slots=True, kw_only=True)
 class ImportFolder:
-    """The folder that an import writes to. It overwrites no file unless `force` is set."""
+    """The folder that an import writes to. It overwrites no file unless `force` is set.
+
+    `show_replaced` is called with every gold that is about to be replaced by another value: where it stands, its value
+    now, and the new value (MISSING: the case is gone).
+    """
 
     folder: Path
+    show_replaced: Callable[[str, Json, Json | Missing], None]
     force: bool = False
     written: list[Path] = field(default_factory=list)
 
@@ -58,7 +66,16 @@ class ImportFolder:
         """Raise StoreError when one of the files is there already."""
         there = [str(self.folder / name) for name in names if (self.folder / name).exists()]
         if there and not self.force:
-            raise StoreError(f"{', '.join(there)} exists already; --force writes over it")
+            more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
+            raise StoreError(
+                f"already there: {', '.join(there[:_MOST_NAMED])}{more}; nothing was written; --force writes over "
+                "them, and shows which golds change"
+            )
+
+    def replace_gold(self, where: str, old: Json, new: Json | Missing) -> None:
+        """Show a gold that is about to be replaced, if its value changes."""
+        if new is MISSING or canonical_json(old) != canonical_json(new):
+            self.show_replaced(where, old, new)
 
     def write(self, name: str, text: str) -> None:
         """Write a file below the folder, whole or not at all; raises StoreError.
@@ -112,6 +129,14 @@ def yaml_quoted(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def json_file_value(path: Path) -> Json:
+    """Return the value of a JSON file; raises CaseFileError with line and column."""
+    source = read_source(path)
+    for problem in source.parsed.problems:
+        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
+    return source.value
+
+
 def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
     for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
@@ -162,6 +187,10 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
     parts[f"{name}-broken-golds"] = [one for one in records if one.problem is not None]
     there = {part: found for part, found in parts.items() if found}
     target.check(f"{part}{suffix}" for part in there for suffix in (".jsonl", ".extract.yaml"))
+    golds = {one.keys["id"]: one.keys["gold"] for one in records}
+    for part in there:
+        for identity, old in _golds_there(target.folder / f"{part}.jsonl"):
+            target.replace_gold(f"{target.folder / part}.jsonl: {identity}", old, golds.get(identity, MISSING))
     for part, found in there.items():
         lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]
         target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
@@ -169,6 +198,28 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
     broken = len(parts[f"{name}-broken-golds"])
     notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
     return Imported(files=tuple(target.written), cases=len(records), broken=broken, uncompared=len(notes), notes=notes)
+
+
+@contextmanager
+def reading_replaced() -> Iterator[None]:
+    """Raise StoreError for a file that cannot be read: what cannot be shown is not replaced."""
+    try:
+        yield
+    except CaseFileError as error:
+        raise StoreError(f"{error}; it cannot be shown, so it is not replaced: move the file away") from error
+
+
+def _golds_there(path: Path) -> list[tuple[Json, Json]]:
+    """Return id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
+    found: list[tuple[Json, Json]] = []
+    if not path.exists():
+        return found
+    with reading_replaced():
+        for _, row in json_lines(path):
+            gold = row.get("gold")
+            file = path.parent / gold if isinstance(gold, str) else None
+            found.append((row.get("id"), json_file_value(file) if file is not None and file.is_file() else gold))
+    return found
 
 
 def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:

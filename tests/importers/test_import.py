@@ -74,6 +74,70 @@ def test_nothing_is_written_over_unless_asked(bench, capsys):
     assert main([*args, "--force"]) == 0
 
 
+def test_copied_files_are_not_written_over_unless_asked(bench, capsys):
+    gold = bench / "out/finance/bills/two.gold.json"
+    put(gold, {"total": 7})
+    args = ["import", "extract-bench", str(bench / "src"), str(bench / "out"), "--copy"]
+    assert main(args) == 2
+    assert f"already there: {gold}; nothing was written" in capsys.readouterr().err
+    assert [path for path in (bench / "out").rglob("*") if path.is_file()] == [gold]
+    assert json.loads(gold.read_text()) == {"total": 7}
+
+
+def test_a_copied_gold_is_shown_before_it_is_replaced(bench, capsys):
+    args = ["import", "extract-bench", str(bench / "src"), str(bench / "out"), "--copy"]
+    assert main(args) == 0
+    capsys.readouterr()
+    folder = bench / "out/finance/bills"
+    put(folder / "two.gold.json", {"total": 7, "note": "checked\x1b[2J"})
+    assert main([*args, "--force"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[:-1] == [
+        f'{folder / "two.gold.json"}: total: 7 -> "1"',
+        f'{folder / "two.gold.json"}: note: "checked\\x1b[2J" -> (missing)',
+    ]
+    assert json.loads((folder / "two.gold.json").read_text()) == {"total": "1"}
+
+
+def test_a_gold_that_cannot_be_shown_is_not_replaced(bench, capsys):
+    gold = bench / "out/finance/bills/two.gold.json"
+    put(gold, '{"total": 7')
+    args = ["import", "extract-bench", str(bench / "src"), str(bench / "out"), "--copy", "--force"]
+    assert main(args) == 2
+    assert "so it is not replaced: move the file away" in capsys.readouterr().err
+    assert [path for path in (bench / "out").rglob("*") if path.is_file()] == [gold]
+    assert gold.read_text() == '{"total": 7'
+
+
+def test_golds_of_a_dataset_are_shown_before_they_are_replaced(tmp_path, capsys):
+    source = jsonl(tmp_path / "part.jsonl", row(7), row(8), row(9), row(5, schema='{"type": "string"}', json='"one"'))
+    args = ["import", "deepjsoneval", source, str(tmp_path / "out")]
+    assert main(args) == 0
+    assert main(args) == 2
+    capsys.readouterr()
+    assert main([*args, "--force"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    dataset = tmp_path / "out/deepjsoneval.jsonl"
+    lines = [json.loads(line) for line in dataset.read_text().splitlines()]
+    lines[0]["gold"]["total"] = 15
+    (named,) = (tmp_path / "out/deepjsoneval-golds").iterdir()
+    put(named, '"two"')
+    put(dataset, "".join(json.dumps(line) + "\n" for line in lines))
+    jsonl(
+        tmp_path / "part.jsonl",
+        row(7), row(8, json='{"total": "x"}'), row(5, schema='{"type": "string"}', json='"one"'),
+    )  # fmt: skip
+    assert main([*args, "--force"]) == 0
+    assert capsys.readouterr().out.splitlines()[:-1] == [
+        f"{dataset}: 7: total: 15 -> 1.5",
+        f'{dataset}: 8: total: 1.5 -> "x"',
+        f"{dataset}: 9: total: 1.5 -> (missing)",
+        f'{dataset}: 5: $: "two" -> "one"',
+    ]
+    assert json.loads(dataset.read_text().splitlines()[0])["gold"] == {"total": 1.5}
+    assert named.read_text() == '"one"\n'
+
+
 def row(number, **more):
     values = {"id": number, "schema": json.dumps(SCHEMA), "text": "Text\nof it", "json": '{"total": 1.5}'}
     return {**values, "category": "Bill", "true_depth": 3, **more}

@@ -183,7 +183,7 @@ class Gold:
 
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
-    lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output)
+    lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output, breaches=breaches)
     return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
 
 

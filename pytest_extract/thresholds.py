@@ -15,6 +15,7 @@ from pytest_extract.core.values import MISSING
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
+    from pytest_extract.core.results import ScoreRecord
     from pytest_extract.core.score import Score
 
 _NEEDED: Final = {
@@ -150,7 +151,9 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     return {**score.measures, **field_measures(fields, leaves)}
 
 
-def results_without(score: Score, known: Sequence[str]) -> tuple[Sequence[FieldResult], Sequence[FieldResult]]:
+def results_without(
+    score: Score | ScoreRecord, known: Sequence[str]
+) -> tuple[Sequence[FieldResult], Sequence[FieldResult]]:
     """Return field and leaf results without known failures; an array counts by its leaves that are left."""
     if not known:
         return score.fields, score.leaves

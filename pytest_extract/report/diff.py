@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.field_metadata import Citation
-from pytest_extract.core.results import Failure, FieldResult, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, json_type
+from pytest_extract.core.results import WRONG, Failure, FieldResult, ScoreRecord, Status, is_covered
+from pytest_extract.core.values import MISSING, FieldPath, json_type
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -36,6 +37,7 @@ from pytest_extract.report.lines import (
 from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
+from pytest_extract.thresholds import results_without
 
 SEEN: Final = "texts differ from"
 """Prefix of reasons that the marked characters make redundant."""
@@ -121,7 +123,9 @@ def _attempt_lines(
             lines += prose(note, "warn", indent=2, width=options.width)
     if attempt.score is None:
         return lines
-    return lines + score_lines(attempt.score, options, known=known, places=places, output=attempt.output)
+    return lines + score_lines(
+        attempt.score, options, known=known, places=places, output=attempt.output, breaches=attempt.breaches
+    )
 
 
 def score_lines(
@@ -131,24 +135,126 @@ def score_lines(
     known: Sequence[str] = (),
     places: Mapping[str, str] | None = None,
     output: object = None,
+    breaches: Sequence[Breach] = (),
 ) -> list[Line]:
-    """Show a score: its failure, failed gates, failing fields, counts."""
+    """Show a score: its failure, failed gates, failing fields, counts.
+
+    `breaches` are the bounds that the score misses: failing fields that count toward none of them stand last, under a
+    heading that says so.
+    """
     if score.failure is not None and not score.readable:
         return output_lines(score.failure, output, options.width)
     lines = [part for text in score.wrapped.values() for part in prose(text, "warn", indent=2, width=options.width)]
     lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, options.width)]
     counted, excused = split_known(score, known)
     bad = findings_of(counted, folded=options.verbosity < 2, mistakes=score.mistakes)
-    lines += _finding_table(bad, options, places or {})
+    if bad and breaches and score.gates.structural:
+        failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
+        if any(breach.what == "pass_rate" for breach in breaches):
+            lines += _failed_fields(failed, counted, options.width)
+        lines += _finding_table(bad, options, places or {}, _counts_toward(breaches, failed))
+    else:
+        lines += _finding_table(bad, options, places or {})
     return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
 
 
-def _finding_table(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
+_MOST_FIELDS: Final = 5
+"""Failed fields that are named above the failing values."""
+
+
+def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult], width: int) -> list[Line]:
+    """Name the fields that failed, with their wrong values, unless each field is one value: an array counts as one."""
+    paths = {field.path for field in failed}
+    sizes = {len(path) for path in paths}
+    inside: Counter[tuple[object, ...]] = Counter()
+    for result in counted:
+        if result.status in WRONG:
+            inside.update(
+                result.path[:size] for size in sizes if size < len(result.path) and result.path[:size] in paths
+            )
+    if not inside:
+        return []
+    names = [
+        f"{field.path} ({plural(inside[field.path], 'wrong value')})" if inside[field.path] else str(field.path)
+        for field in failed[:_MOST_FIELDS]
+    ]
+    more = f" and {len(failed) - _MOST_FIELDS:,} more" if len(failed) > _MOST_FIELDS else ""
+    return prose(f"{plural(len(failed), 'failed field')}: {', '.join(names)}{more}", "plain", indent=2, width=width)
+
+
+_NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s"})
+"""Bounds toward which no value counts."""
+_OF_A_PLACE: Final = frozenset({"fields", "absent", "known_failures"})
+_INDEX: Final = re.compile(r"\[-?\d+\]")
+_UNCOUNTED: Final = "wrong, but counted toward no missed bound:"
+
+
+def _concerns(result: FieldResult, place: str) -> bool:
+    """Whether a result stands at a place of the case file, inside it, or around it."""
+    if is_covered(result, [place]):
+        return True
+    path = str(result.path)
+    return any(place.startswith((f"{around}.", f"{around}[")) for around in (_INDEX.sub("[]", path), path))
+
+
+def _always(finding: Finding) -> bool:  # noqa: ARG001  # one of the answers of `_counts_toward`
+    return True
+
+
+def _counts_toward(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> Callable[[Finding], bool]:
+    """Return whether a finding counts toward one of the missed bounds.
+
+    Toward `pass_rate` count the values of failed fields; toward the bound of a place, the values there; toward cost and
+    time none; toward any other measure all.
+    """
+    places: list[str] = []
+    fields = False
+    for breach in breaches:
+        if breach.what in _NO_VALUES:
+            continue
+        kind, _, place = breach.what.partition(".")
+        if place and kind in _OF_A_PLACE:
+            places.append(place)
+        elif breach.what == "pass_rate":
+            fields = True
+        else:
+            return _always
+    paths = {tuple(field.path) for field in failed} if fields else set()
+    above = {path[:size] for path in paths for size in range(len(path))}
+
+    def counts(finding: Finding) -> bool:
+        of: Sequence[FieldPath] = (finding.result.path,)
+        if finding.stands_for > 1 and finding.mistake is not None:
+            of = finding.mistake.paths
+        for path in of:
+            if path in above or any(path[:size] in paths for size in range(len(path) + 1)):
+                return True
+        return any(_concerns(finding.result, place) for place in places)
+
+    return counts
+
+
+def _finding_table(
+    bad: Sequence[Finding],
+    options: DiffOptions,
+    places: Mapping[str, str],
+    counts: Callable[[Finding], bool] | None = None,
+) -> list[Line]:
+    """Show failing fields; those that `counts` denies stand last, under a heading."""
+    rest: list[Finding] = []
+    if counts is not None:
+        counting: list[Finding] = []
+        for finding in bad:
+            (counting if counts(finding) else rest).append(finding)
+        bad = [*counting, *rest]
+    first_of_rest = len(bad) - len(rest) if rest else -1
     shown = list(bad[: options.most])
     names = [(str(item.result.path), metric_label(item.result)) for item in shown]
     columns = _ColumnWidths.of(shown, names, options)
     lines: list[Line] = []
-    for item, (path, label) in zip(shown, names, strict=True):
+    for index, (item, (path, label)) in enumerate(zip(shown, names, strict=True)):
+        if index == first_of_rest:
+            lines.append(line(Span(_UNCOUNTED, "head"), indent=2))
         lines += _finding_lines(item, safe_prose(path), safe_prose(label), options, columns)
         if path in places:
             lines += prose(places[path], "dim", indent=_BELOW, width=options.width)

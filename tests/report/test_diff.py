@@ -356,3 +356,63 @@ def test_a_mistake_of_several_fields_is_one_line() -> None:
 def test_a_mistake_is_not_said_twice(kind: str, text: str, shown: str) -> None:
     one = score(leaf("a", "x"), mistakes=(named(kind, text, "a"),))
     assert squeezed(told(one))[0] == f'a text omission gold "x" {shown}'.strip()
+
+
+def breaches(*names: str) -> list[Breach]:
+    return [Breach(what=name, message=f"{name} is missed") for name in names]
+
+
+ITEMS = (leaf("items[0].price", 1, 2), leaf("items[1].price", 3, 4), leaf("note", "x", "y"), leaf("total", 1, 1))
+FIELDS = (leaf("items", [1], [2]), leaf("note", "x", "y", passed=True), leaf("total", 1, 1))
+UNCOUNTED = "wrong, but counted toward no missed bound:"
+
+
+def shown_paths(*missed: str) -> list[str]:
+    lines = squeezed(told(score(*ITEMS, fields=FIELDS), breaches=breaches(*missed)))
+    return [each if each == UNCOUNTED else each.split()[0] for each in lines if "failed field" not in each][:-1]
+
+
+@pytest.mark.parametrize(
+    ("missed", "counted", "rest"),
+    [
+        pytest.param(["pass_rate"], ["items[0].price", "items[1].price"], ["note"], id="fields-that-failed"),
+        pytest.param(["fields.note"], ["note"], ["items[0].price", "items[1].price"], id="one-field"),
+        pytest.param(["fields.items[].price"], ["items[0].price", "items[1].price"], ["note"], id="a-column"),
+        pytest.param(["fields.items"], ["items[0].price", "items[1].price"], ["note"], id="an-array"),
+        pytest.param(["absent.note"], ["note"], ["items[0].price", "items[1].price"], id="absent"),
+        pytest.param(["max_cost_usd"], [], ["items[0].price", "items[1].price", "note"], id="cost"),
+        pytest.param(["pass_rate", "fields.note"], ["items[0].price", "items[1].price", "note"], [], id="both"),
+        pytest.param(["pass_rate", "f1"], ["items[0].price", "items[1].price", "note"], [], id="all-values"),
+        pytest.param([], ["items[0].price", "items[1].price", "note"], [], id="no-bound"),
+    ],
+)
+def test_values_that_count_toward_no_missed_bound_stand_last(
+    missed: list[str], counted: list[str], rest: list[str]
+) -> None:
+    assert shown_paths(*missed) == [*counted, *([UNCOUNTED, *rest] if rest else [])]
+
+
+def test_a_missing_row_counts_toward_the_bound_of_its_columns() -> None:
+    rows = (leaf("items[2].p", 1), leaf("items[2].q", "a"))
+    assert UNCOUNTED not in squeezed(told(score(*rows), breaches=breaches("fields.items[].p")))
+
+
+def test_failed_fields_are_named_with_their_wrong_values() -> None:
+    lines = told(score(*ITEMS, fields=FIELDS), breaches=breaches("pass_rate"))
+    assert lines[0] == "  1 failed field: items (2 wrong values)"
+
+
+def test_failed_fields_of_one_value_each_are_not_named_twice() -> None:
+    one = score(leaf("a", 1, 2), fields=(leaf("a", 1, 2),))
+    assert "failed field" not in "".join(told(one, breaches=breaches("pass_rate")))
+
+
+def test_of_many_failed_fields_the_first_are_named() -> None:
+    fields = [leaf(f"f{i}", [1], [2]) for i in range(7)]
+    one = score(*(leaf(f"f{i}[0]", 1, 2) for i in range(7)), fields=tuple(fields))
+    assert told(one, breaches=breaches("pass_rate"))[0].endswith("f4 (1 wrong value) and 2 more")
+
+
+def test_a_known_failure_is_no_failed_field() -> None:
+    lines = told(score(*ITEMS, fields=FIELDS), breaches=breaches("pass_rate"), known=["items[].price"])
+    assert not any("failed field" in each for each in lines)

@@ -119,7 +119,12 @@ def tagged_cases(two_cases: None, write_case: Write) -> None:
 def test_by_splits_summary_and_reports(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--extract-by=kind", "--extract-csv=r.csv", "--extract-markdown=r.md")
     result.stdout.re_match_lines([r"by kind", r" *kind +cases passed", r" *mail +1 +1 +1 of 1 +100 %", r" *scan +1 +0"])
-    assert (pytester.path / "r.csv").read_text(encoding="utf-8").splitlines()[0].endswith(",reason,confidence,kind")
+    assert (
+        (pytester.path / "r.csv")
+        .read_text(encoding="utf-8")
+        .splitlines()[0]
+        .endswith(",reason,confidence,mistake,mode,kind")
+    )
     assert "| kind | cases |" in (pytester.path / "r.md").read_text(encoding="utf-8")
 
 

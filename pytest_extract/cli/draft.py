@@ -96,7 +96,10 @@ def _suites(args: argparse.Namespace) -> list[Path]:
     suite = args.suite or suite_path(patterns)
     if not suite.exists():
         if args.schema is None:
-            raise ConfigError("documents need --schema: a file, or MODULE:CLASS of a pydantic model")
+            raise ConfigError(
+                "documents need --schema: a file, or MODULE:CLASS of a pydantic model; golds that you have give one: "
+                f"pytest-extract schema infer GOLD... -o {suite_path(patterns).with_suffix('').stem}.schema.json"
+            )
         write_suite(patterns, suite, _schema_file(args.schema, suite))
     return [*found, suite]
 

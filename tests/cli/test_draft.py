@@ -80,7 +80,11 @@ def test_a_gold_that_no_output_can_make_is_named(folder: Path, capfd: pytest.Cap
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        pytest.param(["docs"], "documents need --schema", id="schema"),
+        pytest.param(
+            ["docs"],
+            "golds that you have give one: pytest-extract schema infer GOLD... -o docs.schema.json",
+            id="schema",
+        ),
         pytest.param(
             ["docs", "--schema", "some_models:Nothing"], "some_models:Nothing gives no JSON Schema", id="model"
         ),

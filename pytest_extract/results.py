@@ -182,12 +182,12 @@ def _without_values(record: Mapping[str, Any], shared: SharedResults) -> dict[st
     return {"attempts": tuple(attempts), "digests": {}, "breaches": ()}
 
 
-def read_results(path: Path) -> ResultsFile:
+def read_results(path: Path | str) -> ResultsFile:
     """Read a results file; StoreError with `path:line` for a bad line.
 
     A last line that was cut off, as a killed run leaves it, is left out; `torn` says so.
     """
-    reader = ResultsReader(path)
+    reader = ResultsReader(Path(path))
     return ResultsFile(results=tuple(reader), torn=reader.torn)
 
 

@@ -95,7 +95,7 @@ def _keys(items: Object, rows: Sequence[Json]) -> tuple[list[float], list[tuple[
         if isinstance(node, Leaf) and len(node.checks) == 1 and node.checks[0].transform is None:
             key = node.checks[0].metric.key
             if key is not None:
-                values = [row.get(name) for row in rows]
+                values = [row.get(name) if isinstance(row, dict) else None for row in rows]
                 columns.append([None if value is None else (key(value),) for value in values])
                 weights.append(node.checks[0].weight)
     return weights, [*zip(*columns, strict=True)] if columns else [()] * len(rows)

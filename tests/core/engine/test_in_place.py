@@ -18,7 +18,7 @@ values = st.sampled_from(["a", "A", "zz", None, 1, 2.5, True, [], ["t"], {}])
 
 @st.composite
 def one_mistake(draw):
-    """Rows, some of them twice, and an output with one wrong value anywhere in one row."""
+    """Rows, some of them twice or no objects, and an output with one wrong value anywhere in one row."""
     gold = draw(st.lists(outer, min_size=2, max_size=4))
     gold += draw(st.lists(st.sampled_from(gold), max_size=1))
     output = copy.deepcopy(gold)
@@ -26,6 +26,9 @@ def one_mistake(draw):
     places = [row, row.get("one"), *(row.get("rows") or [])]
     place = draw(st.sampled_from([place for place in places if isinstance(place, dict)]))
     place[draw(st.sampled_from(["id", "rows", "one"] if place is row else inner_names))] = draw(values)
+    for other in draw(st.lists(st.sampled_from([7, None, "x"]), max_size=1)):
+        gold.append(other)
+        output.append(other)
     return gold, output
 
 

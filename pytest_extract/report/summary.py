@@ -43,6 +43,7 @@ WORST_FIELDS: Final = 10
 _MOST_REASONS: Final = 3
 _MOST_KNOWN: Final = 5
 _MOST_EMPTY: Final = 5
+_MOST_PASSED_WRONG: Final = 5
 _MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
@@ -74,6 +75,7 @@ def summary_lines(
         lines += _arm_table(totals.arms)
     if fields:
         lines += _worst_field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
+    lines += _passed_wrong_lines(totals.passed_wrong, width, verbosity)
     lines += mistake_lines(totals.mistakes, width=width)
     lines += failure_lines(totals)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
@@ -133,6 +135,19 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, most: in
     if len(bad) > len(shown):
         lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
     return lines
+
+
+def _passed_wrong_lines(passed: Mapping[str, int], width: int, verbosity: int) -> list[Line]:
+    """Name the passed cases that have wrong values all the same, those with the most first."""
+    if not passed:
+        return []
+    ordered = sorted(passed.items(), key=lambda item: -item[1])
+    named = [f"{nodeid.rpartition('::')[2]} ({count:,})" for nodeid, count in ordered]
+    shown = named if verbosity > 0 else named[:_MOST_PASSED_WRONG]
+    more = f", and {len(named) - len(shown):,} more (-v shows all)" if len(shown) < len(named) else ""
+    cases = plural(len(passed), "passed case has", "passed cases have")
+    values = plural(sum(passed.values()), "wrong value")
+    return prose(f"{cases} {values}, within the thresholds: {', '.join(shown)}{more}", "warn", indent=0, width=width)
 
 
 def mistake_lines(mistakes: Mapping[str, int], *, width: int) -> list[Line]:

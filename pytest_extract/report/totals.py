@@ -315,7 +315,8 @@ class RunTotals:
     """The cases of a run.
 
     `arms` by label. `fields`: leaf results by pattern. `unusable`: failure kinds of outputs. `reasons`: why cases were
-    broken or not run. `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
+    broken or not run. `passed_wrong`: wrong values of passed cases, by node id.
+    `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
     """
 
     arms: dict[str, ArmTotals] = field(default_factory=dict)
@@ -329,6 +330,7 @@ class RunTotals:
     wrapped: WrappedTotals = field(default_factory=WrappedTotals)
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
+    passed_wrong: dict[str, int] = field(default_factory=dict)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
 
@@ -371,6 +373,8 @@ class RunTotals:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
         if result.outcome in self.reasons:
             self.reasons[result.outcome][shorten(safe_prose(result.why or "?"), _LONGEST_REASON)] += 1
+        if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
+            self.passed_wrong[result.nodeid] = wrong
         self.known.add(result)
         self.emptiness.add(result)
         self.wrapped.add(result)
@@ -378,6 +382,16 @@ class RunTotals:
             if attempt.score is not None:
                 self.mistakes.update(mistake.kind for mistake in attempt.score.mistakes)
         self.repeated = self.repeated or len(result.attempts) > 1
+
+
+def _most_wrong(result: CaseResult) -> int:
+    """Count the wrong values of a case in its worst output, known failures left out."""
+    inexact = [
+        score
+        for score in read_scores(result)
+        if any(score.measures.get(name, 0.0) < 1 for name in MEASURES)  # most outputs that pass are right
+    ]
+    return max((len(failed_results(split_known(score, result.known).counted)) for score in inexact), default=0)
 
 
 def totals_of(results: Iterable[CaseResult]) -> RunTotals:

@@ -214,3 +214,28 @@ def test_mistakes_are_counted_by_kind() -> None:
     lines = " ".join(told(case("a", bad)))
     assert "kinds of mistakes: 2 sign, 1 0, 1 1, 1 2, 1 3, 1 4, 1 5, 1 6, 1 7, 1 8, 1 of 1 other kind" in lines
     assert not any("kinds" in line for line in told(case("a", attempt(1.0))))
+
+
+def test_passed_cases_with_wrong_values_are_named_those_with_the_most_first() -> None:
+    bad = leaf("x", "mismatch")
+    within = {"outcome": Outcome.PASSED}
+    lines = told(
+        case("a", attempt(0.9, bad, leaf("x", "match", 1.0), **within)),
+        case("b", attempt(0.9, bad, bad, **within), attempt(0.95, bad, **within)),
+        case("c", attempt(1.0, leaf("x", "match", 1.0))),
+        case("d", attempt(0.5, bad)),
+    )
+    assert "2 passed cases have 3 wrong values, within the thresholds: b (2), a (1)" in lines
+
+
+def test_known_failures_of_a_passed_case_are_no_wrong_values() -> None:
+    excused = attempt(0.9, field_result("a", 1, 2), outcome=Outcome.PASSED)
+    assert not any("wrong value" in line for line in told(case("a", excused, known=("a",))))
+
+
+@pytest.mark.parametrize(("verbosity", "end"), [(0, "k4 (1), and 2 more (-v shows all)"), (1, "k5 (1), k6 (1)")])
+def test_of_many_passed_cases_with_wrong_values_a_few_are_named(verbosity: int, end: str) -> None:
+    results = [case(f"k{i}", attempt(0.9, leaf("x", "mismatch"), outcome=Outcome.PASSED)) for i in range(7)]
+    (line,) = [each for each in told(*results, verbosity=verbosity, width=200) if "wrong values" in each]
+    assert line.startswith("7 passed cases have 7 wrong values")
+    assert line.endswith(end)

@@ -6,12 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers.files import Imported, ImportFolder
-from pytest_extract.report.lines import safe_prose
+from pytest_extract.report.lines import plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
@@ -23,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Make case files from the files of a published dataset. Golds that break their own schema are "
-        "kept, with `gates: {schema: false}` and a comment that says where."
+        "kept, with `gates: {schema: false}` and a comment that says where. The responses of models that SOB's records "
+        "hold are scored into a results file, which `runs leaderboard` ranks."
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
     parser.add_argument(
@@ -52,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
     print(f"{made.cases} cases in {files}{gates}")  # noqa: T201 - as above
+    if made.responses:
+        _score_responses(made, args.target)
     return 0
 
 
@@ -61,6 +65,24 @@ def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0
         values = " -> ".join(show(side, _WIDTH, at=at) for side in (before, after))
         print(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}", flush=True)  # noqa: T201 - as above
+
+
+def _score_responses(made: Imported, folder: Path) -> None:
+    """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
+    from pytest_extract.bulk import BulkScorer, score_records
+    from pytest_extract.importers.sob import RESPONSES_FILE
+    from pytest_extract.results import write_results
+
+    results: list[CaseResult] = []
+    here = Path.cwd().resolve()
+    for each in made.responses:
+        file = each.file.resolve()
+        name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
+        results += score_records(BulkScorer(name=name, gates=each.gates), each.records)
+    write_results(folder / RESPONSES_FILE, results)
+    models = len({result.arm for result in results})
+    ranked = f"pytest-extract runs leaderboard {folder / RESPONSES_FILE}"
+    print(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")  # noqa: T201
 
 
 def _import_dataset(args: argparse.Namespace) -> Imported:

@@ -24,10 +24,20 @@ _MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Responses:
+    """What models answered to the cases of a file, as records that `bulk` scores under the gates of that file."""
+
+    file: Path
+    gates: Mapping[str, Json] | None
+    records: tuple[Mapping[str, Json], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user.
 
     `uncompared`: the cases whose gold holds values that no comparison reaches, each told in a note.
+    `responses`: what models answered, a case file each, where the dataset has that.
     """
 
     files: tuple[Path, ...]
@@ -35,18 +45,21 @@ class Imported:
     broken: int
     uncompared: int = 0
     notes: tuple[str, ...] = ()
+    responses: tuple[Responses, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is.
 
-    `uncompared`: the gold values that no comparison reaches.
+    `uncompared`: the gold values that no comparison reaches. `responses`: what models answered, as columns of `bulk`
+    (`output`, `model`, ...), which has the others from the keys.
     """
 
     keys: Mapping[str, Json]
     problem: str | None = None
     uncompared: Uncompared | None = None
+    responses: tuple[Mapping[str, Json], ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,13 +204,32 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
     for part in there:
         for identity, old in _golds_there(target.folder / f"{part}.jsonl"):
             target.replace_gold(f"{target.folder / part}.jsonl: {identity}", old, golds.get(identity, MISSING))
+    responses: list[Responses] = []
     for part, found in there.items():
         lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]
         target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
         target.write(f"{part}.extract.yaml", _case_file(part, found, heading))
+        answered = tuple(each for one in found for each in _bulk_records(one))
+        if answered:
+            gates = None if part == name else {"schema": False}
+            responses.append(Responses(file=target.written[-1], gates=gates, records=answered))
     broken = len(parts[f"{name}-broken-golds"])
     notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
-    return Imported(files=tuple(target.written), cases=len(records), broken=broken, uncompared=len(notes), notes=notes)
+    return Imported(
+        files=tuple(target.written),
+        cases=len(records),
+        broken=broken,
+        uncompared=len(notes),
+        notes=notes,
+        responses=tuple(responses),
+    )
+
+
+def _bulk_records(record: Record) -> Iterable[dict[str, Json]]:
+    """Yield the answers to a case as records for `bulk`."""
+    case = {name: record.keys[name] for name in ("id", "modality", "tags") if name in record.keys}
+    texts = {name: json.dumps(record.keys[name]) for name in ("schema", "gold")}
+    return ({**case, **texts, **response} for response in record.responses)
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from pytest_extract.importers.files import (
 )
 
 NAME: Final = "sob"
+RESPONSES_FILE: Final = f"{NAME}-responses.jsonl"
+"""The results file of the published responses, beside the case files."""
 _TEXTS: Final = ("text", "context", "document", "transcript", "passage")
 RESPONSES: Final = (
     "the records hold no document: each case's text is the published response, which an extractor that "
@@ -34,16 +36,37 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str = "text") ->
 
     A record's document is the first of `input.text`, `context`, `document`, `transcript` and `passage` that is a text;
     where none is, the published response. Its complexity (`schema_complexity`, else `difficulty`) becomes the case's.
+    Its `candidate_response` and `model_id` become a response to the case. Records that differ in these only are one
+    case; without documents they are a case each, and their responses have the id of the first.
     Raises CaseFileError with the line of a record that cannot be used.
     """
-    records, documents = [], 0
+    target.check([RESPONSES_FILE])
+    records: list[Record] = []
+    answered: dict[str, tuple[int, set[str]]] = {}  # what is asked -> position of its first record, models
+    rows, documents = 0, 0
     for number, row in json_lines(source):
         record, has_document = _record(source, number, row, modality)
-        records.append(record)
+        rows += 1
         documents += has_document
+        metadata = _part(row, "metadata")
+        model = str(metadata.get("model_id"))
+        asked = json.dumps([metadata.get("record_id"), row["input"], row["output"]["ground_truth"]], sort_keys=True)
+        first, models = answered.setdefault(asked, (len(records), set()))
+        if not metadata.get("record_id") or not models or model in models:
+            records.append(record)
+        elif has_document:
+            case = records[first]
+            tags = {name: tag for name, tag in case.keys["tags"].items() if name != "model_id"}
+            records[first] = replace(
+                case, keys={**case.keys, "tags": tags}, responses=(*case.responses, *record.responses)
+            )
+        else:
+            shared = tuple({**response, "id": records[first].keys["id"]} for response in record.responses)
+            records.append(replace(record, responses=shared))
+        models.add(model)
     heading = ("SOB", *(() if documents else (RESPONSES,)))
     made = write_datasets(target, NAME, records, heading=heading)
-    notes = () if documents == len(records) else (f"{len(records) - documents} of {len(records)}: {RESPONSES}",)
+    notes = () if documents == rows else (f"{rows - documents} of {rows}: {RESPONSES}",)
     return replace(made, notes=(*notes, *made.notes))
 
 
@@ -65,7 +88,11 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]
     uncompared = gold_check(keys["schema"])(gold)
-    return Record(keys=keys, problem=problem, uncompared=uncompared), text is not None
+    responses: tuple[dict[str, Json], ...] = ()
+    if "candidate_response" in output:
+        response = {"output": output["candidate_response"], "model": metadata.get("model_id"), "tags": keys["tags"]}
+        responses = (response,)
+    return Record(keys=keys, problem=problem, uncompared=uncompared, responses=responses), text is not None
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:

@@ -19,7 +19,8 @@ def printed(capsys, *args):
     return capsys.readouterr().out
 
 
-def test_the_published_leaderboard(capsys):
+def test_the_published_leaderboard(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     path = shared("vectors/sob_aggregate/leaderboard.json")
     published = json.loads(path.read_text(encoding="utf-8"))["rows"]
     found = json.loads(printed(capsys, path, "--json"))["leaderboard"]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from pathlib import Path
 
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
+from pytest_extract.results import read_results
+from tests.shared_data import jsonl as jsonl_of
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number", "evaluation_config": "number_exact"}}}
 
@@ -219,6 +223,85 @@ def test_sob(tmp_path, capsys):
     assert not broken.gates.schema
 
 
+def answers(model, *responses, **given):
+    """Records of one model; the gold of the last one breaks its schema."""
+    golds = [*range(len(responses) - 1), "x"]
+    return [
+        record(
+            {"total": gold}, response=response, metadata={"record_id": f"r{gold}", "model_id": model, "difficulty": "hard"},
+            **given,
+        )
+        for gold, response in zip(golds, responses, strict=True)
+    ]  # fmt: skip
+
+
+GOOD = answers("good", {"total": 0}, '{"total": 1}', {"total": "x"})
+BAD = answers("bad", {"total": 5}, "no JSON", None)
+
+
+def ranked(capsys, path):
+    capsys.readouterr()
+    assert main(["runs", "leaderboard", str(path), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    return {row["arm"]: (row["coverage"], row["json_pass_rate"], row["value_accuracy"]) for row in rows}
+
+
+def with_document(records):
+    return [{**each, "input": {**each["input"], "context": "The bill"}} for each in records]
+
+
+@pytest.mark.parametrize("documents", [True, False])
+def test_responses_of_several_models_are_scored_and_ranked(tmp_path, capsys, monkeypatch, documents):
+    monkeypatch.chdir(tmp_path)
+    rows = with_document(GOOD + BAD) if documents else GOOD + BAD
+    assert main(["import", "sob", jsonl(tmp_path / "records.jsonl", *rows), "cases"]) == 0
+    told = capsys.readouterr().out
+    assert f"{3 if documents else 6} cases in " in told
+    assert (
+        "6 responses of 2 models scored; rank them: pytest-extract runs leaderboard cases/sob-responses.jsonl" in told
+    )
+    results = read_results(tmp_path / "cases/sob-responses.jsonl").results
+    assert {(each.case_id, each.arm.model) for each in results} == {
+        (name, model) for name in ("1-r0", "2-r1", "3-rx") for model in ("good", "bad")
+    }
+    assert {each.tags["model_id"] == each.arm.model for each in results} == {True}
+    found = ranked(capsys, "cases/sob-responses.jsonl")
+    assert list(found) == ["good", "bad"]
+    assert found["good"] == pytest.approx((1, 2 / 3, 2 / 3))
+    assert found["bad"] == pytest.approx((1, 1 / 3, 0))
+    cases = loaded(tmp_path / "cases/sob.extract.yaml")
+    assert ["model_id" in case.tags for case in cases] == ([False] * 2 if documents else [True] * 4)
+
+
+def test_responses_are_scored_again_without_a_call(pytester, capsys):
+    source = jsonl(pytester.path / "records.jsonl", *with_document(GOOD + BAD))
+    assert main(["import", "sob", source, "cases"]) == 0
+    result = pytester.runpytest("cases", "--extract-from=cases/sob-responses.jsonl", "--extract-results=r.jsonl", "-q")
+    result.assert_outcomes(passed=3, failed=3)
+    assert ranked(capsys, "r.jsonl") == ranked(capsys, "cases/sob-responses.jsonl")
+    before, after = (
+        {(each.case_id, each.arm): each.attempts[0].score.measures for each in read_results(Path(name)).results}
+        for name in ("cases/sob-responses.jsonl", "r.jsonl")
+    )
+    assert before == after
+
+
+def test_repeated_records_of_a_model_stay_cases_of_their_own(tmp_path, capsys):
+    source = jsonl(tmp_path / "records.jsonl", *with_document(GOOD[:1] * 2 + BAD[:1]))
+    assert main(["import", "sob", source, str(tmp_path / "out")]) == 0
+    assert "2 cases in " in capsys.readouterr().out
+    results = read_results(tmp_path / "out/sob-responses.jsonl").results
+    assert [(each.case_id, each.arm.model) for each in results] == [("1-r0", "good"), ("1-r0", "bad"), ("2-r0", "good")]
+
+
+def test_records_without_responses_make_no_results(tmp_path, capsys):
+    (row,) = copy.deepcopy(with_document(GOOD[:1]))
+    del row["output"]["candidate_response"]
+    assert main(["import", "sob", jsonl(tmp_path / "r.jsonl", row), str(tmp_path / "out")]) == 0
+    assert "scored" not in capsys.readouterr().out
+    assert not (tmp_path / "out/sob-responses.jsonl").exists()
+
+
 @pytest.mark.parametrize(
     ("dataset", "lines", "message"),
     [
@@ -268,3 +351,26 @@ def test_a_dataset_allows_golds_that_nothing_compares(tmp_path, capsys):
     assert "import: 1: 1 of 1 gold values are compared with nothing: `sum` (1)" in capsys.readouterr().err
     (case,) = loaded(tmp_path / "out" / "deepjsoneval.extract.yaml")
     assert case.uncompared is not None
+
+
+def test_published_responses_have_the_published_numbers(tmp_path):
+    """Responses that are JSON values; the published program reads no JSON in a text that is a response."""
+    expected, rows = {}, []
+    for vector in jsonl_of("vectors/sob.jsonl"):
+        given, output = vector["record"]["input"], vector["record"]["output"]
+        answered = isinstance(output.get("candidate_response"), dict | list) and "ground_truth" in output
+        if "expected" in vector and vector["modality"] == "text" and answered and "json_schema" in given:
+            metadata = {**vector["record"]["metadata"], "record_id": vector["id"]}
+            rows.append({**vector["record"], "metadata": metadata})
+            expected[vector["id"]] = vector["expected"]
+    assert main(["import", "sob", jsonl(tmp_path / "records.jsonl", *rows), str(tmp_path / "out")]) == 0
+    results = read_results(tmp_path / "out/sob-responses.jsonl").results
+    scored = {each.tags["record_id"]: each.attempts[0].score for each in results}
+    assert set(scored) == set(expected)
+    readable = {name: score for name, score in scored.items() if score is not None}
+    assert len(readable) > 0.9 * len(scored)
+    for name, score in readable.items():
+        published = expected[name]
+        found = (score.measures["value_accuracy"], score.measures["faithfulness"], score.measures["json_pass"])
+        wanted = (published["leaf_value_em"], published["value_token_f1"], published["schema_compliance"])
+        assert found == pytest.approx(wanted, abs=1e-9), name

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_extract.cases.edit import reached, with_value
+from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.sources import read_source
 from pytest_extract.cases.structure import without_annotations
-from pytest_extract.cli.files import read_schema, write_json
-from pytest_extract.core.values import Json
+from pytest_extract.cli.files import read_records, read_schema, write_json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
+from pytest_extract.files import write_atomic
+from pytest_extract.report.lines import safe_controls
 from pytest_extract.schema_tools.annotate import DEFAULTS, AnnotationDialect, annotate_schema
 
 
@@ -28,17 +34,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE=METRIC",
         help='metric of a JSON type, such as string=text or number={"number": {"abs": 0.01}}; repeatable',
     )
+    parser.add_argument(
+        "--golds",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="GOLD",
+        help="propose by the values of these golds (JSON, YAML, .jsonl), and print what changes in SCHEMA",
+    )
+    parser.add_argument("--write", action="store_true", help="with --golds: write the changes into SCHEMA")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the annotated schema; a wrong metric raises ExtractError."""
     schema = read_schema(args.schema)
+    if args.write and (args.output is not None or not args.golds):
+        raise ConfigError("--write goes with --golds, and without -o: it writes into the schema's own file")
     annotated = annotate_schema(
-        schema, dialect=args.dialect or _annotation_dialect(schema), metrics=_metric_options(args.metric)
+        schema,
+        dialect=args.dialect or _annotation_dialect(schema),
+        metrics=_metric_options(args.metric),
+        golds=[value for _, value in read_records(args.golds)],
     )
-    write_json(annotated, args.output)
+    if args.golds:
+        _write_changes(args, schema, annotated)
+    else:
+        write_json(annotated, args.output)
     return 0
+
+
+def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> None:
+    """Print what changes in the text of the schema's file, and write it where asked to."""
+    name, _, pointer = args.schema.partition("#")
+    source = read_source(Path(name))
+    steps = pointer_steps(source.value, pointer) or ()
+    if canonical_json(reached(source.value, steps)) != canonical_json(schema):
+        raise ConfigError(f"{args.schema} refers to other parts of the file: write it out first (schema resolve)")
+    text = with_value(source, steps, annotated)
+    target = args.output or Path(name)
+    before, after = source.text.splitlines(), text.splitlines()
+    for each in difflib.unified_diff(before, after, fromfile=name, tofile=str(target), lineterm=""):
+        print(safe_controls(each))  # noqa: T201 - printing is the command
+    if args.output is not None or args.write:
+        write_atomic(target, text)
 
 
 def _annotation_dialect(schema: Json) -> AnnotationDialect:

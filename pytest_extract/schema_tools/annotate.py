@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -12,6 +12,7 @@ from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
+from pytest_extract.schema_tools.propose import AnnotationProposals, propose_annotations
 from pytest_extract.schema_tools.subschemas import map_children
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
@@ -35,25 +36,33 @@ DEFAULTS: Final[Mapping[AnnotationDialect, Mapping[str, str]]] = MappingProxyTyp
 )
 """Metric by JSON type in each dialect, as the systems that they come from default; `other`: leaves of no one type."""
 
+_PRESET_OF: Final = {"exact": "string_exact", "fuzzy": "string_fuzzy", "semantic": "string_semantic"}
 _CHOICES: Final = ("anyOf", "oneOf", "allOf")
 
 
 def annotate_schema(
-    schema: Json, *, dialect: AnnotationDialect = "x-eval", metrics: Mapping[str, Json] | None = None
+    schema: Json,
+    *,
+    dialect: AnnotationDialect = "x-eval",
+    metrics: Mapping[str, Json] | None = None,
+    golds: Iterable[Json] = (),
 ) -> dict[str, Json]:
     """Return a new schema in which every leaf (`evaluation_config`: also every array) without a metric has one.
 
     `metrics` replaces defaults by JSON type: a metric's name, or {name: parameters}; `other` is for leaves of
     several types or none. What is annotated (in either dialect) or skipped already stays. Definitions are
     annotated where they stand.
+    `golds`: texts get the metric that suits the golds' values (date, money, email, url, exact for identifiers, semantic
+    for free text, fuzzy for names), and lists of objects the key that tells their rows apart, where there is one.
     Raises ConfigError for an unknown type or metric and for a wrong parameter, SchemaError for what is no schema.
     """
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
     one_of("dialect", dialect, tuple(DEFAULTS))
     table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
-    annotator = _XEval(table) if dialect == "x-eval" else _EvaluationConfig(table)
     try:
+        proposals = propose_annotations(schema, golds)
+        annotator = (_XEval if dialect == "x-eval" else _EvaluationConfig)(table, proposals)
         return annotator.node(schema, "")
     except RecursionError:
         raise SchemaError("the schema is nested too deep to be annotated") from None
@@ -100,6 +109,7 @@ class _Annotator:
     """Walks a schema; a subclass writes one dialect. `table`: metric by JSON type."""
 
     table: Mapping[str, Json]
+    proposals: AnnotationProposals
 
     def node(self, schema: dict[str, Json], pointer: str) -> dict[str, Json]:
         """Return the schema with its leaves, and those inside it, annotated."""
@@ -107,8 +117,8 @@ class _Annotator:
         inside, choices = self.children(schema, kind), _choices(schema)
         node = map_children(schema, pointer, self._child, keywords=(*inside, *choices, *_definitions(schema)))
         if inside or choices or "$ref" in schema:
-            return self.container(node, kind)
-        return self.leaf(node, kind)
+            return self.container(node, kind, pointer)
+        return self.leaf(node, kind, pointer)
 
     def children(self, schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:
         """Return the keywords that hold the children of a node."""
@@ -117,11 +127,11 @@ class _Annotator:
     def _child(self, schema: Json, pointer: str) -> Json:
         return self.node(schema, pointer) if isinstance(schema, dict) else schema
 
-    def container(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
+    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
         """Return a node that has children, annotated where the dialect annotates such."""
         raise NotImplementedError
 
-    def leaf(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
+    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
         """Return a node without children, annotated."""
         raise NotImplementedError
 
@@ -129,16 +139,19 @@ class _Annotator:
 class _XEval(_Annotator):
     """`x-eval-compare` on leaves."""
 
-    def container(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
-        """Return the node as it is."""
-        del kind
-        return node
+    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
+        """Return a list of objects with its key, any other node as it is."""
+        key = self.proposals.keys.get(pointer)
+        if kind != "array" or key is None or node.get("evaluation_config") is not None or _in_x_eval(node):
+            return node
+        return {**node, "x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
 
-    def leaf(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
+    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
         """Return the node with a comparator, unless it has one or is skipped."""
         if "x-eval-compare" in node or "x-eval-skip" in node or node.get("evaluation_config") is not None:
             return node
-        return {**node, "x-eval-compare": self.table.get(kind, self.table["other"])}
+        proposed = self.proposals.metrics.get(pointer)
+        return {**node, "x-eval-compare": proposed or self.table.get(kind, self.table["other"])}
 
 
 class _EvaluationConfig(_Annotator):
@@ -148,16 +161,20 @@ class _EvaluationConfig(_Annotator):
         """Return the keywords that hold the children; those without a name count here."""
         return _children(schema, kind) or (_others(schema) if kind != "multi" else ())
 
-    def container(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
+    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
         """Return an array with its configuration."""
-        return self.leaf(node, kind) if kind == "array" and "$ref" not in node else node
+        return self.leaf(node, kind, pointer) if kind == "array" and "$ref" not in node else node
 
-    def leaf(self, node: dict[str, Json], kind: str) -> dict[str, Json]:
+    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
         """Return the node with a configuration, unless it has one."""
         silent = kind in {"object", "null"} and kind not in self.table
         if silent or node.get("evaluation_config") is not None or _in_x_eval(node):
             return node
-        name, params = _name_and_params(self.table.get(kind, self.table["other"]))
+        if pointer in self.proposals.keys:
+            return {**node, "evaluation_config": {"align": "key", "key": self.proposals.keys[pointer]}}
+        proposed = self.proposals.metrics.get(pointer)
+        proposed = proposed and _PRESET_OF.get(proposed, proposed)
+        name, params = _name_and_params(proposed or self.table.get(kind, self.table["other"]))
         if name in PRESETS and not params:
             return {**node, "evaluation_config": name}
         metric = {"metric_id": name, "params": params} if params else {"metric_id": name}

@@ -276,3 +276,63 @@ def test_one_entry_as_markdown(capsys):
 def test_metrics_tells_an_unknown_name():
     with pytest.raises(ConfigError, match=r"no metric or transform 'fuzy'; did you mean 'fuzzy'\?"):
         call(metrics, "fuzy")
+
+
+YAML_SCHEMA = """\
+# orders
+type: object
+properties:
+  number:
+    type: string
+    # our own
+  vendor: {type: string}   # as printed
+"""
+ANNOTATED = """\
+# orders
+type: object
+properties:
+  number:
+    type: string
+    x-eval-compare: exact
+    # our own
+  vendor: {"type": "string", "x-eval-compare": "fuzzy"}   # as printed
+"""
+
+
+def test_annotate_by_golds_shows_the_changes_and_keeps_comments(folder, capsys):
+    (folder / "o.yaml").write_text(YAML_SCHEMA)
+    (folder / "g.jsonl").write_text('{"number": "A-1", "vendor": "ACME"}\n{"number": "A-2", "vendor": "Muller AG"}\n')
+    assert call(annotate, "o.yaml", "--golds", "g.jsonl") == 0
+    shown = capsys.readouterr().out
+    assert "+    x-eval-compare: exact\n     # our own\n-  vendor: {type: string}   # as printed\n" in shown
+    assert (folder / "o.yaml").read_text() == YAML_SCHEMA
+    assert call(annotate, "o.yaml", "--golds", "g.jsonl", "-o", "new.yaml") == 0
+    assert ((folder / "new.yaml").read_text(), (folder / "o.yaml").read_text()) == (ANNOTATED, YAML_SCHEMA)
+    capsys.readouterr()
+    assert call(annotate, "o.yaml", "--golds", "g.jsonl", "--write") == 0
+    assert capsys.readouterr().out == shown
+    assert (folder / "o.yaml").read_text() == ANNOTATED
+    assert call(annotate, "o.yaml", "--golds", "g.jsonl", "--write") == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_annotate_by_golds_keeps_the_order_of_a_json_schema_inside_its_file(folder, capsys):
+    text = '{\n  "z": {"properties": {"b": {"type": "string"},   "a": {"type": "string"}}},\n  "y": 1\n}\n'
+    (folder / "o.json").write_text(text)
+    (folder / "g.json").write_text('{"a": "ACME", "b": "A-1"}')
+    assert call(annotate, "o.json#/z", "--golds", "g.json", "--write") == 0
+    assert (folder / "o.json").read_text() == text.replace(
+        '"b": {"type": "string"', '"b": {"type": "string", "x-eval-compare": "exact"'
+    ).replace('"a": {"type": "string"', '"a": {"type": "string", "x-eval-compare": "fuzzy"')
+
+
+def test_annotate_writes_into_the_schema_by_golds_only(folder):
+    with pytest.raises(ConfigError, match="--write goes with --golds"):
+        call(annotate, "s.json", "--write")
+
+
+def test_annotate_by_golds_says_what_it_cannot_write(folder):
+    (folder / "o.json").write_text('{"z": {"properties": {"a": {"$ref": "#/w"}}}, "w": {"type": "string"}}')
+    (folder / "g.json").write_text('{"a": "ACME"}')
+    with pytest.raises(ConfigError, match="refers to other parts of the file"):
+        call(annotate, "o.json#/z", "--golds", "g.json")

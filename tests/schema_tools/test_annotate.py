@@ -115,3 +115,116 @@ def test_what_the_other_dialect_annotates_stays_as_it_is(dialect):
     }
     schema = {"type": "object", "properties": properties}
     assert annotate_schema(schema, dialect=dialect) == schema
+
+
+ORDER = {
+    "type": "object",
+    "properties": {
+        "vendor": {"type": "string"},
+        "number": {"type": "string"},
+        "issued": {"type": ["string", "null"]},
+        "due": {"type": "string"},
+        "mail": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "note": {"type": "string"},
+        "state": {"enum": ["open", "paid"]},
+        "kept": {"type": "string", "x-eval-compare": "text"},
+        "unseen": {"type": "string"},
+        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "$defs": {
+        "item": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "sku": {"type": "string"}, "part": {"$ref": "#/$defs/item"}},
+        }
+    },
+}
+NOTE = "Goods that are not paid for in thirty days stay the property of the seller."
+ORDERS = [
+    {
+        "vendor": "ACME GmbH", "number": "2026-117", "issued": "2026-01-05", "due": "EUR 1,109.50", "mail": "a@b.example",
+        "note": NOTE, "state": "open", "kept": "x1", "tags": ["new", "very good"],
+        "items": [{"name": "Bolt", "sku": "A-1", "part": {"name": "Head of it"}}, {"name": "Bolt", "sku": "A-2"}],
+    },
+    {"vendor": "Mueller AG 1", "number": "X7", "issued": None, "due": "12.50 \u20ac", "mail": 7, "note": NOTE,
+     "state": "paid", "items": [{"name": "Nut", "sku": "A-1"}]},
+]  # fmt: skip
+
+
+def test_golds_propose_by_what_they_look_like():
+    done = annotate_schema(ORDER, golds=ORDERS)
+    fields = done["properties"]
+    mail = fields.pop("mail")
+    assert [branch["x-eval-compare"] for branch in mail["anyOf"]] == ["email", "numeric"]
+    assert {name: part.get("x-eval-compare") for name, part in fields.items()} == {
+        "vendor": "fuzzy", "number": "exact", "issued": "date", "due": "money", "note": "semantic", "state": "exact",
+        "kept": "text", "unseen": "exact", "items": None, "tags": None,
+    }  # fmt: skip
+    assert fields["items"]["x-eval-align"] == {"ordered": False, "match_by": "key_field", "key": "sku"}
+    assert fields["tags"] == {"type": "array", "items": {"type": "string", "x-eval-compare": "fuzzy"}}
+    item = done["$defs"]["item"]["properties"]
+    assert (item["name"]["x-eval-compare"], item["sku"]["x-eval-compare"]) == ("fuzzy", "exact")
+
+
+def test_golds_propose_in_the_other_dialect():
+    own = {**ORDER, "properties": {name: part for name, part in ORDER["properties"].items() if name != "kept"}}
+    fields = annotate_schema(own, dialect="evaluation_config", golds=ORDERS)["properties"]
+    assert {name: fields[name]["evaluation_config"] for name in ("vendor", "number", "due", "note", "items", "tags")} == {
+        "vendor": "string_fuzzy", "number": "string_exact", "due": {"metrics": [{"metric_id": "money"}]},
+        "note": "string_semantic", "items": {"align": "key", "key": "sku"}, "tags": "array_llm",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([[{"sku": "A1"}, {"sku": "A1"}, {"sku": "A2"}]], id="not unique"),
+        pytest.param([[{"sku": "A1"}, {"sku": "A2"}, {"name": "x"}]], id="not in every row"),
+        pytest.param([[{"sku": "A1"}, {"sku": "A2"}]], id="few rows"),
+        pytest.param([[{"sku": "A1"}], [{"sku": "A2"}], [{"sku": "A3"}]], id="never two rows"),
+        pytest.param([[{"sku": "One"}, {"sku": "Two"}, {"sku": "Three"}]], id="names"),
+        pytest.param([[{"sku": "2026-01-05"}, {"sku": "2026-01-06"}, {"sku": "2026-01-07"}]], id="dates"),
+        pytest.param([[{"other": "A1"}, {"other": "A2"}, {"other": "A3"}]], id="not declared"),
+    ],
+)
+def test_no_key_is_proposed_that_the_golds_do_not_bear(rows):
+    done = annotate_schema(ORDER, golds=[{"items": each} for each in rows])
+    assert "x-eval-align" not in done["properties"]["items"]
+
+
+@given(json_values)
+def test_what_golds_propose_compiles(value):
+    golds = [{"root": value}, {"root": value}]
+    schema = infer_schema(golds, widen=True)
+    for dialect, semantics in (("x-eval", "struct-extract-eval"), ("evaluation_config", "extract-bench")):
+        compile_schema(annotate_schema(schema, dialect=dialect, golds=golds), semantics=semantics)
+
+
+@pytest.mark.parametrize("dialect", ["x-eval", "evaluation_config"])
+def test_a_schema_annotated_by_golds_compiles_and_stays(dialect):
+    own = {**ORDER, "properties": {name: part for name, part in ORDER["properties"].items() if name != "kept"}}
+    done = annotate_schema(own, dialect=dialect, golds=ORDERS)
+    compile_schema(done)
+    assert annotate_schema(done, dialect=dialect, golds=ORDERS) == done
+
+
+@pytest.mark.parametrize(
+    ("texts", "metric"),
+    [
+        (["USD", "EUR"], "exact"),
+        (["FY2025 Q1", "FY2025 Q2"], "exact"),
+        (["company", "company", "company"], "exact"),
+        (["company", "segment"], "fuzzy"),
+        (["ACME GmbH", "ACME GmbH", "ACME GmbH"], "fuzzy"),
+        (["https://a.example/b"], "url"),
+        (["5 January 2026", "2026-02-01"], "date"),
+        (["5 January 2026", "soon"], "fuzzy"),
+        (["$ 5.00", "USD 7"], "money"),
+        ([" ", ""], "exact"),
+        (["A-1", 7], "exact"),
+    ],
+)
+def test_a_text_s_metric_fits_all_its_values(texts, metric):
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    done = annotate_schema(schema, golds=[{"a": text} for text in texts])
+    assert done["properties"]["a"]["x-eval-compare"] == metric

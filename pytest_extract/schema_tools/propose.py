@@ -72,7 +72,7 @@ def _text_metric(texts: Sequence[str]) -> str:
 
 
 def _is_identifier(text: str) -> bool:
-    """Whether every word holds a digit is a code of up to three capitals: `A-117`, `FY2025 Q2`, `EUR`."""
+    """Whether every word holds a digit or is a code of up to three capitals: `A-117`, `FY2025 Q2`, `EUR`."""
     words = text.split()
     return bool(words) and all(_CODE.fullmatch(word) or any(map(str.isdigit, word)) for word in words)
 

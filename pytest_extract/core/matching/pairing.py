@@ -11,6 +11,7 @@ from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column, Objective, strict_key
 from pytest_extract.core.matching.encoding import EncodedTable, encode_problem
 from pytest_extract.core.matching.fit import fit, ordered, pair_all_equal
+from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.values import Json
 
 
@@ -105,10 +106,17 @@ def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[
 
 def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
     """Pair the most similar keys; sorted, so that the order of rows decides no tie."""
-    rows, columns = sorted(ours, key=repr), sorted(theirs, key=repr)
+    rows, columns = sorted(ours, key=_repr), sorted(theirs, key=_repr)
     parts = [_parts(column) for column in columns]
     scores = [_similarities(_parts(row), parts, cutoff) for row in rows]
     return {rows[i]: columns[j] for i, j in best_assignment(scores).pairs if scores[i][j] > 0}
+
+
+def _repr(key: Hashable) -> str:
+    try:
+        return repr(key)
+    except ValueError:  # an integer beyond Python's limit of digits
+        return python_text([*_parts(key)])
 
 
 def _parts(key: Hashable) -> tuple[Hashable, ...]:

@@ -150,3 +150,8 @@ def test_a_long_multiset_is_not_compared_pair_by_pair():
     shuffled = random.Random(1).sample(values, len(values))
     assert len(multiset(values, shuffled).pairs) == len(values)
     assert compared < 20 * len(values)
+
+
+def test_keys_beyond_the_limit_of_digits_are_paired():
+    huge = 10**5000
+    assert by_key([huge, 1], [1, huge, huge + 1], in_order, cutoff=0.8).pairs == ((0, 1), (1, 0))

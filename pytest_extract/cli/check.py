@@ -16,7 +16,14 @@ from pytest_extract.cli.files import case_files, load_extensions, read_records, 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import ConfigError
-from pytest_extract.golds.lint import LintFinding, check_evidence, gold_findings, lint_cases, unused_files
+from pytest_extract.golds.lint import (
+    LintFinding,
+    check_evidence,
+    gold_findings,
+    lint_cases,
+    unused_files,
+    unused_recordings,
+)
 from pytest_extract.schema_tools.golds import validate_golds
 
 
@@ -25,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "List every mistake with file, line and column. Warn of gold values that no comparison reaches, thresholds "
         "that cannot pass or cannot fail, keys that are not unique, documents that occur twice and, of folders, files "
-        "that no case uses. Exit status: 0 no mistake, 1 some, 2 nothing to check."
+        "and recordings that no case uses. Exit status: 0 no mistake, 1 some, 2 nothing to check."
     )
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
@@ -42,6 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--evidence", action="store_true", help="look up every gold value in its document, and warn of those not there"
+    )
+    parser.add_argument(
+        "--recordings",
+        type=Path,
+        default=Path("extract-recordings"),
+        metavar="DIR",
+        help="the folder in which to look for recordings that no case can use any more (default: %(default)s)",
     )
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
@@ -68,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     findings += lint_cases(cases)
     if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
         findings += unused_files(cases, files)
+        findings += unused_recordings(cases, args.recordings)
     evidence = check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
     listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once

@@ -23,8 +23,11 @@ from pytest_extract.core.pattern import field_text
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
-from pytest_extract.errors import CaseFileError
+from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.evidence import Evidence, TextLocation, find_evidence
+from pytest_extract.extraction.recordings.folder import recording_files
+from pytest_extract.extraction.recordings.store import read_recording
+from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.values import show
 from pytest_extract.thresholds import Requirements, breaches_of
@@ -40,6 +43,7 @@ FindingKind: TypeAlias = Literal[
     "duplicate_document",
     "different_golds",
     "unused_file",
+    "unused_recording",
     "no_evidence",
 ]
 DERIVED_SHARE: Final = 0.5
@@ -207,6 +211,27 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
                 everything.add(path.resolve())
                 error = CaseFileError(f"warning: no case uses this {role}", path=path, line=1, column=1)
                 yield LintFinding(kind="unused_file", severity="warning", error=error)
+
+
+def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFinding]:
+    """Warn of recordings below `folder` that no case can use any more.
+
+    `cases` are all that there are; recordings name them from the current folder, which is pytest's rootdir.
+    """
+    files = list(recording_files(folder))
+    if not files:
+        return
+    root = Path.cwd()
+    known = CaseInputs((inputs_of(case, root) for case in cases), root)
+    for path in files:
+        try:
+            why = known.why_unused(read_recording(path))
+        except StoreError as unreadable:
+            why = f"it cannot be read: {unreadable}"
+        if why is not None:
+            message = f"warning: no case can use this recording: {why}; `pytest-extract recordings prune` removes it"
+            error = CaseFileError(message, path=path, line=1, column=1)
+            yield LintFinding(kind="unused_recording", severity="warning", error=error)
 
 
 def _prompt_path(case: Case) -> Path | None:

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cli import main
 from pytest_extract.cli.recordings import add_arguments, run
 from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.errors import ConfigError
@@ -222,3 +223,18 @@ def test_nothing_is_removed_when_the_cases_cannot_be_read(project, text, message
     with pytest.raises(ConfigError, match=message):
         command(project, "prune")
     assert len(names(project)) == 2
+
+
+def test_check_warns_of_recordings_that_no_case_can_use(project, capsys, monkeypatch):
+    monkeypatch.chdir(project)
+    record(project, *keys(project))
+    check = ["check", "cases", "--recordings", "rec"]
+    assert main(check) == 0
+    assert "recording" not in capsys.readouterr().out
+    edit(project / "cases" / "all.extract.yaml", "Document two", "Another document")
+    assert main(check) == 0
+    assert main([*check, "--strict"]) == 1
+    (line,) = {line for line in capsys.readouterr().out.splitlines() if "recording" in line}
+    assert line.startswith("rec/")
+    assert "warning: no case can use this recording: " in line
+    assert "`pytest-extract recordings prune` removes it" in line

@@ -276,16 +276,13 @@ def _duplicated_row(output: ComparedOutput) -> Iterator[NamedMistake]:
 
 def _texts_in(row: Json) -> list[str]:
     values = row.values() if isinstance(row, dict) else [row]
-    return [fold(value) for value in values if isinstance(value, str) and len(fold(value)) > 2]
+    return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 2]
 
 
-def _holds_texts(whole: Json, parts: Sequence[Json]) -> bool:
+def _holds_texts(whole: Sequence[str], parts: Sequence[Sequence[str]]) -> bool:
     """Whether a text of one row is made of texts of all the others, and of little else."""
-    for text in _texts_in(whole):
-        found = [
-            max((part for part in _texts_in(row) if part in text and part != text), key=len, default="")
-            for row in parts
-        ]
+    for text in whole:
+        found = [max((part for part in row if part in text and part != text), key=len, default="") for row in parts]
         if all(found) and len({*found}) == len(found) and sum(map(len, found)) * 5 >= len(text) * 4:
             return True
     return False
@@ -298,10 +295,11 @@ def _merged_rows(output: ComparedOutput) -> Iterator[NamedMistake]:
         if not missing or len(missing) * len(extracted) > MOST_ROWS:
             continue
         paired = {j: i for i, j in output.rows_of(pair)}
+        ours, theirs = [_texts_in(row) for row in gold], [_texts_in(row) for row in extracted]
         for i in missing:
             for j in range(len(extracted)):
                 others = [paired[j]] if j in paired else [each for each in missing if each != i]
-                mate = next((other for other in others if _holds_texts(extracted[j], [gold[i], gold[other]])), None)
+                mate = next((other for other in others if _holds_texts(theirs[j], [ours[i], ours[other]])), None)
                 if mate is not None and (j in paired or i < mate):
                     first, second = sorted((i, mate))
                     found = [
@@ -320,6 +318,7 @@ def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
         if not extra or len(extra) * len(gold) > MOST_ROWS:
             continue
         paired = dict(output.rows_of(pair))
+        ours, theirs = [_texts_in(row) for row in gold], [_texts_in(row) for row in extracted]
         for i in range(len(gold)):
             others = [paired[i]] if i in paired else extra
             mates = next(
@@ -327,9 +326,7 @@ def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
                     (j, other)
                     for j in extra
                     for other in others
-                    if j != other
-                    and (i in paired or j < other)
-                    and _holds_texts(gold[i], [extracted[j], extracted[other]])
+                    if j != other and (i in paired or j < other) and _holds_texts(ours[i], [theirs[j], theirs[other]])
                 ),
                 None,
             )

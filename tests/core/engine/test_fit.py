@@ -39,14 +39,11 @@ def total(gold, extracted):
 
 def best_total(gold, extracted):
     """Try every pairing."""
-    short, long = sorted((gold, extracted), key=len)
-    return max(
-        sum(
-            total([one], [other]) if short is gold else total([other], [one])
-            for one, other in zip(short, order, strict=True)
-        )
-        for order in permutations(long, len(short))
-    )
+    scores = [[total([one], [other]) for other in extracted] for one in gold]
+    if len(gold) > len(extracted):
+        scores = [*zip(*scores, strict=True)]
+    few, many = sorted((len(gold), len(extracted)))
+    return max(sum(scores[i][j] for i, j in enumerate(order)) for order in permutations(range(many), few))
 
 
 @given(gold=rows, extracted=rows)

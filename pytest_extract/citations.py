@@ -80,17 +80,17 @@ def _check_text(document: Document, value: Json, citation: Citation) -> tuple[Ci
     if page is not None and page > pages:
         return CitationCheck(f"the document has {pages:,} pages, not {page:,}"), []
     where = f"on page {page}" if page is not None else "in the document"
-    values = find_evidence(document, value, most=_MOST_LOCATIONS)
+    values = find_evidence(document, value, most=_MOST_LOCATIONS, nearest=False)
     value_places = [] if values is None else _on_page(values.locations, page)
     if citation.quote is None:
         if values is not None and not value_places:
             return CitationCheck(f"the value does not stand {where}"), []
         return CitationCheck(), value_places[:_MOST_BOXES]
-    quotes = find_evidence(document, citation.quote, most=_MOST_LOCATIONS)
+    quotes = find_evidence(document, citation.quote, most=_MOST_LOCATIONS, nearest=False)
     places = [] if quotes is None else _on_page(quotes.locations, page)
     if not places:
         return CitationCheck(f"the quote does not stand {where}"), []
-    inside = find_evidence(Document(text=citation.quote), value, most=1)
+    inside = find_evidence(Document(text=citation.quote), value, most=1, nearest=False)
     if inside is not None and not inside.found:
         return CitationCheck("the quote does not hold the value"), []
     return CitationCheck(), [*places[:_MOST_BOXES], *value_places[:_MOST_BOXES]]
@@ -161,5 +161,5 @@ def grounded_rate(document: Document, leaves: Iterable[FieldResult]) -> float:
 def _is_grounded(document: Document, leaf: FieldResult) -> bool | None:
     if leaf.extracted is MISSING:
         return None
-    evidence = find_evidence(document, leaf.extracted, most=1)
+    evidence = find_evidence(document, leaf.extracted, most=1, nearest=False)
     return None if evidence is None else evidence.found

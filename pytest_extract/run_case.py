@@ -321,7 +321,7 @@ def _stands_in(document: Document, value: Json) -> bool | None:
     from pytest_extract.evidence import find_evidence
 
     try:
-        evidence = find_evidence(document, value, most=1)
+        evidence = find_evidence(document, value, most=1, nearest=False)
     except DocumentError:  # an image has no text
         return None
     return None if evidence is None else evidence.found

@@ -70,11 +70,15 @@ class Evidence:
         return self.count > 0
 
 
-def find_evidence(document: Document, value: Json, *, most: int = MOST_LOCATIONS) -> Evidence | None:
+def find_evidence(
+    document: Document, value: Json, *, most: int = MOST_LOCATIONS, nearest: bool = True
+) -> Evidence | None:
     """Return where a text or a number stands in a document; None for a value that no text can show.
 
-    These are null, booleans, empty texts, lists and objects. The index of the document is made once and kept until
-    `document.release()`. Raises DocumentError for a document without text: an image, a scanned PDF, a broken file.
+    These are null, booleans, empty texts, lists and objects. With `nearest=False` the most similar parts of the text
+    are not searched for, which takes most of the time for a value that stands nowhere. The index of the document is
+    made once and kept until `document.release()`. Raises DocumentError for a document without text: an image, a
+    scanned PDF, a broken file.
     """
     index = _index_of(document)
     found = index.find(value)
@@ -83,7 +87,8 @@ def find_evidence(document: Document, value: Json, *, most: int = MOST_LOCATIONS
     pages = len(document.pages) > 1
     if found:
         return Evidence(locations=tuple(_location(index, match, pages) for match in found[:most]), count=len(found))
-    return Evidence(nearest=tuple(_location(index, match, pages) for match in index.nearest(value)))
+    similar = index.nearest(value) if nearest else ()
+    return Evidence(nearest=tuple(_location(index, match, pages) for match in similar))
 
 
 def _index_of(document: Document) -> TextIndex:

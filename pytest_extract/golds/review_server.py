@@ -206,7 +206,9 @@ def _location(document: Document, value: Json) -> dict[str, Json] | None:
         leaves = [*(value.values() if isinstance(value, dict) else value)]
     try:
         for leaf in leaves:
-            evidence = None if isinstance(leaf, dict | list) else find_evidence(document, leaf, most=1)
+            if isinstance(leaf, dict | list):
+                continue
+            evidence = find_evidence(document, leaf, most=1, nearest=False)
             if evidence is not None and evidence.found:
                 return _location_record(document, evidence.locations[0])
     except DocumentError:  # an image, a scan

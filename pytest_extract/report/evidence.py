@@ -43,7 +43,7 @@ def locator(document: Document) -> Callable[[Json], str | None]:
 
     def locate(value: Json) -> str | None:
         try:
-            evidence = find_evidence(document, value, most=1)
+            evidence = find_evidence(document, value, most=1, nearest=False)
         except DocumentError:  # an image or audio has no text
             return None
         if evidence is None:

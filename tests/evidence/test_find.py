@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.evidence import MatchLevel, TextLocation, find_evidence
+from pytest_extract.evidence import Evidence, MatchLevel, TextLocation, find_evidence
 from tests.shared_data import shared
 
 EXACT, FOLDED, FUZZY = MatchLevel.EXACT, MatchLevel.FOLDED, MatchLevel.FUZZY
@@ -141,6 +141,13 @@ def test_a_text_across_two_pages_is_found_on_the_first():
 def test_locations_are_bounded_and_counted():
     evidence = find_evidence(Document(text="x 7 " * 50), 7, most=3)
     assert (len(evidence.locations), evidence.count) == (3, 50)
+
+
+def test_the_nearest_text_is_left_out_where_nobody_asks_for_it():
+    document = Document(text="Total 1,190.00 and 42")
+    assert find_evidence(document, 1109).nearest
+    assert find_evidence(document, 1109, nearest=False) == Evidence()
+    assert find_evidence(document, 42, nearest=False) == find_evidence(document, 42)
 
 
 def test_a_document_without_text_is_an_error(tmp_path):

@@ -104,7 +104,7 @@ class CaseEvidence:
             return [], 0
         self.documents.searches += 1
         try:
-            evidence = find_evidence(self.shown.document, value, most=MOST_PLACES)
+            evidence = find_evidence(self.shown.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
             self.shown.has_text = False
             if (text := _without_folder(error, self.shown.document)) not in self.shown.notes:

@@ -1,6 +1,6 @@
-"""Exact tests on paired pass/fail: McNemar, its form for correlated fields (sign flips by case), and their correction.
+"""Exact tests on paired pass/fail: McNemar, its form for correlated fields (sign flips), and which tests can matter.
 
-Everything here is exact and deterministic: no random draw, no normal approximation, standard library only.
+Nothing here is drawn at random. Only beyond 2,000 changed cases is the sign-flip test a normal approximation.
 """
 
 from __future__ import annotations
@@ -62,15 +62,6 @@ def sign_flip(differences: Sequence[Difference]) -> SignFlip:
     return SignFlip(_tail(sizes, lost), 0.5 ** len(sizes))
 
 
-def tempered(differences: Sequence[Difference]) -> list[float]:
-    """Return signed square roots: a case that changed altogether weighs more than one that changed a little, not all.
-
-    A few answers that fail as a whole, by chance on either side, otherwise drown a drop in every other case. The signs
-    are what they were, so `sign_flip` of them stays exact.
-    """
-    return [math.copysign(math.sqrt(abs(float(difference))), difference) for difference in differences]
-
-
 def _units(differences: Sequence[Difference]) -> list[int]:
     """Whole numbers in the proportion of the differences, or rounded to it where those would be too large."""
     steps = max(_GRID, 8 * len(differences))
@@ -124,21 +115,3 @@ def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
         if len(kept) <= count:
             return kept
         count += 1
-
-
-def holm(p_values: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
-    """Adjust p-values by Holm's step-down method with weights: the family's error rate is at most the level used.
-
-    `weights` are shares of the error budget, each above 0; they are scaled to sum to 1.
-    Source: Holm (1979), section 4.
-    """
-    order = sorted(range(len(p_values)), key=lambda index: (p_values[index] / weights[index], index))
-    left = math.fsum(weights)
-    adjusted = [1.0] * len(p_values)
-    least = 0.0
-    for index in order:
-        left = max(left, weights[index])  # subtracting leaves rounding errors
-        least = max(least, min(1.0, p_values[index] * left / weights[index]))
-        adjusted[index] = least
-        left -= weights[index]
-    return tuple(adjusted)

@@ -153,7 +153,7 @@ def _context(run: RunReport) -> dict[str, Any]:
         "compared": comparison_context(run.judged, anchors),
         "fields": _fields(bad, totals.fields, arms),
         "heat": bool(bad) and len(run.results) > 1,
-        "slices": [_slice(each) for each in map(slice_rows, (table for table in run.slices if table.is_known))],
+        "slices": [slice_rows(table) for table in run.slices if table.is_known],
         "plots": _plots(run),
         "arms": _arms(totals.arms),
         "more": _more(run),
@@ -309,10 +309,6 @@ def _arm_share(tally: PatternCounts, arm: str) -> str:
     statuses: Mapping[str, int] = tally.arms.get(arm, {})
     total = counted_total(statuses)
     return percent(wrong_count(statuses) / total) if total else "-"
-
-
-def _slice(rows: Any) -> dict[str, Any]:
-    return {"title": rows.title, "heads": rows.heads, "rows": rows.rows, "notes": rows.notes}
 
 
 def _plots(run: RunReport) -> list[plots.Plot]:

@@ -46,7 +46,6 @@ class Plot:
     title: str
     text: str
     x_label: str
-    y_label: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     points: tuple[Point, ...]
@@ -98,7 +97,6 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> Plot:
         title=f"Pass rate by {name.replace('-', ' ')}",
         text=f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
         x_label=DIMENSIONS[name].doc,
-        y_label="pass rate",
         x_ticks=tuple((across(size), f"{size:,}") for size in _round_sizes(min(sizes), max(sizes))),
         y_ticks=_SHARES,
         points=points,
@@ -183,7 +181,6 @@ def run_plot(arms: Mapping[str, ArmTotals], runs: Sequence[str]) -> Plot | None:
         title="Score over runs",
         text=f"{plural(len(shown), 'run')}, the first on the left{change}.",
         x_label="",
-        y_label="mean over the cases",
         x_ticks=tuple((across(index), str(index + 1)) for index in range(0, len(shown), every)),
         y_ticks=_SHARES,
         points=tuple(points),
@@ -221,7 +218,6 @@ def reliability_plot(results: Iterable[CaseResult]) -> Plot | None:
         text=f"{plural(count, 'value')} with a confidence; expected calibration error {gap:.3f}. On the diagonal, "
         "values of confidence 0.8 are right in 80 %.",
         x_label="mean confidence of the values",
-        y_label="share right",
         x_ticks=tuple((across(share), f"{share:g}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)),
         y_ticks=_SHARES,
         points=tuple(

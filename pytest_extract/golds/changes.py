@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.output_shape import value_at
+from pytest_extract.core.case_result import Attempt
+from pytest_extract.core.output_shape import unwrap, value_at
+from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
 
@@ -52,6 +55,12 @@ class GoldProposal:
     edits: tuple[GoldEdit, ...]
     kept: tuple[GoldEdit, ...]
     changes: tuple[GoldModification, ...] = ()
+
+
+def output_value(case: Case, attempt: Attempt) -> Json | Missing:
+    """Return the value of an output that is compared with the gold: without confidence and citations around values."""
+    value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+    return value if case.confidence is None or value is MISSING else unwrap(value, case.confidence).value
 
 
 def propose(

@@ -32,7 +32,7 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
 from pytest_extract.documents import Document
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.changes import GoldModification, Locate, propose, put_value
+from pytest_extract.golds.changes import GoldModification, Locate, output_value, propose, put_value
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
@@ -114,7 +114,7 @@ def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: l
         for attempt in result.attempts[:1]:
             if attempt.score is None or not attempt.score.readable:
                 continue
-            output = _output_of(attempt.output)
+            output = output_value(case, attempt)
             proposal = propose(
                 case.gold,
                 output,
@@ -132,12 +132,6 @@ def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: l
                 )
                 why = "fails in the run" if change.kind == "set" else f"row to {change.kind}"
                 yield ReviewItem(case, FieldPath(path), why, candidates)
-
-
-def _output_of(output: Json) -> Json:
-    from pytest_extract.core.parse.output import parse_output
-
-    return parse_output(output).value
 
 
 def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[Steps, GoldModification]]:

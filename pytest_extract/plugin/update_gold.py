@@ -14,11 +14,10 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import GoldReview, review_name, write_review
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
-from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, propose
+from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, is_enumerated, open_paths
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.evidence import locator
@@ -139,7 +138,7 @@ class GoldWriter:
         for attempt in result.attempts:
             if attempt.score is None or self._gate_failure(attempt.score.gates, compares=False) is not None:
                 continue
-            value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+            value = output_value(case, attempt)
             refusal = withheld(value, owned)
             if refusal is not None:
                 return GoldChange("kept", refusal)
@@ -175,12 +174,7 @@ class GoldWriter:
                 continue
             failure = self._gate_failure(attempt.score.gates, compares=not case.gold_is_missing)
             if failure is None:
-                value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
-                if case.confidence is not None:
-                    from pytest_extract.core.output_shape import unwrap
-
-                    value = unwrap(value, case.confidence).value
-                return value, attempt.score, ""
+                return output_value(case, attempt), attempt.score, ""
             problem = problem or failure
         return None, None, problem or "there is no output to take it from"
 

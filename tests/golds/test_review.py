@@ -168,6 +168,21 @@ def test_failing_fields_of_a_run_are_offered_with_the_output_first(
     assert answer(args=("r.jsonl", "a.extract.yaml")) == (0, "nothing is open\n")
 
 
+def test_an_added_row_is_offered_without_its_confidence(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    with (folder / "a.extract.yaml").open("a", encoding="utf-8") as case_file:
+        case_file.write("confidence: wrapper\n")
+    rows = [{"name": {"value": name, "confidence": 0.9}} for name in ("Bolt", "Nut", "Zinc", "Wire")]
+    output = {"vendor": {"value": "ACME", "confidence": 0.9}, "total": {"value": 1190.0, "confidence": 1}}
+    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    result = run_case(
+        case, lambda _index: Extraction({**output, "items": rows}), nodeid="a.extract.yaml::a", file="a.extract.yaml"
+    )
+    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
+    status, told = answer("a", args=("r.jsonl", "a.extract.yaml"))
+    assert status == 0, told
+    assert json.loads((folder / "a.json").read_text("utf-8"))["items"][3:] == [{"name": "Wire"}]
+
+
 def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, total, rows in (("A", 1, ["x", "y"]), ("B", 1.0, ["y", "z"])):
         (folder / name).mkdir()

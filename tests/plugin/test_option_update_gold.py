@@ -287,6 +287,20 @@ def test_new_drafts_a_gold_that_is_not_there(pytester: pytest.Pytester, extracte
     again.stdout.fnmatch_lines(["1 case has a gold that nobody has reviewed (pytest-extract review): no evidence *"])
 
 
+def _with_confidence(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_confidence(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [*map(_with_confidence, value)]
+    return {"value": value, "confidence": 0.9}
+
+
+def test_a_draft_has_values_without_their_confidence(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
+    gold = extracted(_with_confidence(RIGHT), confidence="wrapper")
+    pytester.runpytest("--extract-update-gold=new").stdout.fnmatch_lines(["golds: 1 drafted"])
+    assert json.loads(gold.read_text(encoding="utf-8")) == RIGHT
+
+
 TWO_MODELS = """
 import json, pathlib, pytest
 

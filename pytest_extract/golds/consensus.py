@@ -15,7 +15,7 @@ from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.score import Score
-from pytest_extract.core.scorer import Scorer
+from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves, path_text
 from pytest_extract.golds.changes import Locate, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED, pattern_of
@@ -49,11 +49,14 @@ def draft_gold(
 ) -> Draft:
     """Return a draft from outputs by the names of what made them; at least one.
 
-    Rows are aligned and values compared by the schema's own metrics, without a judge. A value is agreed on if all
+    Rows are aligned and values compared by the schema's own metrics; where only a judge could decide, `exact` stands in
+    for it, as lists whose rows it aligns would be disputed as a whole. A value is agreed on if all
     outputs have it and it stands in the document, or if most have it, it stands there and no other candidate does.
     Fields whose pattern `is_label` accepts (an enumeration, say) need not stand there. With one output, every value is
     open.
     """
+    if scorer.needs_judge:
+        scorer = compile_schema(**{**scorer.source, "judge_mode": "exact"})
     names = [*outputs]
     base = _most_central(scorer, outputs, locate)
     others = [name for name in names if name != base]

@@ -45,6 +45,17 @@ def test_what_outputs_agree_on_and_the_document_has_needs_nobody():
     assert (found.value, whys(found), found.agreed) == (RIGHT, {}, 8)
 
 
+def test_rows_that_a_judge_would_align_are_disputed_value_by_value():
+    items = {**SCHEMA["properties"]["items"], "evaluation_config": "array_llm"}
+    name = {"type": "string", "evaluation_config": "string_semantic"}
+    schema = {**SCHEMA, "properties": {**SCHEMA["properties"], "items": items, "vendor": name}}
+    outputs = {"m0": RIGHT, "m1": {**RIGHT, "vendor": "Acme  GmbH", "items": [{**NUT, "price": 77}, BOLT]}}
+    found = draft_gold(compile_schema(schema), outputs, LOCATE)
+    assert [path for path in whys(found) if path.startswith("items")]
+    assert "items" not in whys(found)
+    assert "vendor" not in whys(found)
+
+
 def test_what_both_invent_is_open():
     wrong = {**RIGHT, "vendor": "Globex"}
     found = draft(wrong, wrong)

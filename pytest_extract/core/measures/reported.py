@@ -30,7 +30,7 @@ class CitationCounts(NamedTuple):
         return self.cited / self.citable if self.citable else 1.0
 
 
-MEASURES: Final[tuple[Measure[Any], ...]] = (
+_OF_ACCEPTED: Final[tuple[Measure[[AcceptedCounts]], ...]] = (
     Measure(
         name="auto_accept_precision",
         function=lambda counts: counts.precision,
@@ -43,6 +43,9 @@ MEASURES: Final[tuple[Measure[Any], ...]] = (
         doc="Values that `auto_accept` takes / compared values. Needs `auto_accept`.",
         systems=(),
     ),
+)
+
+_OF_CITATIONS: Final[tuple[Measure[[CitationCounts]], ...]] = (
     Measure(
         name="citation_precision",
         function=lambda counts: counts.precision,
@@ -55,6 +58,11 @@ MEASURES: Final[tuple[Measure[Any], ...]] = (
         doc="Values with a right citation / extracted values that stand in the document. Needs citations and a text.",
         systems=(),
     ),
+)
+
+MEASURES: Final[tuple[Measure[Any], ...]] = (
+    *_OF_ACCEPTED,
+    *_OF_CITATIONS,
     Measure(
         name="grounded_rate",
         function=lambda rate: rate,
@@ -67,9 +75,9 @@ MEASURES: Final[tuple[Measure[Any], ...]] = (
 
 def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:
     """Return the measures of auto-accept by name."""
-    return {"auto_accept_precision": counts.precision, "auto_accept_coverage": counts.coverage}
+    return {measure.name: measure.function(counts) for measure in _OF_ACCEPTED}
 
 
 def citation_measures(counts: CitationCounts) -> dict[str, float]:
     """Return the measures of citations by name."""
-    return {"citation_precision": counts.precision, "citation_recall": counts.recall}
+    return {measure.name: measure.function(counts) for measure in _OF_CITATIONS}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from pytest_extract.core.metrics.calendar import MONTHS, make_date
+from pytest_extract.core.metrics.calendar import MONTHS, full_year, make_date
 from pytest_extract.core.values import Json
 
 _NUMBER: Final = re.compile(r"(?<![\d])\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*")
@@ -142,7 +142,7 @@ def _date_keys(found: re.Match[str]) -> Iterator[str]:
     if (numeric := found["numeric"]) is not None:
         one, other, year = map(int, re.split(r"[-/.]", numeric))
         if year < 100:
-            year += 1900 if year > 68 else 2000
+            year = full_year(year)
         yield from _day_key(year, other, one)
         yield from _day_key(year, one, other)
     elif (whole := found["iso"] or found["han"]) is not None:

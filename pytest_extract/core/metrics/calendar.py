@@ -83,6 +83,11 @@ _SILENT = frozenset(_FILLER | set(_WEEKDAY_NAMES.split()))
 # --- building
 
 
+def full_year(two_digits: int) -> int:
+    """Return the year that two digits mean: from 1969 to 2068, the pivot of POSIX and of Python's strptime."""
+    return two_digits + (1900 if two_digits > 68 else 2000)
+
+
 def make_date(year: int, month: int | None = None, day: int | None = None) -> PartialDate | None:
     """Return the date if the calendar has it."""
     if not 1 <= year <= 9999 or (month is not None and not 1 <= month <= 12):
@@ -248,9 +253,7 @@ def _format_pattern(declared: str) -> tuple[str, set[str]]:
 
 
 def _from_format(parts: Mapping[str, str | None]) -> PartialDate | None:
-    short = parts.get("y")
-    # the pivot of POSIX and of Python's strptime
-    year = int(parts["Y"] or 0) if parts.get("Y") else int(short or 0) + (1900 if int(short or 0) > 68 else 2000)
+    year = int(parts["Y"] or 0) if parts.get("Y") else full_year(int(parts.get("y") or 0))
     month = parts.get("m")
     named = parts.get("B")
     if named and named.casefold() not in MONTHS:

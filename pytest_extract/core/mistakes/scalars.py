@@ -11,7 +11,7 @@ from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
 
-from pytest_extract.core.metrics.calendar import MONTHS, PartialDate, read_iso, read_ordered
+from pytest_extract.core.metrics.calendar import MONTHS, PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.currencies import currency_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.locales import LOCALES, exactly, read_written, scale_of
@@ -314,8 +314,7 @@ def _readings(value: Json) -> dict[str, PartialDate]:
         return {"iso": found} if len(text) > 7 or (found.month is not None and "-" in text) else {}
     short = re.fullmatch(r"(\d\d?)([./-])(\d\d?)\2(\d\d)", text)
     if short is not None:
-        year = int(short[4]) + (1900 if int(short[4]) > 68 else 2000)
-        text = f"{short[1]}.{short[3]}.{year}"
+        text = f"{short[1]}.{short[3]}.{full_year(int(short[4]))}"
     readings = {order: found for order in ("DMY", "MDY") if (found := read_ordered(text, order)) is not None}
     if re.search(r"[^\W\d_]{3}", text) and readings:
         return {"words": next(iter(readings.values()))}

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.metrics.calendar import MONTHS, PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.currencies import currency_of
 from pytest_extract.core.metrics.equality import fold, is_number
-from pytest_extract.core.metrics.locales import LOCALES, exactly, read_written, scale_of
+from pytest_extract.core.metrics.locales import LOCALES, NumberStyle, exactly, read_written, scale_of
 from pytest_extract.core.metrics.units import read_unit
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
@@ -34,7 +34,7 @@ class Amount(NamedTuple):
     percent: bool = False
 
 
-def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | None:
+def read_amount(value: Json, styles: tuple[NumberStyle, ...] = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
     if isinstance(value, int) and not isinstance(value, bool) and not _is_short(value):
         return None
@@ -45,16 +45,16 @@ def read_amount(value: Json, styles: tuple[object, ...] = _ENGLISH) -> Amount | 
 
 
 @lru_cache(maxsize=4096)  # several kinds read the same two texts
-def _read_written_amount(value: str, styles: tuple[object, ...]) -> Amount | None:
+def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount | None:
     if not any(map(str.isdecimal, value)):
         return None
-    written = read_written(value.strip(), styles)  # type: ignore[arg-type]
+    written = read_written(value.strip(), styles)
     if written is None:
         return None
     words = f"{written.before} {written.after}".split()
     scale = 1
     for word in words:
-        factor = scale_of(word, styles) if scale == 1 and len(word) > 1 else None  # type: ignore[arg-type]
+        factor = scale_of(word, styles) if scale == 1 and len(word) > 1 else None
         if factor is not None and factor > 1:
             scale = factor
             words = [each for each in words if each is not word]
@@ -130,7 +130,7 @@ def _separator(gold: Json, extracted: Json) -> str:
     return "the decimal separator of another language"
 
 
-def _value_in(value: Json, style: object) -> Fraction | None:
+def _value_in(value: Json, style: NumberStyle) -> Fraction | None:
     amount = read_amount(value, (style,))
     return None if amount is None else amount.value
 

@@ -27,6 +27,11 @@ def _is_full(value: Json | Missing) -> bool:
     return value is not MISSING and value is not None and value not in ("", [], {})
 
 
+def _pattern(path: Steps) -> Steps:
+    """Return a path with "[]" for each index: the place that all rows share."""
+    return tuple(step if isinstance(step, str) else "[]" for step in path)
+
+
 def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMistake]:
     found = tuple(dict.fromkeys(paths))
     if found:
@@ -83,7 +88,7 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
             other = _new_name(key, gold[key], {each: extracted[each] for each in extra})
             if other is not None:
                 extra.remove(other)
-                place = tuple(step if isinstance(step, str) else "[]" for step in path)
+                place = _pattern(path)
                 paths[place, key, other] += [*output.failing_at((*path, key)), *output.failing_at((*path, other))]
                 paths[place, key, other] += [
                     result.path
@@ -91,14 +96,8 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
                     if result.matched is not None and result.matched[: len(at) + 1] == (*at, other)
                 ]
     for (_, key, other), found in paths.items():
-        case = "in another case" if key.lower() == other.lower() else "written"
-        yield from _named(
-            "renamed_key",
-            found,
-            f"the key `{key}` is {case} `{other}`"
-            if case == "written"
-            else f"the key `{key}` is in another case, `{other}`",
-        )
+        what = "in another case," if key.lower() == other.lower() else "written"
+        yield from _named("renamed_key", found, f"the key `{key}` is {what} `{other}`")
 
 
 def _new_name(key: str, value: Json, extra: dict[str, Json]) -> str | None:
@@ -151,10 +150,6 @@ def _swapped_fields(output: ComparedOutput) -> Iterator[NamedMistake]:
             else f"`{one}` and `{other}` were swapped"
         )
         yield from _named("swapped_columns" if in_rows and rows[key] > 1 else "swapped_fields", paths, what)
-
-
-def _pattern(path: Steps) -> Steps:
-    return tuple(step if isinstance(step, str) else "[]" for step in path)
 
 
 def _swapped_keys(gold: dict[str, Json], extracted: dict[str, Json]) -> list[tuple[str, str]]:
@@ -429,7 +424,7 @@ def _foreign(output: ComparedOutput) -> Iterator[tuple[Json, Sequence[FieldPath]
     for result in output.failing:
         key = value_key(result.extracted)
         places = [place for place in output.gold_places.get(key, ()) if place != result.path] if key else []
-        if places and 0 < len(places) <= 20 and result.extracted != result.gold:
+        if 0 < len(places) <= 20 and result.extracted != result.gold:
             yield result, places
 
 
@@ -473,17 +468,15 @@ def _stands(output: ComparedOutput, value: Json) -> bool | None:
 def _omitted(output: ComparedOutput) -> Iterator[NamedMistake]:
     for result in output.failing:
         if result.extracted in (MISSING, None) and result.gold not in (MISSING, None):
-            where = ""
-            if _stands(output, result.gold) is False:
-                where = "; gold stands nowhere in the document"
+            where = "; gold stands nowhere in the document" if _stands(output, result.gold) is False else ""
             yield NamedMistake("omitted", (result.path,), f"nothing was extracted{where}")
 
 
 def _invented(output: ComparedOutput) -> Iterator[NamedMistake]:
     for result in output.failing:
         if result.gold in (MISSING, None) and result.extracted not in (MISSING, None):
-            where = "it stands in the document" if _stands(output, result.extracted) else ""
-            yield NamedMistake("invented", (result.path,), f"gold has no value{'; ' if where else ''}{where}")
+            where = "; it stands in the document" if _stands(output, result.extracted) else ""
+            yield NamedMistake("invented", (result.path,), f"gold has no value{where}")
 
 
 # --- mistakes from a whole gold
@@ -526,8 +519,11 @@ def _make_wrapped(gold: Json, _random: Random) -> Json | Missing:
 
 def _make_renamed_key(gold: Json, random: Random) -> Json | Missing:
     gold = copied(gold)
-    rows = random.choice([[each] for each in _objects(gold)] or [[]])
-    keys = [key for row in rows for key, value in row.items() if _is_full(value)]
+    objects = [*_objects(gold)]
+    if not objects:
+        return MISSING
+    owner = random.choice(objects)
+    keys = [key for key, value in owner.items() if _is_full(value)]
     if not keys:
         return MISSING
     key = random.choice(keys)
@@ -538,10 +534,9 @@ def _make_renamed_key(gold: Json, random: Random) -> Json | Missing:
         if key != key.upper()
         else key.lower()
     )
-    for row in rows:
-        if new in row:
-            return MISSING
-        row[new] = row.pop(key)
+    if new in owner:
+        return MISSING
+    owner[new] = owner.pop(key)
     return gold
 
 

@@ -308,8 +308,8 @@ def _advice(pattern: str, mutants: FieldMutants, case: Case) -> str:
 
 def _catches(metric: str, pattern: str, case: Case, wrong: Iterable[MissedMutant]) -> bool:
     try:
-        overrides = {**case.overrides, pattern: {"metric": metric}}
-        scorer = compile_schema(case.schema, semantics=case.semantics, nulls=case.nulls, overrides=overrides)
+        source = case.scorer.source
+        scorer = compile_schema(**{**source, "overrides": {**source["overrides"], pattern: {"metric": metric}}})
     except SchemaError:
         return False
     place = next((path for path, _ in iter_leaves(case.gold) if pattern_of(path) == pattern), None)

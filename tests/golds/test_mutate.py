@@ -6,15 +6,18 @@ import datetime as dt
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pytest_extract import BoundMetric, Extensions, MetricSpec
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli import main
 from pytest_extract.core.mistakes import MISTAKE_KINDS
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, canonical_json, copied, iter_leaves
 from pytest_extract.golds.changes import put_value
 from pytest_extract.golds.lint import pattern_of
@@ -36,11 +39,18 @@ GOLD = {"vendor": "ACME GmbH Berlin", "total": 1109.5, "rows": [{"sku": "A-1x", 
 
 
 def mutated(
-    tmp_path: Path, *, schema: object = SCHEMA, gold: object = GOLD, wholes: bool = True, **keys: object
+    tmp_path: Path,
+    *,
+    schema: object = SCHEMA,
+    gold: object = GOLD,
+    wholes: bool = True,
+    extensions: Extensions | None = None,
+    **keys: object,
 ) -> MutationReport:
     case = {"text": "x", "schema": schema, "gold": gold, **keys}
     (tmp_path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
-    loaded = load_cases(tmp_path / "a.extract.yaml", SchemaCache())
+    cache = SchemaCache(partial(compile_schema, extensions=extensions))
+    loaded = load_cases(tmp_path / "a.extract.yaml", cache)
     assert loaded.errors == ()
     return mutate_golds(loaded.cases, wholes=wholes)
 
@@ -60,6 +70,14 @@ def test_a_loose_metric_is_found_with_what_would_catch_it(tmp_path: Path) -> Non
     assert "sign" not in total.by_metric
     assert report.advice == {"total": 'overrides: {"total": number}'}
     assert mutated(tmp_path, overrides={"total": "number"}).advice == {}
+
+
+def test_a_metric_of_the_project_does_not_hide_what_would_catch_a_mistake(tmp_path: Path) -> None:
+    metric = BoundMetric(name="my_metric", compare=lambda gold, extracted: float(gold == extracted))
+    spec = MetricSpec(name="my_metric", make=lambda _params, _semantics: metric, doc="Mine.")
+    overrides = {"vendor": "my_metric", "total": {"metric": "number", "params": {"rel": 0.2}}}
+    report = mutated(tmp_path, overrides=overrides, extensions=Extensions(metrics={"my_metric": spec}))
+    assert report.advice == {"total": 'overrides: {"total": number}'}
 
 
 def test_thresholds_that_tolerate_a_wrong_value_are_found(tmp_path: Path) -> None:

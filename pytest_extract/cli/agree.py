@@ -1,4 +1,4 @@
-"""`pytest-extract agree A B --cases CASES`: measures on which fields two reviewers' golds agree."""
+"""`pytest-extract agree A B --schema SCHEMA`: measures on which fields two reviewers' golds agree."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from pytest_extract.cases.review_file import (
 )
 from pytest_extract.cli.files import read_schema, read_value
 from pytest_extract.core.scorer import Scorer, compile_schema
-from pytest_extract.core.values import Json
-from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.review import differing_fields
 from pytest_extract.report.lines import percent, plural, safe_prose
@@ -84,8 +82,7 @@ def _pairs(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
 def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[str, str]) -> GoldAgreement:
     found = GoldAgreement()
     for one, other in pairs:
-        golds: list[Json] = [read_value(one), read_value(other)]
-        fields, compared = differing_fields(scorer, Document(text=""), golds[0], golds[1], names)
+        fields, compared = differing_fields(scorer, read_value(one), read_value(other), names)
         found.disputed[one] = fields
         for pattern, agrees in compared:
             found.compared[pattern] += 1

@@ -30,7 +30,6 @@ from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
-from pytest_extract.documents import Document
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, Locate, output_value, propose, put_value
 from pytest_extract.report.evidence import locator
@@ -298,18 +297,17 @@ def read_typed(text: str, case: Case, path: FieldPath, gold: Json) -> Json:
 
 
 def differing_fields(
-    scorer: Scorer, document: Document, first: Json, second: Json, names: tuple[str, str]
+    scorer: Scorer, first: Json, second: Json, names: tuple[str, str]
 ) -> tuple[dict[str, OpenField], list[tuple[str, bool]]]:
     """Compare two golds of one document: the fields on which they differ, and for each compared one if they agree."""
     score = scorer.score(first, second)
     compared = [(result.pattern, result.passed) for result in score.leaves]
     proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
-    locate = locator(document)
     found: dict[str, OpenField] = {}
     for path, change in _placed(proposal.changes, first):
         candidates = (
-            Candidate(value=change.old, sources=(names[0],), evidence=_place(change.old, locate)),
-            Candidate(value=change.new, sources=(names[1],), evidence=_place(change.new, locate)),
+            Candidate(value=change.old, sources=(names[0],)),
+            Candidate(value=change.new, sources=(names[1],)),
         )
         found[path_text(path)] = OpenField(why="two reviewers disagree", candidates=candidates)
     return found, compared

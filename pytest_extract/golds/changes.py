@@ -196,10 +196,15 @@ def _evidence(old: Json | Missing, new: Json | Missing, locate: Locate) -> str:
     """Say where the two values of a leaf stand."""
     parts = []
     for name, value in (("old", old), ("new", new)):
-        place = None if value is MISSING or isinstance(value, dict | list) else locate(value)
+        place = place_of(value, locate)
         if place is not None:
             parts.append(f"{name} {f'at {place}' if place else 'nowhere in the document'}")
     return ", ".join(parts)
+
+
+def place_of(value: Json | Missing, locate: Locate) -> str | None:
+    """Say where a value stands; None too where there is none, and for lists and objects."""
+    return None if value is MISSING or value is None or isinstance(value, dict | list) else locate(value)
 
 
 def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:

@@ -17,7 +17,7 @@ from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves, path_text
-from pytest_extract.golds.changes import Locate, put_value
+from pytest_extract.golds.changes import Locate, place_of, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED, pattern_of
 
 DEEPEST_LABEL: Final = 12
@@ -181,7 +181,8 @@ def _decided(
         key = "same" if name in vote.same else "absent" if value in (MISSING, None) else canonical_json(value)
         groups.setdefault(key, (vote.values[base] if key == "same" else value, []))[1].append(name)
     candidates = [
-        Candidate(value=value, sources=tuple(names), evidence=_place(value, locate)) for value, names in groups.values()
+        Candidate(value=value, sources=tuple(names), evidence=place_of(value, locate))
+        for value, names in groups.values()
     ]
     candidates.sort(key=lambda each: (-len(each.sources), not each.evidence))
     first, *others = candidates
@@ -198,12 +199,6 @@ def _decided(
     else:
         why = "outputs disagree"
     return first.value, None if why is None else OpenField(why=why, candidates=tuple(candidates))
-
-
-def _place(value: Json | Missing, locate: Locate) -> str | None:
-    if value is MISSING or value is None or isinstance(value, dict | list):
-        return None
-    return locate(value)
 
 
 def _mostly_stands(row: Json | Missing, locate: Locate) -> bool:

@@ -31,7 +31,7 @@ from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.changes import GoldModification, Locate, output_value, propose, put_value
+from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, put_value
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
@@ -126,8 +126,8 @@ def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: l
             source = result.arm.label or "output"
             for path, change in _placed(proposal.changes, case.gold):
                 candidates = (
-                    Candidate(value=change.new, sources=(source,), evidence=_place(change.new, locate)),
-                    Candidate(value=change.old, sources=("gold",), evidence=_place(change.old, locate)),
+                    Candidate(value=change.new, sources=(source,), evidence=place_of(change.new, locate)),
+                    Candidate(value=change.old, sources=("gold",), evidence=place_of(change.old, locate)),
                 )
                 why = "fails in the run" if change.kind == "set" else f"row to {change.kind}"
                 yield ReviewItem(case, FieldPath(path), why, candidates)
@@ -144,10 +144,6 @@ def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[S
         index = sizes.get(change.steps, len(rows) if isinstance(rows, list) else 0)
         sizes[change.steps] = index + 1
         yield (*change.steps, index), change
-
-
-def _place(value: Json | Missing, locate: Locate) -> str | None:
-    return None if value is MISSING or isinstance(value, dict | list) else locate(value)
 
 
 @dataclass(slots=True)

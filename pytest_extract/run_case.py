@@ -18,7 +18,7 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.judges import NO_JUDGE as NOBODY
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
-from pytest_extract.core.values import MISSING, short_repr
+from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
@@ -124,11 +124,7 @@ def keys_in_result(case: Case) -> dict[str, Any]:
 
 def digests_of(case: Case) -> dict[str, str]:
     """Return the SHA-256 of each input of a result, besides model and extractor."""
-    import hashlib
-
-    from pytest_extract.core.values import canonical_json
-
-    gold = hashlib.sha256(canonical_json(case.gold).encode("utf-8", "surrogatepass")).hexdigest()
+    gold = text_digest(canonical_json(case.gold))
     digests = {"document": case.document.sha256, "schema": case.schema_sha256, "gold": gold}
     return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
 

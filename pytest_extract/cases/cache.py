@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
@@ -141,8 +140,7 @@ class SchemaCache:
     def _with_digest(self, value: Json, source: SourceFile, steps: Steps) -> tuple[Json, SourceFile, Steps, str]:
         kept = self._digests.get(id(value))
         if kept is None or kept[0] is not value:
-            text = canonical_json(value).encode("utf-8", "surrogatepass")
-            kept = self._digests[id(value)] = (value, hashlib.sha256(text).hexdigest())
+            kept = self._digests[id(value)] = (value, text_digest(canonical_json(value)))
         return kept[0], source, steps, kept[1]
 
     def validator(self, schema: SchemaPlace) -> Validator:
@@ -226,7 +224,7 @@ def _reached(value: Json, steps: Steps) -> Json:
 
 def _read_prompt(path: Path) -> Prompt:
     text = read_text(path)
-    return Prompt(path=path, text=text, sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+    return Prompt(path=path, text=text, sha256=text_digest(text))
 
 
 def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below, canonical_json
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below, canonical_json, text_digest
 
 
 class Status(StrEnum):
@@ -326,7 +325,7 @@ class Question:
         """Content digest (SHA-256, hex): equal pairs share it wherever they stand, so they never get two verdicts."""
         content = [self.kind, self.gold, self.extracted, self.instructions, dict(self.metrics)]
         content += [self.judge, dict(self.options)] if self.judge or self.options else []
-        return hashlib.sha256(canonical_json(content).encode("utf-8", "surrogatepass")).hexdigest()
+        return text_digest(canonical_json(content))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from pytest_extract.cases.sources import parse_source, read_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, write_atomic
 
@@ -260,7 +259,7 @@ def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
     if record.uncompared is not None and record.uncompared.is_most:
         keys["uncompared"] = "allow"
     if isinstance(keys["gold"], str):
-        digest = hashlib.sha256(keys["gold"].encode("utf-8", "surrogatepass")).hexdigest()
+        digest = text_digest(keys["gold"])
         place = f"{name}-golds/{digest[:16]}.json"
         target.write(place, json.dumps(keys["gold"]) + "\n")
         keys["gold"] = place

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, text_digest
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
@@ -233,7 +232,7 @@ def _pattern_state(
 
 
 def _short_digest(value: Json) -> str:
-    return hashlib.sha256(value_text(value).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return text_digest(value_text(value))[:8]
 
 
 def value_text(value: Json | Missing) -> str:

@@ -5,7 +5,6 @@ Annotations and code quality stand at the line of the gold value that was missed
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pytest_extract.cases.gold import gold_lines_of
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.markdown import markdown
@@ -213,7 +212,7 @@ def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
         {
             "description": f"{each.title}: {each.text}",
             "check_name": "pytest-extract",
-            "fingerprint": hashlib.sha256(each.key.encode("utf-8", "surrogatepass")).hexdigest(),
+            "fingerprint": text_digest(each.key),
             "severity": severities[each.level],
             "location": {"path": each.path or ".", "lines": {"begin": each.line}},
         }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.lines import Line, safe_controls, safe_prose, shorten
 
@@ -29,7 +28,7 @@ _LONGEST_ANCHOR: Final = 48
 def anchor(result: CaseResult) -> str:
     """Return the anchor of a case, the same in every run: readable, with a digest because names may be alike."""
     plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.arm.label}"[:1_000].lower()).strip("-")
-    digest = hashlib.sha256(result.nodeid.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    digest = text_digest(result.nodeid)[:8]
     return f"{plain[:_LONGEST_ANCHOR].strip('-') or 'case'}-{digest}"
 
 

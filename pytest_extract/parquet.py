@@ -19,12 +19,7 @@ from pytest_extract.core.complexity import Shape
 from pytest_extract.core.field_metadata import citations_to_json, metadata_from_json
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.result_json import fields_from_json, fields_to_json
-from pytest_extract.core.results import (
-    AnnotatedResult,
-    FieldResult,
-    ScoreRecord,
-    Status,
-)
+from pytest_extract.core.results import STATUS_OF, AnnotatedResult, FieldResult, ScoreRecord
 from pytest_extract.core.score_json import (
     dump_json,
     dump_value,
@@ -53,7 +48,6 @@ _CASE_COLUMNS: Final = frozenset(
 )
 _ATTEMPT_COLUMNS: Final = frozenset({"index", "outcome", "score", "output", "error", "cost_usd", "latency_s"})
 _SCORE_COLUMNS: Final = frozenset({"format", "semantics", "failure", "measures", "gates", "empty_passes"})
-_STATUSES: Final = {str(status): status for status in Status}
 _SKIPPED_VALUES: Final = frozenset({"path", "params", "gold", "extracted", "matched", "confidence", "citations"})
 """Columns of a field result that only a reader of values needs."""
 
@@ -420,7 +414,7 @@ def _field_result(row: tuple[Any, ...], known: dict[str, Mapping[str, Json]]) ->
     if params not in known:
         known[params] = json.loads(params)
     return FieldResult(
-        path_of(path), pattern, metric, known[params], _STATUSES[status], score, passed,
+        path_of(path), pattern, metric, known[params], STATUS_OF[status], score, passed,
         MISSING if gold is None else json.loads(gold),
         MISSING if extracted is None else json.loads(extracted),
         reason, weight, None if matched is None else path_of(matched),

@@ -26,6 +26,10 @@ SCORED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 """Outcomes of two values that a metric compared."""
 WRONG: Final = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 """Outcomes in which the output is wrong."""
+COUNTED: Final = SCORED | WRONG
+"""Outcomes that a mean over results counts: all but what is skipped or undecided."""
+STATUS_OF: Final = {str(status): status for status in Status}
+"""The status of each text: `Status(text)` takes several times as long."""
 STRUCTURE: Final = "structure"
 """Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
 

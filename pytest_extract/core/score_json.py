@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_extract.core.field_metadata import metadata_from_json, metadata_to_json
 from pytest_extract.core.results import (
+    STATUS_OF,
     AnnotatedResult,
     ArrayResult,
     Failure,
@@ -19,12 +20,10 @@ from pytest_extract.core.results import (
     Gates,
     NamedMistake,
     ScoreRecord,
-    Status,
 )
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
 FORMAT: Final = 1
-_STATUSES: Final = {str(status): status for status in Status}
 _new: Final = tuple.__new__
 
 
@@ -214,7 +213,7 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     if type(score) is not float:
         score = _number(score)
     values = (
-        path_of(record["path"]), record["pattern"], record["metric"], record["params"], _STATUSES[record["status"]],
+        path_of(record["path"]), record["pattern"], record["metric"], record["params"], STATUS_OF[record["status"]],
         score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
         None if matched is None else path_of(matched),
     )  # fmt: skip

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import STATUS_OF, FieldResult, ScoreRecord
 from pytest_extract.core.score_json import score_from_json
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 
-_STATUSES: Final = {str(status): status for status in Status}
 _NO_PARAMS: Final[Mapping[str, Json]] = MappingProxyType({})
 _TYPICAL: Final[Mapping[str, Json | Missing]] = {
     "null": None, "boolean": False, "integer": 0, "number": 0.5, "string": "", "array": [], "object": {},
@@ -37,7 +36,7 @@ class SharedResults:
             pattern, metric, status, score, passed, weight, types, empty_reason = columns
             gold, extracted = (_TYPICAL[name] for name in types)
             found = self._results[columns] = FieldResult(
-                FieldPath(), pattern, metric, _NO_PARAMS, _STATUSES[status], score, passed, gold, extracted,
+                FieldPath(), pattern, metric, _NO_PARAMS, STATUS_OF[status], score, passed, gold, extracted,
                 empty_reason, weight, None,
             )  # fmt: skip
         return found

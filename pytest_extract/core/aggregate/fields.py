@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
-from pytest_extract.core.results import FieldResult, Status
-
-_COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
-_COUNTED: Final = _COMPARED | {Status.OMISSION, Status.HALLUCINATION}
+from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,9 +23,9 @@ class FieldCounts:
     def add(self, leaf: FieldResult, record: str = "") -> None:
         """Count one leaf result; skipped ones do not count."""
         status = leaf.status
-        if status in _COUNTED:
+        if status in COUNTED:
             setattr(self, status, getattr(self, status) + 1)
-            self.score += leaf.score if status in _COMPARED else 0.0
+            self.score += leaf.score if status in SCORED else 0.0
         elif status is Status.JUDGE_ERROR:
             self.undecided += 1
         else:

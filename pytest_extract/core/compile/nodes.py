@@ -61,6 +61,11 @@ class Leaf(NamedTuple):
     empty_absent: bool = False
     skipped: bool = False
 
+    @property
+    def has_only_checks(self) -> bool:
+        """Whether nothing but `checks` scores it, whatever the values are."""
+        return self.by_type is None and self.structure is None and not self.empty_absent
+
 
 class Skip(NamedTuple):
     """A place that is not scored. `always`: has a skipped result even where both sides lack it; `never`: has none."""

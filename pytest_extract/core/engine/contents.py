@@ -357,7 +357,7 @@ class Contents:
         return [*zip(*columns, strict=True)] if columns else [ABSENT] * len(values)
 
     def _leaf_codes(self, leaf: Leaf, values: Sequence[Json | Missing], elements: _Elements) -> Sequence[Hashable]:
-        if leaf.by_type is not None or leaf.structure is not None or leaf.empty_absent or not leaf.checks:
+        if not (leaf.has_only_checks and leaf.checks):
             raise IrregularError
         columns = []
         for place, check in enumerate(leaf.checks):

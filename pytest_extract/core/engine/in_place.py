@@ -20,12 +20,12 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
 from pytest_extract.core.engine.pairs import sums
+from pytest_extract.core.matching.columns import objective_score
 from pytest_extract.core.metrics.equality import json_text
-from pytest_extract.core.results import STRUCTURE, FieldResult, Status
+from pytest_extract.core.results import COUNTED, STRUCTURE, FieldResult
 from pytest_extract.core.values import Json
 
 _ROUNDING: Final = 1e-12
-_COUNTED: Final = frozenset({Status.MATCH, Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> int | None:
@@ -44,8 +44,7 @@ def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], ext
 def _is_additive(node: Node) -> bool:
     """Whether the weight of what a value holds is the same whatever it is compared with."""
     if isinstance(node, Leaf):
-        plain = node.by_type is None and node.structure is None and not node.empty_absent
-        return plain and all(
+        return node.has_only_checks and all(
             check.batch is None and check.likeness is None and not check.metric.judged for check in node.checks
         )
     if isinstance(node, Object):
@@ -67,11 +66,10 @@ def is_best_fit(
 ) -> bool:
     """Whether rows in their places are a best fit; `results`: of each row with its partner."""
     own = results[unlike]
-    if any(leaf.status not in _COUNTED or leaf.metric == STRUCTURE for leaf in own):
+    if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
         return False
     found = sums(own)
-    total = found.compared + found.omitted + found.hallucinated
-    score = found.score / total if total else 1.0
+    score = objective_score("mean", found)
     weight_of_gold, weight_of_extracted = found.compared + found.omitted, found.compared + found.hallucinated
     weights, keys = _keys(items, [*gold, extracted[unlike]])
     partner = keys.pop()

@@ -60,7 +60,7 @@ def _best_fit(
         rows.columns,
         len(gold),
         len(extracted),
-        objective="f1" if run.f1 else "mean",
+        objective=run.program.semantics.pair_objective,
         hallucinated=rows.hallucinated,
     )
 

@@ -11,7 +11,7 @@ from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.walk import score_missing
-from pytest_extract.core.matching.columns import Column, PairScore, f1_of
+from pytest_extract.core.matching.columns import Column, PairScore, objective_score
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import STRUCTURE, FieldResult, Status
@@ -69,8 +69,8 @@ def _whole(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Se
 
 def single_check(leaf: Leaf) -> FieldMetric | None:
     """Return a leaf's one check, where the leaf is scored by nothing else."""
-    plain_leaf = len(leaf.checks) == 1 and leaf.by_type is None and leaf.structure is None and not leaf.empty_absent
-    return leaf.checks[0] if plain_leaf and leaf.checks[0].batch is None else None
+    one = leaf.has_only_checks and len(leaf.checks) == 1
+    return leaf.checks[0] if one and leaf.checks[0].batch is None else None
 
 
 def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
@@ -231,15 +231,6 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
     return PairScore(score, compared, omitted, hallucinated)
 
 
-def pair_number(run: ScoringContext, sums: PairScore) -> float:
-    """Return a pair's score: its F1, or the weighted mean of its leaves; 1.0 where nothing was scorable."""
-    score, compared, omitted, hallucinated = sums
-    if run.f1:
-        return f1_of(score, compared + omitted, compared + hallucinated)
-    counted = compared + omitted + hallucinated
-    return score / counted if counted else 1.0
-
-
 class RowFit(NamedTuple):
     """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
 
@@ -254,7 +245,10 @@ class RowFit(NamedTuple):
 def row_fit(run: ScoringContext, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
     """Return how well the pair of rows that gave these leaves fits."""
     found = sums(leaves)
-    score, weight = pair_number(run, found), found.compared + found.omitted + found.hallucinated
+    score, weight = (
+        objective_score(run.program.semantics.pair_objective, found),
+        found.compared + found.omitted + found.hallucinated,
+    )
     undecided = [leaf.weight for leaf in leaves if leaf.status is Status.JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight += sum(undecided)

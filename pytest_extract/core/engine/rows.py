@@ -12,11 +12,10 @@ from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.pairs import RowFit, row_fit
 from pytest_extract.core.engine.table import Pairs, Table, matches, places_of
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
 _NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
-_WRONG: Final = frozenset({Status.MATCH, Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION})
 
 
 class Walked(NamedTuple):
@@ -119,7 +118,7 @@ def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) 
         return None
     lost = 0.0
     for result in wrong:
-        if result.status not in _WRONG:
+        if result.status not in COUNTED:
             return None
         lost += result.weight * (1.0 - result.score)
     return RowFit((weight - lost) / weight, lost / weight, apart=False)

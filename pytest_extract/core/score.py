@@ -105,7 +105,7 @@ class Score:
     @cached_property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
-        own = field_measures(self.fields, self.leaves, empty=self._empty)
+        own = self.ungated
         if self.unread is not None or not self.gates.structural:
             own = dict.fromkeys(own, 0.0)
         return {**own, **self._document.measures, **self._further}

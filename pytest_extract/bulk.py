@@ -32,7 +32,7 @@ from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
 from pytest_extract.core.values import Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
-from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_tables
+from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results
 from pytest_extract.run_case import undecided_text
@@ -372,9 +372,7 @@ def _tables(
     if workers is not None:
         yield from _in_processes(scorer, records, table_of, workers=workers, timeout_s=timeout_s)
         return
-    results = score_records(scorer, records, timeout_s=timeout_s)
-    while chunk := list(islice(results, ROWS_AT_ONCE)):
-        yield table_of(chunk)
+    yield from tables_of(score_records(scorer, records, timeout_s=timeout_s))
 
 
 def read_table(path: Path) -> Iterator[Record]:

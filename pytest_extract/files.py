@@ -21,6 +21,8 @@ MOST_BYTES: Final = 64 * 1024**2
 """Largest case file, schema, gold, prompt, recording, or the like."""
 MOST_BULK_BYTES: Final = 2 * 1024**3
 """Largest file of many records, and largest document: a dataset, results, a baseline."""
+MOST_BATCHED_BYTES: Final = 1024**4
+"""Largest file that is read in batches: a table of Parquet."""
 _CHUNK_BYTES: Final = 65_536
 """Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
 _FILE_KINDS: Final = (

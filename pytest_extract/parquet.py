@@ -23,7 +23,6 @@ from pytest_extract.core.results import STATUS_OF, AnnotatedResult, FieldResult,
 from pytest_extract.core.score_json import (
     dump_json,
     dump_value,
-    failure_to_json,
     path_of,
     score_from_json,
     score_to_json_without_results,
@@ -31,7 +30,7 @@ from pytest_extract.core.score_json import (
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import MISSING, Json, json_type, writable
 from pytest_extract.errors import ConfigError, StoreError
-from pytest_extract.files import open_regular, write_bytes_atomic
+from pytest_extract.files import MOST_BATCHED_BYTES, open_regular, write_bytes_atomic
 
 Table: TypeAlias = Any
 """A table or record batch of pyarrow, which has no type annotations of its own."""
@@ -40,7 +39,6 @@ FORMAT: Final = "1"
 ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
 _FORMAT_KEY: Final = b"pytest_extract.format"
-_MOST_BYTES: Final = 1024**4
 _GATES: Final = ("parse", "root", "schema", "coverage")
 _SHAPE: Final = tuple(each.name for each in fields(Shape))
 _CASE_COLUMNS: Final = frozenset(
@@ -108,10 +106,16 @@ def table_of(results: Iterable[CaseResult]) -> Table:
     return rows.table()
 
 
+def tables_of(results: Iterable[CaseResult]) -> Iterator[Table]:
+    """Yield results as tables of a few thousand each, in their order."""
+    remaining = iter(results)
+    while batch := list(islice(remaining, ROWS_AT_ONCE)):
+        yield table_of(batch)
+
+
 def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
     """Write results as a Parquet file, atomically; a few thousand of them are held in memory at once."""
-    remaining = iter(results)
-    write_tables(path, map(table_of, iter(lambda: list(islice(remaining, ROWS_AT_ONCE)), [])))
+    write_tables(path, tables_of(results))
 
 
 def write_tables(path: Path, tables: Iterable[Table]) -> None:
@@ -167,8 +171,9 @@ class _Rows:
             }
             score_rest: dict[str, Json] = {}
             if attempt.score is not None:
-                row |= _score_columns(attempt.score)
-                score_rest = _score_rest(attempt.score)
+                score = score_to_json_without_results(attempt.score)
+                row |= _score_columns(score)
+                score_rest = _score_rest(score)
             attempt_rest = _rest_of(attempt, _ATTEMPT_COLUMNS)
             row["rest_json"] = _rest_text(case=case_rest, attempt=attempt_rest, score=score_rest)
             self._append(row, () if attempt.score is None else _with_roles(attempt.score))
@@ -250,30 +255,23 @@ def _with_roles(score: ScoreRecord) -> Iterator[tuple[FieldResult, bool, bool]]:
         yield leaf, False, True
 
 
-def _score_columns(score: ScoreRecord) -> dict[str, Any]:
-    failure, gates = score.failure, score.gates
+def _score_columns(score: Mapping[str, Json]) -> dict[str, Any]:
+    failure = score["failure"] or {}
     return {
-        "semantics": score.semantics,
-        "failure_kind": None if failure is None else str(failure.kind),
-        "failure_message": None if failure is None else failure.message,
-        "gates": {
-            name: {"passed": gate.passed, "factor": gate.factor, "why": gate.why}
-            for name, gate in zip(_GATES, (gates.parse, gates.root, gates.schema, gates.coverage), strict=True)
-        },
-        "measures": score.measures,
+        **{name: score[name] for name in ("semantics", "gates", "measures")},
+        "failure_kind": failure.get("kind"),
+        "failure_message": failure.get("message"),
     }
 
 
-def _score_rest(score: ScoreRecord) -> dict[str, Json]:
+def _score_rest(score: Mapping[str, Json]) -> dict[str, Json]:
     """Return what is not empty of a score's JSON and has no column; of the failure, its place."""
-    rest = {name: value for name, value in score_to_json_without_results(score).items() if value}
-    for name in _SCORE_COLUMNS & rest.keys():
-        del rest[name]
-    if further := {name: value for name, value in score.measures.items() if name not in MEASURES}:
+    rest = {name: value for name, value in score.items() if value and name not in _SCORE_COLUMNS}
+    if further := {name: value for name, value in score["measures"].items() if name not in MEASURES}:
         rest["measures"] = further
-    failure = score.failure
-    if failure is not None and (failure.line is not None or failure.path is not None):
-        rest["failure"] = failure_to_json(failure)
+    failure = score["failure"]
+    if failure is not None and (failure["line"] is not None or failure["path"] is not None):
+        rest["failure"] = failure
     return rest
 
 
@@ -320,7 +318,7 @@ def read_parquet(path: Path, *, shared: SharedResults | None = None) -> Iterator
     """
     pa = import_pyarrow()
     try:
-        with open_regular(path, _MOST_BYTES) as source, pa.parquet.ParquetFile(source) as file:
+        with open_regular(path, MOST_BATCHED_BYTES) as source, pa.parquet.ParquetFile(source) as file:
             _check_schema(file.schema_arrow)
             columns = None if shared is None else _columns_without_values(file.schema)
             yield from _cases(

@@ -21,7 +21,7 @@ from pytest_extract.core.score_json import dump_json, score_to_text
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
-from pytest_extract.files import MOST_BULK_BYTES, open_regular, write_bytes_atomic
+from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
 FORMAT: Final = 1
 _MAGIC: Final = b"PAR1"
 """How a Parquet file begins."""
-_MOST_PARQUET_BYTES: Final = 1024**4  # it is read in batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +215,7 @@ class ResultsReader:
 
     def _is_parquet(self) -> bool:
         try:
-            with open_regular(self.path, _MOST_PARQUET_BYTES) as file:
+            with open_regular(self.path, MOST_BATCHED_BYTES) as file:
                 return file.read(len(_MAGIC)) == _MAGIC
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error}") from error

@@ -1,7 +1,8 @@
 """The regression gate: results become snapshots, two snapshots are compared, and the gate decides on the comparison.
 
-Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `gate` -> `report.gate`. Nothing here runs a
-case or imports pytest. Only `baseline_file` touches files, and only `git_tree` calls git.
+Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `multiple_testing`, `effects` -> `gate` ->
+`report.gate`; `reasons` holds the gate's sentences. Nothing here runs a case or imports pytest. Only `baseline_file`
+touches files, and only `git_tree` calls git.
 """
 
 from __future__ import annotations

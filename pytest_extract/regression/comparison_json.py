@@ -8,7 +8,8 @@ from typing import Final
 
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
-from pytest_extract.regression.gate import Effect, GateDecision
+from pytest_extract.regression.effects import Effect
+from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.snapshots import json_or_placeholder
 

@@ -14,9 +14,11 @@ from pytest_extract.regression.changes import (
     FieldChange,
     PatternComparison,
 )
+from pytest_extract.regression.effects import Effect
 from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
-from pytest_extract.regression.gate import Answer, Effect, GateDecision, broken_text, call_text, interval_text
+from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import TestResult
+from pytest_extract.regression.reasons import broken_text, call_text, interval_text
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
 from pytest_extract.report.values import show

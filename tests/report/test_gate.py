@@ -10,7 +10,8 @@ import pytest
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.stats.power import Further, Needs
 from pytest_extract.regression.comparison_json import decision_record
-from pytest_extract.regression.gate import evaluate_gate, needs_text
+from pytest_extract.regression.gate import evaluate_gate
+from pytest_extract.regression.reasons import needs_text
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import gate_lines

@@ -1,0 +1,221 @@
+"""How much each arm changed: the measure with its bounds, broken runs, and cost and latency of a call."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
+from pytest_extract.core.stats.permutation import Arrangements, Runs, Statistic
+from pytest_extract.core.stats.power import Needs, Sample, needs
+from pytest_extract.regression.changes import ArmComparison, CaseComparison
+from pytest_extract.regression.multiple_testing import Interval, open_cases, overall_runs
+from pytest_extract.regression.rules import Rules
+
+_HALF: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """How much one arm changed: means over the compared cases, and how large the change may be.
+
+    `cases`: number of cases that all numbers are of, without those whose setup and results are unchanged (all of them
+    where no case is left). `bounds` is None without such cases: nothing can have become worse.
+    `runs`: fewest and most runs of a case before and after. `fell`: cases that fell, the worst first; `rose`: how many
+    did the opposite. `failed_whole`: number of runs that failed as a whole before and after.
+    `assumed`: the bound of the drop takes for granted that no answer fails as a whole, as none ever did.
+    """
+
+    arm: str
+    measure: str
+    cases: int
+    before: float
+    after: float
+    bounds: Bounds | None
+    runs: tuple[tuple[int, int], tuple[int, int]]
+    fell: tuple[str, ...] = ()
+    rose: int = 0
+    failed_whole: tuple[int, int] = (0, 0)
+    assumed: bool = False
+    needs: Needs | None = None
+
+    @property
+    def drop(self) -> float:
+        """Before minus after."""
+        return self.before - self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenRuns:
+    """Cases in which a run broke before and now, shares of broken runs, and the test that there are more of them now.
+
+    `kinds`: what broke now. `p`: permutation test of the runs within cases.
+    """
+
+    arm: str
+    cases: int
+    cases_before: int
+    cases_after: int
+    before: float
+    after: float
+    p: float
+    kinds: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChange:
+    """Mean cost (USD) or latency (seconds) of a call before and now, over the cases in which both are known."""
+
+    arm: str
+    what: Literal["cost", "latency"]
+    cases: int
+    before: float
+    after: float
+
+    @property
+    def rise(self) -> float | None:
+        """The rise as a share of the earlier value; None where that is 0."""
+        return (self.after - self.before) / self.before if self.before else None
+
+
+def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) -> Effect:
+    """Measure how much an arm with compared cases changed; `interval`: that of its overall test."""
+    open_rows = open_cases(arm.compared)
+    rows = open_rows or list(arm.compared)
+    runs = [overall_runs(row, rules.measure) for row in rows]
+    before, after = mean_levels(runs, rules)
+    losses = sorted(
+        ((float(one.loss) if one.varies else 0.0, row.case) for one, row in zip(runs, rows, strict=True)),
+        key=lambda pair: (-pair[0], pair[1]),
+    )
+    shapes = [row.runs for row in rows]
+    whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
+    bounds, assumed = None, False
+    if open_rows and rules.statistics and interval is not None:
+        bounds, assumed = _bounds([-loss for loss, _ in losses], sum(whole), rules, interval)
+    effect = Effect(
+        arm=arm.label,
+        measure=rules.measure or "fields right",
+        cases=len(rows),
+        before=before,
+        after=after,
+        bounds=bounds,
+        runs=_least_and_most(shapes),
+        fell=tuple(case for loss, case in losses if loss > 0),
+        rose=sum(loss < 0 for loss, _ in losses),
+        failed_whole=whole,
+        assumed=assumed,
+    )
+    if bounds is None or bounds.worst < rules.margin:
+        return effect
+    unseen = _HALF if assumed else 1.0
+    unseen = unseen if rules.unseen_loss is None else rules.unseen_loss
+    return replace(effect, needs=_needs(arm, rows, [-loss for loss, _ in losses], unseen, rules))
+
+
+def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
+    """Return the mean over cases before and after as readers see it: the share of right fields, or the measure."""
+    before, after = (
+        math.fsum(float(sum(side)) / len(side) for side in sides) / len(runs)
+        for sides in ([one.before for one in runs], [one.after for one in runs])
+    )
+    return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
+
+
+def _least_and_most(shapes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], tuple[int, int]]:
+    before, after = [shape[0] for shape in shapes], [shape[1] for shape in shapes]
+    return (min(before), max(before)), (min(after), max(after))
+
+
+def _bounds(changes: Sequence[float], failed_whole: int, rules: Rules, interval: Interval) -> tuple[Bounds, bool]:
+    """Return the bounds of the change, and whether the bound of the drop assumes that no answer fails as a whole.
+
+    The strict bound counts on an unseen case that loses everything. Where that is all that stands against "not worse",
+    and no answer ever failed as a whole, the mild one counts, and the verdict says so.
+    """
+    confidence = 1 - rules.alpha
+
+    def worst(unseen: float) -> float:
+        least = unseen_drop_bound(
+            changes, unseen_loss=unseen, confidence=confidence, resamples=rules.resamples, seed=rules.seed
+        )
+        return max(least, interval.worst) if math.isfinite(interval.worst) else least
+
+    bound, assumed = worst(1.0 if rules.unseen_loss is None else rules.unseen_loss), False
+    if rules.unseen_loss is None and not failed_whole and bound >= rules.margin:
+        bound, assumed = worst(_HALF), True
+    found = Bounds(
+        change=math.fsum(changes) / len(changes),
+        low=max(interval.low, -1.0),
+        high=min(interval.high, 1.0),
+        interval=interval.confidence,
+        worst=bound,
+        confidence=confidence,
+    )
+    return found, assumed
+
+
+def _needs(
+    arm: ArmComparison, rows: Sequence[CaseComparison], changes: Sequence[float], unseen_loss: float, rules: Rules
+) -> Needs | None:
+    noises = [row.noise for row in rows if row.noise is not None]
+    sample = Sample(
+        changes=changes,
+        repeats=min(min(row.runs) for row in rows),
+        noise=sum(noises) / len(noises) if noises and rules.measure is None else None,
+    )
+    return needs(
+        sample,
+        margin=rules.margin,
+        alpha=rules.alpha * rules.overall_share,
+        confidence=1 - rules.alpha,
+        unseen_loss=unseen_loss,
+        cost_per_call=arm.cost_usd,
+    )
+
+
+def count_broken_runs(arm: ArmComparison, rules: Rules) -> BrokenRuns | None:
+    """Test whether more runs broke than before; None where none did."""
+    rows = [(row, row.runs_broken) for row in arm.cases if row.runs_broken is not None]
+    if not any(any(runs.before) or any(runs.after) for _, runs in rows):
+        return None
+    varying = [runs for _, runs in rows if runs.varies]
+    p = 1.0
+    if varying:
+        shapes = [runs.shape for runs in varying]
+        arrangements = Arrangements(shapes, lanes=rules.permutations, seed=rules.seed)
+        statistic = Statistic(varying)
+        for case, lanes in enumerate(arrangements):
+            statistic.take(case, lanes)
+        statistic.finish()
+        p = arrangements.p_value(statistic.at_least(statistic.observed, arrangements.every).bit_count())
+    kinds: Counter[str] = Counter()
+    for row, _ in rows:
+        kinds.update(row.errors)
+    return BrokenRuns(
+        arm=arm.label,
+        cases=len(rows),
+        cases_before=sum(any(runs.before) for _, runs in rows),
+        cases_after=sum(any(runs.after) for _, runs in rows),
+        before=sum(float(sum(runs.before)) / len(runs.before) for _, runs in rows) / len(rows),
+        after=sum(float(sum(runs.after)) / len(runs.after) for _, runs in rows) / len(rows),
+        p=p,
+        kinds=tuple(kinds.most_common()),
+    )
+
+
+def call_changes(arm: ArmComparison) -> list[CallChange]:
+    """Compare the cost and the latency of a call, each where it is known of some case."""
+    found: list[CallChange] = []
+    kinds: tuple[tuple[Literal["cost", "latency"], list[tuple[float, float]]], ...] = (
+        ("cost", [row.cost_usd for row in arm.compared if row.cost_usd is not None]),
+        ("latency", [row.latency_s for row in arm.compared if row.latency_s is not None]),
+    )
+    for what, pairs in kinds:
+        if pairs:
+            before, after = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
+            found.append(CallChange(arm=arm.label, what=what, cases=len(pairs), before=before, after=after))
+    return found

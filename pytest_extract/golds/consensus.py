@@ -45,13 +45,19 @@ class _Vote(NamedTuple):
 
 
 def draft_gold(
-    scorer: Scorer, outputs: Mapping[str, Json], locate: Locate, *, is_label: Callable[[str], bool] = lambda _p: False
+    scorer: Scorer,
+    outputs: Mapping[str, Json],
+    locate: Locate,
+    *,
+    is_label: Callable[[str], bool] = lambda _p: False,
+    is_exact: Callable[[Json], bool] = lambda _v: False,
 ) -> Draft:
     """Return a draft from outputs by the names of what made them; at least one.
 
     Rows are aligned and values compared by the schema's own metrics; where only a judge could decide, `exact` stands in
     for it, as lists whose rows it aligns would be disputed as a whole. A value is agreed on if all
     outputs have it and it stands in the document, or if most have it, it stands there and no other candidate does.
+    Of texts that the metrics find equal, one that the document has to the letter (`is_exact`) is taken.
     Fields whose pattern `is_label` accepts (an enumeration, say) need not stand there. With one output, every value is
     open.
     """
@@ -70,7 +76,7 @@ def draft_gold(
             for index in array.missing:
                 missing_rows.setdefault((*array.path, index), set()).add(name)
     for vote in _votes(outputs, base, scores, missing_rows):
-        winner, field = _decided(vote, base, locate, is_label)
+        winner, field = _decided(vote, base, locate, is_label, is_exact)
         if winner is not MISSING or value_at(root["gold"], vote.path) is not MISSING:
             put_value(root, ("gold", *vote.path), winner)
         if field is not None:
@@ -173,13 +179,21 @@ def _results_by_path(scores: Mapping[str, Score]) -> dict[Steps, dict[str, Field
 
 
 def _decided(
-    vote: _Vote, base: str, locate: Locate, is_label: Callable[[str], bool]
+    vote: _Vote,
+    base: str,
+    locate: Locate,
+    is_label: Callable[[str], bool],
+    is_exact: Callable[[Json], bool],
 ) -> tuple[Json | Missing, OpenField | None]:
     """Return the value that a draft has for a field, and what is open about it."""
+    alike = vote.values[base]
+    written = dict.fromkeys(value for name in vote.same if isinstance(value := vote.values[name], str))
+    if isinstance(alike, str) and len(written) > 1 and not is_exact(alike):
+        alike = min(filter(is_exact, written), default=alike)
     groups: dict[str, tuple[Json | Missing, list[str]]] = {}
     for name, value in vote.values.items():
         key = "same" if name in vote.same else "absent" if value in (MISSING, None) else canonical_json(value)
-        groups.setdefault(key, (vote.values[base] if key == "same" else value, []))[1].append(name)
+        groups.setdefault(key, (alike if key == "same" else value, []))[1].append(name)
     candidates = [
         Candidate(value=value, sources=tuple(names), evidence=place_of(value, locate))
         for value, names in groups.values()

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -20,7 +21,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, is_enumerated, open_paths
 from pytest_extract.redact.secrets import Owned, current, withheld
-from pytest_extract.report.evidence import locator
+from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
@@ -149,7 +150,13 @@ class GoldWriter:
         """Write the golds that were not there, each with its review; in the order of their files."""
         cases = [case for _, (case, _) in sorted(self._outputs.items())]
         drafts = [
-            draft_gold(case.scorer, outputs, locator(case.document), is_label=is_enumerated(case.schema))
+            draft_gold(
+                case.scorer,
+                outputs,
+                locator(case.document),
+                is_label=is_enumerated(case.schema),
+                is_exact=partial(stands_exactly, case.document),
+            )
             for _, (case, outputs) in sorted(self._outputs.items())
         ]
         self._outputs.clear()

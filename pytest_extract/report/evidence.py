@@ -8,7 +8,7 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.evidence import Evidence, find_evidence
+from pytest_extract.evidence import Evidence, MatchLevel, find_evidence
 from pytest_extract.report.findings import failed_results
 from pytest_extract.report.values import show
 
@@ -51,6 +51,15 @@ def locator(document: Document) -> Callable[[Json], str | None]:
         return str(evidence.locations[0]) if evidence.found else ""
 
     return locate
+
+
+def stands_exactly(document: Document, value: Json) -> bool:
+    """Whether a document has a value to the letter, but for white space."""
+    try:
+        evidence = find_evidence(document, value, most=1, nearest=False)
+    except DocumentError:
+        return False
+    return evidence is not None and evidence.found and evidence.locations[0].level is MatchLevel.EXACT
 
 
 def location_text(side: str, evidence: Evidence) -> str:

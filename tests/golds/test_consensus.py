@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +11,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, iter_leaves
 from pytest_extract.documents import Document
 from pytest_extract.golds.consensus import NOWHERE, accept_labels, draft_gold, is_enumerated
-from pytest_extract.report.evidence import locator
+from pytest_extract.report.evidence import locator, stands_exactly
 
 SCHEMA = {
     "type": "object",
@@ -54,6 +56,16 @@ def test_rows_that_a_judge_would_align_are_disputed_value_by_value():
     assert [path for path in whys(found) if path.startswith("items")]
     assert "items" not in whys(found)
     assert "vendor" not in whys(found)
+
+
+def test_of_equal_texts_the_one_that_the_document_has_to_the_letter_is_taken():
+    is_exact = partial(stands_exactly, Document(text=TEXT))
+    name = {"type": "string", "evaluation_config": "string_case_insensitive"}
+    scorer = compile_schema({**SCHEMA, "properties": {**SCHEMA["properties"], "vendor": name}})
+    other = {**RIGHT, "vendor": "acme gmbh"}
+    for outputs in ({"m0": RIGHT, "m1": other}, {"m0": other, "m1": RIGHT}):
+        found = draft_gold(scorer, outputs, LOCATE, is_label=is_enumerated(SCHEMA), is_exact=is_exact)
+        assert (found.value, whys(found)) == (RIGHT, {})
 
 
 def test_what_both_invent_is_open():

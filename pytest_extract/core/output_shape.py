@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 
 from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
 
 Unit: TypeAlias = Literal["page", "point", "inch"]
@@ -51,18 +51,6 @@ class PathTemplate:
         """Return what stands in `root` for the value at `path`; MISSING where nothing does."""
         place: tuple[Step, ...] = () if self.path is None else (path_text(path),) if self.path == "text" else path
         return value_at(root, (*self.before, *place, *self.after))
-
-
-def value_at(value: Json, steps: Sequence[Step]) -> Json | Missing:
-    """Return what stands at a place of a JSON value; MISSING where nothing does."""
-    for step in steps:
-        if isinstance(step, str):
-            if not isinstance(value, dict) or step not in value:
-                return MISSING
-        elif not isinstance(value, list) or not -len(value) <= step < len(value):
-            return MISSING
-        value = value[step]
-    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -240,3 +240,15 @@ def iter_leaves(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[Fiel
             stack.extend(((*here, index), node[index]) for index in reversed(range(len(node))))
         else:
             yield FieldPath(here), node
+
+
+def value_at(value: Json, steps: Sequence[Step]) -> Json | Missing:
+    """Return what stands at a place of a JSON value; MISSING where nothing does."""
+    for step in steps:
+        if isinstance(step, str):
+            if not isinstance(value, dict) or step not in value:
+                return MISSING
+        elif not isinstance(value, list) or not -len(value) <= step < len(value):
+            return MISSING
+        value = value[step]
+    return value

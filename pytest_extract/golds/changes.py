@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import Attempt
-from pytest_extract.core.output_shape import unwrap, value_at
+from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves, value_at
 
 UpdateMode: TypeAlias = Literal["new", "fix"]
 """`new` adds what the gold lacks and changes nothing else; `fix` changes what fails."""

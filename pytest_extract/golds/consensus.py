@@ -9,14 +9,23 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.review_file import Candidate, OpenField
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.output_shape import value_at
 from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
 from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves, path_text
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Missing,
+    canonical_json,
+    copied,
+    iter_leaves,
+    path_text,
+    value_at,
+)
 from pytest_extract.golds.changes import Locate, place_of, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED, pattern_of
 

@@ -25,11 +25,10 @@ from pytest_extract.cases.review_file import (
 )
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.output_shape import value_at
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, put_value
 from pytest_extract.report.evidence import locator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
@@ -471,14 +471,14 @@ class _ShapeReader:
         return (f"`confidence`: {len(self.problems):,} cannot be read: {listed}{more}",)
 
 
-def _first(found: Iterator[Json | Missing]) -> Json | Missing:
+def _first(found: Iterable[Json | Missing]) -> Json | Missing:
     """Return the first that is there and not null."""
     return next((each for each in found if each is not MISSING and each is not None), MISSING)
 
 
-def _nodes(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:
+def _nodes(value: Json) -> Iterator[tuple[FieldPath, Json]]:
     """Yield every value with its place, objects and arrays too."""
-    stack: list[tuple[tuple[Step, ...], Json]] = [(path, value)]
+    stack: list[tuple[tuple[Step, ...], Json]] = [((), value)]
     while stack:
         here, node = stack.pop()
         yield FieldPath(here), node
@@ -492,12 +492,10 @@ def _is_scalar(value: Json) -> bool:
     return not isinstance(value, dict | list)
 
 
-_CITATION_KEYS: Final = frozenset(
-    (
-        "page", "page_number", "pageNumber", "page_idx", "quote", "text", "content", "matching_text", "referenceText",
-        "reference_text", "box", "bbox", "boundingBox", "bounding_box", "bounding_boxes", "polygon", "grounding",
-    )
-)  # fmt: skip
+_PAGE_KEYS: Final = ("page", "page_number", "pageNumber")
+_QUOTE_KEYS: Final = ("quote", "text", "content", "matching_text", "referenceText", "reference_text")
+_BOX_KEYS: Final = ("box", "bbox", "boundingBox", "bounding_box", "polygon")
+_CITATION_KEYS: Final = frozenset((*_PAGE_KEYS, "page_idx", *_QUOTE_KEYS, *_BOX_KEYS, "bounding_boxes", "grounding"))
 
 
 def _is_list_of_citations(value: Json | Missing) -> bool:
@@ -545,19 +543,18 @@ def read_citation(given: Json, *, first_page: int = 1, unit: Unit = "page") -> C
         return None
     grounding = given.get("grounding")
     around: Mapping[str, Json] = grounding if isinstance(grounding, Mapping) else given
-    shape = _first(iter([around.get(name) for name in ("box", "bbox", "boundingBox", "bounding_box", "polygon")]))
+    shape = _first(around.get(name) for name in _BOX_KEYS)
     if shape is MISSING and isinstance(boxes := around.get("bounding_boxes"), list) and boxes:
         shape = boxes[0]
     inner: Mapping[str, Json] = shape if isinstance(shape, Mapping) else {}
-    number = _first(iter([around.get(name) for name in ("page", "page_number", "pageNumber")]))
-    size = _first(iter([around.get("page_dimensions"), number]))
+    number = _first(around.get(name) for name in _PAGE_KEYS)
+    size = _first((around.get("page_dimensions"), number))
     if isinstance(number, Mapping):
         number = number.get("number", MISSING)
     if number is MISSING:
-        number = _first(iter([inner.get("original_page"), inner.get("page")]))
+        number = _first((inner.get("original_page"), inner.get("page")))
     page = number - first_page + 1 if isinstance(number, int) and not isinstance(number, bool) else None
-    names = ("quote", "text", "content", "matching_text", "referenceText", "reference_text", "markdown")
-    quote = _first(iter([given.get(name) for name in names]))
+    quote = _first(given.get(name) for name in (*_QUOTE_KEYS, "markdown"))
     box, of_page = _scaled(read_box(shape), unit, size)
     citation = Citation(
         page=page if page is not None and page > 0 else None,

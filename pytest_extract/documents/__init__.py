@@ -75,9 +75,8 @@ class Document:
         self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
         self._place = path
         self._inline = text
-        self._read: dict[
-            str, Any
-        ] = {}  # ten thousand documents wait in a collection: what is not asked for costs nothing
+        # Ten thousand documents wait in a collection: what is not asked for costs nothing, nor does the lock.
+        self._read: dict[str, Any] = {}
 
     @property
     def path(self) -> Path | None:
@@ -92,9 +91,9 @@ class Document:
     @property
     def _lock(self) -> Any:
         lock = self._read.get("lock")
-        return (
-            self._read.setdefault("lock", threading.RLock()) if lock is None else lock
-        )  # one wins, also among threads
+        if lock is None:
+            lock = self._read.setdefault("lock", threading.RLock())  # of several threads, one wins
+        return lock
 
     def once(self, name: str, read: Callable[[], T]) -> T:
         """Return what `read` made when it was first asked for under this name, since the last release."""

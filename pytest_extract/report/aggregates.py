@@ -14,7 +14,7 @@ from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, estimate_d
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json
-from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose, text_table
+from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, score_number, text_table
 from pytest_extract.report.slices import counts_record, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import EmptinessTotals, Spending
@@ -54,12 +54,8 @@ def _heading(text: str) -> Line:
 def _estimate_text(found: Estimate | None) -> str:
     if found is None:
         return f"{'-':>8} {'':<16}"
-    between = f"{_four(found.low)} - {_four(found.high)}"
-    return f"{_four(found.mean):>8} {between:<16}"
-
-
-def _four(value: float) -> str:
-    return number_text(round(value, 4))
+    between = f"{score_number(found.low)} - {score_number(found.high)}"
+    return f"{score_number(found.mean):>8} {between:<16}"
 
 
 def _measure_table(run: RunAggregate) -> list[Line]:
@@ -90,7 +86,7 @@ def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int |
 def _pattern_cells(counts: FieldCounts) -> list[str]:
     shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
     numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
-    return [*map(_four, shares), *(f"{count:,}" for count in numbers)]
+    return [*map(score_number, shares), *(f"{count:,}" for count in numbers)]
 
 
 def _unlisted_line(count: int, most: int | None, noun: str) -> list[Line]:
@@ -131,8 +127,8 @@ def _sob_table(run: RunAggregate, standing: Standing) -> list[Line]:
             f" {_estimate_text(weighted.categories[name])}" if weighted else ""
         )
         lines.append(line(text.rstrip(), indent=2))
-    cover = f"coverage {percent(standing.coverage)}"
-    text = f"overall {_four(standing.overall)}: mean of {len(row.columns)} columns {_four(row.raw)}, {cover}"
+    columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
+    text = f"overall {score_number(standing.overall)}: {columns}"
     return [*lines, line(text, indent=2)]
 
 
@@ -143,7 +139,9 @@ def _deepjson_table(run: RunAggregate) -> list[Line]:
     lines = [_heading("DeepJSONEval: by depth of nesting"), line(Span(head, "dim"), indent=2)]
     names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     for level, means in run.by_depth.items():
-        lines.append(line(f"{names[level]:<14}" + "".join(f" {_four(means[name]):>10}" for name in DEEPJSON), indent=2))
+        lines.append(
+            line(f"{names[level]:<14}" + "".join(f" {score_number(means[name]):>10}" for name in DEEPJSON), indent=2)
+        )
     return lines
 
 
@@ -214,8 +212,8 @@ def _ranked_name(place: int, standing: Standing) -> str:
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
-    cells = [_four(columns[name]) if name in columns else "-" for name in _COLUMNS]
-    return [_four(standing.overall), percent(standing.coverage), *cells]
+    cells = [score_number(columns[name]) if name in columns else "-" for name in _COLUMNS]
+    return [score_number(standing.overall), percent(standing.coverage), *cells]
 
 
 def _count_cells(standing: Standing, run: RunAggregate) -> list[str]:
@@ -228,7 +226,7 @@ def _measure_cells(run: RunAggregate) -> list[str]:
     if "pass_rate" not in run.measures or "f1" not in run.measures:
         return ["-", "", "-"]
     rate, f1 = run.measures["pass_rate"].plain, run.measures["f1"].plain
-    return [_four(rate.mean), f"{_four(rate.low)} - {_four(rate.high)}", _four(f1.mean)]
+    return [score_number(rate.mean), f"{score_number(rate.low)} - {score_number(rate.high)}", score_number(f1.mean)]
 
 
 def repeated_results_text(count: int) -> str:

@@ -105,6 +105,11 @@ def number_text(value: float) -> str:
     return f"{value:.4g}"
 
 
+def score_number(value: float) -> str:
+    """Write a score or a mean of scores, with at most four decimal places: `0.9474`."""
+    return number_text(round(value, 4))
+
+
 def percent(value: float) -> str:
     """Write a share as a percentage: `83.3 %`."""
     return f"{number_text(round(value * 100, 1))} %"

@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, safe_prose, text_table
+from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number, text_table
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
@@ -81,8 +81,8 @@ def _share_text(part: int, whole: int) -> str:
     return percent(part / whole) if whole else "-"
 
 
-def _four(value: float | None) -> str:
-    return "-" if value is None else number_text(round(value, 4))
+def _mean_cell(value: float | None) -> str:
+    return "-" if value is None else score_number(value)
 
 
 def _counts(each: Slice) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
         _share_text(rates.passed, rates.fields),
         f"{rates.passed:,} of {rates.fields:,}",
         _share_text(rates.passed, rates.valid_fields),
-        _four(each.means.get("f1")),
+        _mean_cell(each.means.get("f1")),
     )
 
 
 def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
     def cells(each: Slice) -> tuple[str, ...]:
         means = each.weighted if weighted and each.weighted else each.means
-        return (*_counts(each), *(_four(means.get(name)) for name in names))
+        return (*_counts(each), *(_mean_cell(means.get(name)) for name in names))
 
     return cells
 
@@ -133,8 +133,8 @@ def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
         f"{counts.total:,}",
         _share_text(counts.match, counts.total),
         *(f"{count:,}" for count in numbers),
-        _four(counts.mean_score),
-        _four(counts.f1),
+        score_number(counts.mean_score),
+        score_number(counts.f1),
     )
 
 

@@ -15,11 +15,11 @@ from pytest_extract.report.lines import (
     Span,
     Style,
     line,
-    number_text,
     percent,
     plural,
     prose,
     safe_prose,
+    score_number,
     text_of,
 )
 from pytest_extract.report.totals import (
@@ -98,7 +98,7 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     if expected:
         parts.append(Span(f" ({expected:,} as an xfail mark says)"))
     means = totals.means
-    parts += [Span(f"; {name} {number_text(round(value, 4))}") for name, value in means.items()]
+    parts += [Span(f"; {name} {score_number(value)}") for name, value in means.items()]
     return line(*parts)
 
 
@@ -110,7 +110,7 @@ def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
         counts, means = arm.outcomes, arm.means
         text = f"{safe_prose(label):<{wide}}  {counts.total():>6,} {counts[Outcome.PASSED]:>7,}"
         text += f" {counts[Outcome.FAILED]:>7,} {counts[Outcome.BROKEN]:>7,} {counts[Outcome.NOT_RUN]:>8,}"
-        text += "".join(f" {number_text(round(means[name], 4)) if name in means else '-':>10}" for name in MEASURES)
+        text += "".join(f" {score_number(means[name]) if name in means else '-':>10}" for name in MEASURES)
         lines.append(line(f"{text} {arm.spending.cost_text:>10}", indent=2))
     return lines
 

@@ -28,7 +28,7 @@ from pytest_extract.report.html.text import (
     styled,
     styled_lines,
 )
-from pytest_extract.report.lines import number_text, plural, render_error, safe_prose, shorten
+from pytest_extract.report.lines import number_text, plural, render_error, safe_prose, score_number, shorten
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
 from pytest_extract.report.value_diff import (
     SideBySide,
@@ -272,7 +272,7 @@ def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
     if result.arm.label:
         facts.append(("model", result.arm.label))
-    facts += [(name, number_text(round(value, 4))) for name, value in case_means(result, MEASURES).items()]
+    facts += [(name, score_number(value)) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
     if sum(seconds) >= 0.05:

@@ -26,7 +26,7 @@ from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data,
 from pytest_extract.report.html.comparison import broken_fields, comparison_context
 from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.text import ICONS, NO_ARM, ORDER, anchor, message, outcome_text, short_name
-from pytest_extract.report.lines import number_text, percent, plural, safe_prose, shorten, text_of
+from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_rows
 from pytest_extract.report.summary import failure_lines, wrapped_lines
@@ -241,7 +241,7 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
     tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
-    tiles += [(name, number_text(round(value, 4)), "") for name, value in totals.means.items()]
+    tiles += [(name, score_number(value), "") for name, value in totals.means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     if spent.calls > spent.unpriced:
@@ -330,7 +330,7 @@ def _arms(arms: Mapping[str, ArmTotals]) -> dict[str, Any] | None:
 def _arm_row(label: str, arm: ArmTotals) -> tuple[str, list[str]]:
     counts, means = arm.outcomes, arm.means
     cells = [f"{counts.total():,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
-    cells += [number_text(round(means[name], 4)) if name in means else "-" for name in MEASURES]
+    cells += [score_number(means[name]) if name in means else "-" for name in MEASURES]
     return short_name(label) or NO_ARM, [*cells, arm.spending.cost_text]
 
 

@@ -12,7 +12,7 @@ from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlation
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import SCORED, Status
 from pytest_extract.report.html.text import NO_ARM, short_name
-from pytest_extract.report.lines import number_text, percent, plural
+from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.totals import MEASURES, ArmTotals
 
 WIDTH: Final = 420
@@ -168,7 +168,7 @@ def run_plot(arms: Mapping[str, ArmTotals], runs: Sequence[str]) -> Plot | None:
             Point(
                 x=across(index),
                 y=_up(value),
-                text=f"{short_name(shown[index])}: {measure} {number_text(round(value, 4))}",
+                text=f"{short_name(shown[index])}: {measure} {score_number(value)}",
                 series=series,
             )
             for index, value in there

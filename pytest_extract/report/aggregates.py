@@ -173,7 +173,7 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
     return [each for block in blocks for each in (*block, line())][:-1]
 
 
-_COLUMNS: Final[Mapping[str, str]] = {
+SOB_COLUMNS: Final[Mapping[str, str]] = {
     "value_accuracy": "value",
     "faithfulness": "faith.",
     "json_pass_rate": "json",
@@ -182,6 +182,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
     "type_safety": "types",
     "perfect_response": "perfect",
 }
+"""Columns of SOB's leaderboard, with their heads."""
 _HEADS: Final = ("cases", "passed", "broken", "not run", "pass_rate", "95 %", "f1", "cost")
 ONLY: Final = "(no model)"
 
@@ -191,7 +192,7 @@ def leaderboard_lines(
 ) -> list[Line]:
     """Rank arms; `runs` holds the aggregate of each by its label."""
     title = "SOB's columns: complexity-weighted means; overall: their mean times the share of cases with a score"
-    heads = ("   arm", "overall", "cover", *_COLUMNS.values())
+    heads = ("   arm", "overall", "cover", *SOB_COLUMNS.values())
     ranked = [(_ranked_name(place, each), *_sob_cells(each)) for place, each in enumerate(standings, start=1)]
     counted = [
         (_ranked_name(place, each), *_count_cells(each, runs[each.arm]))
@@ -212,7 +213,7 @@ def _ranked_name(place: int, standing: Standing) -> str:
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
-    cells = [score_number(columns[name]) if name in columns else "-" for name in _COLUMNS]
+    cells = [score_number(columns[name]) if name in columns else "-" for name in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
 
 

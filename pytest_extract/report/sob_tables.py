@@ -20,6 +20,7 @@ from pytest_extract.core.aggregate.sob import (
 )
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
+from pytest_extract.report.aggregates import SOB_COLUMNS
 from pytest_extract.report.lines import Line, Span, line, plural, prose, text_table
 
 
@@ -51,12 +52,6 @@ def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTabl
     return SobTables(board=leaderboard(models), summaries=summaries)
 
 
-_COLUMNS: Final[Mapping[str, str]] = {
-    "value_accuracy": "value", "faithfulness": "faith.", "json_pass_rate": "json", "path_recall": "path",
-    "structure_coverage": "struct.", "type_safety": "types", "perfect_response": "perfect",
-}  # fmt: skip
-
-
 def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
     """Write the tables as lines."""
     weights = ", ".join(f"{name} {weight:,}" for name, weight in MODALITY_WEIGHTS.items())
@@ -65,11 +60,11 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
         f"times the share of the {sum(MODALITY_RECORDS.values()):,} records in the model's modalities"
     )
     rows = [
-        (f"{place:>2} {row.model}", f"{row.overall:.4f}", *(_cell(row.columns.get(name)) for name in _COLUMNS),
+        (f"{place:>2} {row.model}", f"{row.overall:.4f}", *(_cell(row.columns.get(name)) for name in SOB_COLUMNS),
          "+".join(row.modalities))
         for place, row in enumerate(tables.board, start=1)
     ]  # fmt: skip
-    heads = ("   model", "overall", *_COLUMNS.values(), "modalities")
+    heads = ("   model", "overall", *SOB_COLUMNS.values(), "modalities")
     lines = [*prose(title, "head", indent=0, width=width), *text_table(heads, rows, width)]
     for modality in MODALITY_WEIGHTS:
         found = {model: each for (kind, model), each in tables.summaries.items() if kind == modality}

@@ -223,13 +223,13 @@ class Slicer:
         self._outputs[arm] += len(result.scores)
         if by.of_case is not None:
             cell = self._cells.setdefault((by.of_case(result), arm), _Cell())
-            cell.add(result)
+            rates = extract_bench_rates(result.scores)
+            cell.add(result, rates)
             size = None if by.size is None else by.size(result)
-            rate = extract_bench_rates(result.scores).pass_rate
-            if size is not None and rate is not None:
-                self._sizes.append((float(size), rate))
+            if size is not None and rates.pass_rate is not None:
+                self._sizes.append((float(size), rates.pass_rate))
         elif by.kind == "value" and by.of_value is not None:
-            for leaf in _countable(result.scores):
+            for leaf in _leaves_of(result.scores):
                 self._values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
         else:
             self._add_failures(result, arm)
@@ -298,10 +298,10 @@ class _Cell:
     weight: float = 0.0
     scored: int = 0
 
-    def add(self, result: CaseResult) -> None:
+    def add(self, result: CaseResult, rates: Rates) -> None:
         self.outcomes[result.outcome] += 1
-        self.rates += extract_bench_rates(result.scores)
-        for leaf in _countable(result.scores):
+        self.rates += rates
+        for leaf in _leaves_of(result.scores):
             self.values.add(leaf, result.nodeid)
         for row in case_rows([result]):
             self.scored += 1
@@ -321,7 +321,7 @@ class _Cell:
         )
 
 
-def _countable(scores: Iterable[ScoreRecord]) -> Iterable[FieldResult]:
+def _leaves_of(scores: Iterable[ScoreRecord]) -> Iterable[FieldResult]:
     return (leaf for score in scores for leaf in score.leaves)
 
 

@@ -68,13 +68,19 @@ def shows_precision(counts: Sequence[AcceptedCounts], precision: float, level: f
 
 def cases_needed(counts: Sequence[AcceptedCounts], precision: float) -> int | None:
     """Return how many cases of these sizes, without a wrong value, would show a precision; None without any."""
-    accepted = [each.accepted for each in counts if each.accepted]
-    if not accepted:
+    cases = sum(each.accepted > 0 for each in counts)
+    if not cases:
         return None
-    p = share_p_value([0.0] * len(accepted), accepted, 1 - precision)
+    p = p_if_all_right(counts, precision)
     if p <= 0.0:
-        return len(accepted)
-    return max(1, math.ceil(len(accepted) * math.log(1 - CONFIDENCE) / math.log(p) - 1e-9))
+        return cases
+    return max(1, math.ceil(cases * math.log(1 - CONFIDENCE) / math.log(p) - 1e-9))
+
+
+def p_if_all_right(counts: Sequence[AcceptedCounts], precision: float) -> float:
+    """Return the p-value that cases of these sizes would give a precision if every accepted value were right."""
+    accepted = [each.accepted for each in counts if each.accepted]
+    return share_p_value([0.0] * len(accepted), accepted, 1 - precision)
 
 
 def total_counts(counts: Iterable[AcceptedCounts]) -> AcceptedCounts:

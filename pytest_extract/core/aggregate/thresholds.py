@@ -11,13 +11,13 @@ from typing import Final, NamedTuple
 from pytest_extract.core.aggregate.auto_accept import (
     CONFIDENCE,
     cases_needed,
+    p_if_all_right,
     precision_lower_bound,
     shows_precision,
     total_counts,
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, decided_leaves
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.stats.share_bound import share_p_value
 
 ALL_FIELDS: Final = ""
 """In place of a pattern: one threshold for all fields."""
@@ -119,7 +119,7 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
     if seen and candidates[-1] != seen[-1]:
         candidates.append(seen[-1])
     counts = [accepted_at(cases, candidate) for candidate in candidates]
-    at_best = [_at_best(each, precision) for each in counts]
+    at_best = [p_if_all_right(each, precision) for each in counts]
     level = (1 - CONFIDENCE) / 2
     best = None
     for least in (level, level**2):
@@ -129,12 +129,6 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
                 break
             best = candidate if best is None else min(best, candidate)
     return best
-
-
-def _at_best(counts: Sequence[AcceptedCounts], precision: float) -> float:
-    """Return the p-value if every accepted value were right."""
-    accepted = [each.accepted for each in counts if each.accepted]
-    return share_p_value([0.0] * len(accepted), accepted, 1 - precision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

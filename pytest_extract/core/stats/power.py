@@ -75,42 +75,37 @@ def needs(
     weight = margin**2 / (margin**2 + error)
     expected, doubt = drop * weight, margin**2 * error / (margin**2 + error)
 
-    def decided(more: int, variance: float) -> float:
-        """How probable it is that the test or the bound decides when so many cases of that variance come to these."""
-        total = have + more
-        mean = (have * drop + more * expected) / total
-        sd = more / total * math.sqrt(doubt + variance / more)
-        worse = max(_NORMAL.inv_cdf(1 - alpha) * math.sqrt(variance / total), 0.0)
-        rest = unseen / (total + 1)
-        reach = _NORMAL.inv_cdf(confidence) * math.sqrt(variance / total)
-        fine = margin - rest - math.hypot(reach, _RULE_OF_THREE * rest)
+    def decision_chance(cases: int, variance: float, mean: float, sd: float) -> float:
+        """How probable it is that the test or the bound decides; the mean drop of so many cases has mean and sd."""
+        error = math.sqrt(variance / cases)
+        worse = max(_NORMAL.inv_cdf(1 - alpha) * error, 0.0)
+        rest = unseen / (cases + 1)
+        fine = margin - rest - math.hypot(_NORMAL.inv_cdf(confidence) * error, _RULE_OF_THREE * rest)
         normal = statistics.NormalDist(mean, max(sd, 1e-12))
         return 1.0 if fine >= worse else 1 - normal.cdf(worse) + normal.cdf(fine)
 
-    price = cost_per_call
-    cases = [_least(lambda more: decided(more, spread), chance) for chance in (_EVEN, _LIKELY)]
+    def with_cases(more: int) -> float:
+        """How probable a decision is when so many cases come to these."""
+        total = have + more
+        mean = (have * drop + more * expected) / total
+        return decision_chance(total, spread, mean, more / total * math.sqrt(doubt + spread / more))
+
+    cases = [_least(with_cases, chance) for chance in (_EVEN, _LIKELY)]
     repeats: list[int | None] = [None, None]
     if sample.noise is not None:
         noise = min(sample.noise, spread * sample.repeats)
         real = max(0.0, spread - noise / sample.repeats)
-        fixed = [drop]
 
-        def settled(extra: int) -> float:
-            """How probable a decision of these cases is, run so often more."""
+        def with_repeats(extra: int) -> float:
+            """How probable a decision of these cases is, each run so often more."""
             runs = sample.repeats + extra
-            variance = real + noise / runs
             sd = math.sqrt(noise / have * (1 / sample.repeats - 1 / runs))
-            rest = unseen / (have + 1)
-            reach = _NORMAL.inv_cdf(confidence) * math.sqrt(variance / have)
-            fine = margin - rest - math.hypot(reach, _RULE_OF_THREE * rest)
-            worse = _NORMAL.inv_cdf(1 - alpha) * math.sqrt(variance / have)
-            normal = statistics.NormalDist(fixed[0] * weight, max(sd, 1e-12))
-            return 1.0 if fine >= worse else 1 - normal.cdf(worse) + normal.cdf(fine)
+            return decision_chance(have, real + noise / runs, expected, sd)
 
-        repeats = [_least(settled, chance) for chance in (_EVEN, _LIKELY)]
+        repeats = [_least(with_repeats, chance) for chance in (_EVEN, _LIKELY)]
     return Needs(
-        cases=_range(cases, 2 * sample.repeats, price),
-        repeats=_range(repeats, 2 * have, price),
+        cases=_range(cases, 2 * sample.repeats, cost_per_call),
+        repeats=_range(repeats, 2 * have, cost_per_call),
     )
 
 

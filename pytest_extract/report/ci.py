@@ -23,7 +23,7 @@ from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import Spending, read_scores
+from pytest_extract.report.totals import Spending, case_means, read_scores
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]
@@ -67,8 +67,8 @@ def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
     out. Under another gate than `case`, a case below its thresholds is a warning.
     """
     groups = [[_file_problem(text, root)] for text in run.mistakes]
-    if headline(run).tone == "bad" and run.gate in {"regression", "suite"}:
-        head = headline(run)
+    head = headline(run)
+    if head.tone == "bad" and run.gate in {"regression", "suite"}:
         text = "; ".join([part for part in (head.text, *head.reasons) if part])
         groups.append([Problem(level="error", title=head.word, text=_clean(text), key=head.word)])
     levels: dict[Outcome, Level] = {
@@ -238,10 +238,9 @@ def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
     found = [("outcome", str(result.outcome))]
     if result.arm.label:
         found.append(("model", result.arm.label))
-    measured = [score.measures for score in result.scores]
-    for name in measured[0] if measured else ():
-        values = [measures[name] for measures in measured if name in measures]
-        found.append((name, f"{sum(values) / len(values):.6g}"))
+    if result.scores:
+        means = case_means(result, list(result.scores[0].measures))
+        found += [(name, f"{mean:.6g}") for name, mean in means.items()]
     spent = Spending.of([result])
     if spent.calls > spent.unpriced:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))

@@ -34,7 +34,7 @@ _WORDS: Final[Mapping[Answer, str]] = {
     Answer.NOT_WORSE: "PASS",
     Answer.CANNOT_TELL: "UNDECIDED",
 }
-_ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
+ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.NOT_WORSE: "good",
     Answer.CANNOT_TELL: "warn",
@@ -45,6 +45,12 @@ _KIND_STYLE: Final[Mapping[Change, Style]] = {
     Change.LOST: "warn",
     Change.GONE: "warn",
 }
+
+
+CHANGED_KINDS: Final = (Change.REGRESSED, Change.FIXED, Change.SHIFTED)
+"""Changes of a field, in the order in which reports show them."""
+UNCOMPARED_KINDS: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
+"""Kinds of cases that are not compared, in the order in which reports show them."""
 
 
 def answer_word(decision: GateDecision) -> str:
@@ -71,7 +77,7 @@ def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 
 def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     """Show the decision: a sentence with the main reason, further reasons, what to do next, and what it rests on."""
     most = 10**9 if verbosity >= 1 else MOST_REASONS
-    style = "warn" if decision.warnings else _ANSWER_STYLE[decision.answer]
+    style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
     lines = [line(Span(f"{answer_word(decision)}. ", style), Span(safe_prose(_sentence(first)), "head"))]
     lines += [line(safe_prose(_sentence(reason)), indent=2) for reason in others[:most]]
@@ -117,7 +123,7 @@ def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int
         if effect.arm == arm.label:
             lines += effect_lines(effect)
     lines += _pattern_table(arm, decision, width, most)
-    for kind in (Change.REGRESSED, Change.FIXED, Change.SHIFTED):
+    for kind in CHANGED_KINDS:
         lines += _changed_field_lines([change for change in arm.fields if change.kind is kind], width, most)
     return lines + _changed_case_lines(arm, most)
 
@@ -211,11 +217,11 @@ def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:
     shown = [line(Span("cases changed:", "head"), indent=2), *lines] if lines else []
     moved = sum(row.kind is not Change.UNCHANGED for row in rows)
     shown += _more_rows_line(moved, most, "changed case", indent=4) if lines else []
-    for kind in (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE):
+    for kind in UNCOMPARED_KINDS:
         apart = arm.of_kind(kind)
         if apart:
             shown.append(line(Span(f"{plural(len(apart), 'case')} {kind}:", _KIND_STYLE.get(kind, "dim")), indent=2))
-            shown += [line(_apart_text(row), indent=4) for row in apart[:most]]
+            shown += [line(safe_prose(uncompared_case_text(row)), indent=4) for row in apart[:most]]
             shown += _more_rows_line(len(apart), most, "case", indent=4)
     return shown
 
@@ -226,8 +232,9 @@ def _case_line(row: CaseComparison) -> Line:
     return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
 
 
-def _apart_text(row: CaseComparison) -> str:
-    return safe_prose(f"{row.case}: {row.why}" if row.why else row.case)
+def uncompared_case_text(row: CaseComparison) -> str:
+    """Name a case that is not compared, and say why."""
+    return f"{row.case}: {row.why}" if row.why else row.case
 
 
 def _more_rows_line(count: int, most: int, noun: str, indent: int = 2) -> list[Line]:

@@ -7,9 +7,18 @@ from typing import Any, Final
 
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, PatternComparison
-from pytest_extract.regression.gate import Answer, GateDecision
+from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey
-from pytest_extract.report.gate import answer_word, basis_texts, effect_lines, p_cell
+from pytest_extract.report.gate import (
+    ANSWER_STYLE,
+    CHANGED_KINDS,
+    UNCOMPARED_KINDS,
+    answer_word,
+    basis_texts,
+    effect_lines,
+    p_cell,
+    uncompared_case_text,
+)
 from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
 from pytest_extract.report.lines import percent, plural, text_of
 from pytest_extract.report.value_diff import side_by_side
@@ -19,9 +28,7 @@ MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
 MOST_REPEATS: Final = 50
 """Cases listed for one changed field."""
-_TONES: Final = {Answer.WORSE: "bad", Answer.NOT_WORSE: "good", Answer.CANNOT_TELL: "warn"}
 _ROW_TONES: Final = {Change.REGRESSED: "bad", Change.FIXED: "good"}
-_APART: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 
 
 def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
@@ -42,7 +49,7 @@ def comparison_context(judged: GateDecision | None, anchors: Anchors) -> dict[st
     texts += [f"Note: {note}" for note in judged.notes]
     return {
         "answer": answer_word(judged),
-        "tone": _TONES[judged.answer],
+        "tone": ANSWER_STYLE[judged.answer],
         "reasons": _listed(texts),
         "arms": [_arm_context(arm, judged, anchors) for arm in judged.comparison.arms],
     }
@@ -67,17 +74,13 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
         "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect)],
         "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern), decision.rules)) for row in moved[:MOST]],
         "counts": ", ".join(counts),
-        "changes": [
-            change
-            for kind in (Change.REGRESSED, Change.FIXED, Change.SHIFTED)
-            if (change := _changes(arm, kind, anchors)) is not None
-        ],
+        "changes": [change for kind in CHANGED_KINDS if (change := _changes(arm, kind, anchors)) is not None],
         "apart": [
             {
                 "title": f"{plural(len(rows), 'case')} {kind}",
-                "cases": _listed([f"{row.case}: {row.why}" if row.why else row.case for row in rows]),
+                "cases": _listed([*map(uncompared_case_text, rows)]),
             }
-            for kind in _APART
+            for kind in UNCOMPARED_KINDS
             if (rows := arm.of_kind(kind))
         ],
     }

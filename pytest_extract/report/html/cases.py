@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import FieldResult, NamedMistake, ScoreRecord, Status
@@ -156,7 +157,7 @@ def _natural_key(name: str) -> list[str | int]:
 
 def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Json:
     rate = case_means(result, MEASURES[:1]).get("pass_rate")
-    tags = [[short_name(name), short_name(_tag_text(value))] for name, value in [*result.tags.items()][:_MOST_TAGS]]
+    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in [*result.tags][:_MOST_TAGS]]
     return [
         anchor(result),
         short_name(result.case_id),
@@ -176,10 +177,6 @@ def mistakes_of(result: CaseResult) -> set[str]:
     """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
     statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
     return statuses | {each.kind.replace("_", " ") for score in result.scores for each in score.mistakes}
-
-
-def _tag_text(value: Json) -> str:
-    return value if isinstance(value, str) else show(value, 100)
 
 
 def _gist(result: CaseResult) -> str:
@@ -287,8 +284,8 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append((BY_EMPTINESS, str(empty)))
     if result.uncompared:
         facts.append(("compared with nothing", str(UncomparedCase.of(result))))
-    tags = list(result.tags.items())
-    facts += [(name, _tag_text(value)) for name, value in tags[:_MOST_TAGS]]
+    tags = [*result.tags]
+    facts += [(name, tag_text(result.tags, name)) for name in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:
         facts.append(("tags", f"{len(tags) - _MOST_TAGS:,} more"))
     return [[short_name(name), short_name(value)] for name, value in facts]

@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.snapshots import CaseKey, case_key
@@ -346,9 +347,8 @@ def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -
     tags: dict[str, dict[str, None]] = {}
     statuses: dict[str, None] = {}
     for result in run.results:
-        for name, value in result.tags.items():
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-            tags.setdefault(name, {}).setdefault(text)
+        for name in result.tags:
+            tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
         statuses.update(dict.fromkeys(mistakes_of(result)))
     split = {name: values for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES}
     return {

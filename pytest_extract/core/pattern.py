@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from enum import Enum
 from typing import Final, TypeAlias
 
-from pytest_extract.core.values import path_text
+from pytest_extract.core.values import Step, path_text
 
 ROOT: Final = "$"
 
@@ -84,6 +85,11 @@ def parse_field(text: str) -> tuple[FieldStep, ...] | None:
             steps.append(int(match.group(2)) if match.group(2).strip("-") else None)
         at = match.end()
     return tuple(steps) if 0 < len(steps) <= _DEEPEST else None
+
+
+def pattern_of(path: Iterable[Step]) -> str:
+    """Return the pattern of a concrete place, with `[]` for every index."""
+    return field_text(tuple(None if isinstance(step, int) else step for step in path))
 
 
 def field_text(steps: tuple[FieldStep, ...]) -> str:

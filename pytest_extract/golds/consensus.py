@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.review_file import Candidate, OpenField
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
+from pytest_extract.core.pattern import ROOT, items_pattern, pattern_of, property_pattern
 from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema
@@ -27,7 +27,7 @@ from pytest_extract.core.values import (
     value_at,
 )
 from pytest_extract.golds.changes import Locate, place_of, put_value
-from pytest_extract.golds.lint import LEAST_DERIVED, pattern_of
+from pytest_extract.golds.lint import LEAST_DERIVED
 
 DEEPEST_LABEL: Final = 12
 """Levels of a schema in which enumerations are looked for; a recursive schema has no end."""
@@ -209,7 +209,7 @@ def _decided(
     ]
     candidates.sort(key=lambda each: (-len(each.sources), not each.evidence))
     first, *others = candidates
-    label = is_label(pattern_of(FieldPath(vote.path)))
+    label = is_label(pattern_of(vote.path))
     stands = first.evidence != "" or label
     if len(vote.values) == 1:
         why: str | None = None if first.value in (MISSING, None) else "only one output has it"

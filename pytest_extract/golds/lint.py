@@ -19,7 +19,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.pattern import field_text
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
@@ -351,8 +351,3 @@ def _no_evidence_text(unfound: _Unfound) -> str:
         return shown
     place = f"page {nearest.page}, line {nearest.line}" if nearest.page is not None else f"line {nearest.line}"
     return f"{shown}; nearest {show(nearest.quote, LONGEST_QUOTE)}, {place}"
-
-
-def pattern_of(path: FieldPath) -> str:
-    """Return the pattern of a place, with `[]` for every index."""
-    return field_text(tuple(None if isinstance(step, int) else step for step in path))

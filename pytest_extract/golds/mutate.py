@@ -21,6 +21,7 @@ from pytest_extract.cases.patterns import declared, is_skipped
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.mistakes import MISTAKE_KINDS, MistakeKind
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
@@ -28,7 +29,6 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
 from pytest_extract.errors import SchemaError
 from pytest_extract.golds.changes import changed_leaves, put_value
-from pytest_extract.golds.lint import pattern_of
 from pytest_extract.thresholds import Requirements, breaches_of
 
 NOTATION: Final = frozenset(
@@ -220,7 +220,7 @@ class _CaseMutation:
                     continue
                 seen.add(text)
                 steps, old_leaf, new_leaf = next(changed_leaves(gold, new))
-                if self._is_skipped(pattern_of(FieldPath(steps))):
+                if self._is_skipped(pattern_of(steps)):
                     continue
                 mutants = self._report.fields.setdefault(_home(steps), FieldMutants())
                 score = self._score(new)
@@ -279,7 +279,7 @@ def _pruned(whole: Json, path: Steps, at: int, value: Json, nodes: Mapping[str, 
     inner = _pruned(whole[step], path, at + 1, value, nodes)
     if isinstance(step, str):
         return {step: inner}
-    node = nodes.get(pattern_of(FieldPath(path[:at])))
+    node = nodes.get(pattern_of(path[:at]))
     row = whole[step]
     if isinstance(node, Array) and isinstance(row, dict) and isinstance(inner, dict):
         inner = {**{name: row[name] for name in node.align.key if name in row}, **inner}
@@ -289,7 +289,7 @@ def _pruned(whole: Json, path: Steps, at: int, value: Json, nodes: Mapping[str, 
 def _home(steps: Steps) -> str:
     """Return the pattern of the list in which a change of rows stands, or of the changed place."""
     rows = [at for at, step in enumerate(steps) if isinstance(step, int)]
-    return pattern_of(FieldPath(steps[: rows[0]])) if rows and rows[0] else pattern_of(FieldPath(steps))
+    return pattern_of(steps[: rows[0]]) if rows and rows[0] else pattern_of(steps)
 
 
 def _advice(pattern: str, mutants: FieldMutants, case: Case) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pytest_extract.core import arguments
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type
@@ -34,8 +35,7 @@ class GoldProblem:
     @property
     def pattern(self) -> str:
         """The path with `[]` for every index; a key with a dot or bracket is quoted."""
-        names = FieldPath("[]" if isinstance(step, int) else step for step in self.path)
-        return str(names).replace('["[]"]', "[]")
+        return pattern_of(self.path)
 
     def __str__(self) -> str:
         return f"{self.severity}: record {self.record_id!r}, `{self.path}`: {self.message}"

@@ -17,10 +17,10 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli import main
 from pytest_extract.core.mistakes import MISTAKE_KINDS
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, canonical_json, copied, iter_leaves
 from pytest_extract.golds.changes import put_value
-from pytest_extract.golds.lint import pattern_of
 from pytest_extract.golds.mutate import NOTATION, MutationReport, _made, mutate_golds, pruned
 from pytest_extract.thresholds import Requirements, breaches_of
 

@@ -96,3 +96,8 @@ def test_what_is_compared_as_a_whole_is_not_looked_into(scoring, paths):
     inner = {"type": "object", "properties": {"a": {"type": "string"}}, **scoring}
     problems = validate_golds([{"o": {"a": "x", "b": 1}}], {"type": "object", "properties": {"o": inner}})
     assert [str(problem.path) for problem in problems] == paths
+
+
+def test_a_key_of_brackets_is_no_row():
+    found = validate_golds([{"[]": 1}], {"type": "object", "properties": {"a": {"type": "string"}}})
+    assert [p.pattern for p in found if p.severity == "error"] == ['["[]"]']

@@ -16,6 +16,7 @@ from pytest_extract.cli.files import case_files, load_extensions, read_records, 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
 from pytest_extract.golds.lint import (
     LintFinding,
     check_evidence,
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recordings",
         type=Path,
-        default=Path("extract-recordings"),
+        default=Path(DEFAULT_FOLDER),
         metavar="DIR",
         help="the folder in which to look for recordings that no case can use any more (default: %(default)s)",
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.extraction.judge.audit import EQUAL_FROM, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
-from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.judge.audit import Agreement, JudgedPair
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recordings",
         type=Path,
-        default=Path("extract-recordings"),
+        default=Path(DEFAULT_FOLDER),
         metavar="DIR",
         help="folder of the recordings, beside which the judge's answers are kept (default: %(default)s)",
     )

@@ -13,7 +13,7 @@ from pytest_extract.cases.structure import compile_structure
 from pytest_extract.cli.files import case_files
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
-from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, recording_files
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER, recording_files
 from pytest_extract.extraction.recordings.store import Recording, read_recording
 from pytest_extract.extraction.recordings.use import CaseInputs, Inputs, inputs_of
 
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="DAYS",
             help="the judge's answers too that no run on this machine has used for so long (a checkout counts as use)",
         )
-        action.add_argument("--recordings", type=Path, default=Path("extract-recordings"), metavar="DIR")
+        action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
         action.add_argument(
             "--root",
             type=Path,

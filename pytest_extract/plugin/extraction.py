@@ -18,6 +18,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
 from pytest_extract.extraction.recordings.key import display_path
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.replay import ResultsReplay
     from pytest_extract.regression.selection import Selection
 
-_DEFAULT_FOLDER: Final = "extract-recordings"
 _CHARACTERS_PER_TOKEN: Final = 4
 """The usual figure for English text and JSON; a forecast needs no better."""
 _IMAGE_TOKENS: Final = 1_500
@@ -274,7 +274,7 @@ def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
         "mode": [*settings.mode] if settings.mode != ("prompt",) else [],
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
-        "recordings": [] if recordings == _DEFAULT_FOLDER else [recordings],
+        "recordings": [] if recordings == DEFAULT_FOLDER else [recordings],
     }
     return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
 

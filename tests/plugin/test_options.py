@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
 from pytest_extract.plugin.options import OPTION_GROUPS, OPTIONS, SETTINGS, Option, Settings
 
 
@@ -119,6 +120,10 @@ def test_help_is_one_sentence(option: Option) -> None:
     assert option.help[0].isupper()
     assert option.help.endswith(".")
     assert ". " not in option.help.replace("...", "")
+
+
+def test_commands_look_for_recordings_where_runs_keep_them() -> None:
+    assert [option.default for option in OPTIONS if option.name == "recordings"] == [DEFAULT_FOLDER]
 
 
 def test_settings_are_read_only(pytester: pytest.Pytester) -> None:

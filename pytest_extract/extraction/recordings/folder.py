@@ -9,6 +9,8 @@ from typing import Final
 
 from pytest_extract.sharing import SharedLog
 
+DEFAULT_FOLDER: Final = "extract-recordings"
+"""Folder of recordings where no option names another."""
 JUDGE_FOLDER: Final = "judge"
 
 

@@ -227,6 +227,13 @@ def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:
     return root["gold"]
 
 
+def replaced(gold: Json, steps: Steps, value: Json | Missing) -> Json:
+    """Return a copy of a gold with another value at `steps`, or without that key."""
+    root = {"gold": copied(gold)}
+    put_value(root, ("gold", *steps), value)
+    return root["gold"]
+
+
 def put_value(root: Any, steps: Steps, value: Json | Missing) -> None:
     """Set the value at `steps`, or delete a key; objects on the way that are not there are made."""
     *around, last = steps

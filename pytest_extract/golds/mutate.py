@@ -26,9 +26,9 @@ from pytest_extract.core.results import Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, iter_leaves
 from pytest_extract.errors import SchemaError
-from pytest_extract.golds.changes import changed_leaves, put_value
+from pytest_extract.golds.changes import changed_leaves, replaced
 from pytest_extract.thresholds import Requirements, breaches_of
 
 NOTATION: Final = frozenset(
@@ -164,9 +164,7 @@ class _CaseMutation:
         effect = f"{score if self._measures_scores else ''} {self._breaks_schema(pattern, path, new)}"
         key = (place, effect if fails else kind)
         if key not in self._noticed:
-            root = {"gold": copied(self._case.gold)}
-            put_value(root, ("gold", *path), new)
-            self._noticed[key] = self._is_noticed(root["gold"])
+            self._noticed[key] = self._is_noticed(replaced(self._case.gold, path, new))
         self._count(mutants, kind, MissedMutant(kind, old, new, self._case.id), fails=fails, caught=self._noticed[key])
 
     def _count(self, mutants: FieldMutants, kind: str, mutant: MissedMutant, *, fails: bool, caught: bool) -> None:

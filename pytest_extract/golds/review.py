@@ -30,7 +30,7 @@ from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, put_value
+from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
@@ -205,19 +205,19 @@ class Reviewer:
 
     def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
         path = tuple(item.path)
-        root = {"gold": copied(gold)}
-        around = value_at(root["gold"], path[:-1]) if path else None
+        changed = copied(gold)
+        around = value_at(changed, path[:-1]) if path else None
         if new is MISSING and isinstance(around, list):
-            if value_at(root["gold"], path) is not MISSING:
+            if value_at(changed, path) is not MISSING:
                 around.pop(int(path[-1]))
         elif isinstance(around, list) and isinstance(path[-1], int) and path[-1] >= len(around):
             around.append(copied(new))
         else:
-            put_value(root, ("gold", *path), new)
-        problem = new_violation(item.case, gold, root["gold"])
+            changed = replaced(gold, path, new)
+        problem = new_violation(item.case, gold, changed)
         if problem is not None:
             raise ReviewError(f"the schema does not allow it: {problem}")
-        update_gold(item.case, root["gold"])
+        update_gold(item.case, changed)
         if new is MISSING and isinstance(around, list) and value_at(gold, path) is not MISSING:
             self._row_removed(item)
 
@@ -286,9 +286,7 @@ def read_typed(text: str, case: Case, path: FieldPath, gold: Json) -> Json:
     old = value_at(gold, tuple(path))
     if isinstance(value, str) or not isinstance(old, str):
         return value
-    root = {"gold": copied(gold)}
-    put_value(root, ("gold", *path), text)
-    return text if new_violation(case, gold, root["gold"]) is None else value
+    return text if new_violation(case, gold, replaced(gold, path, text)) is None else value
 
 
 def differing_fields(

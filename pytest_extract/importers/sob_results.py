@@ -11,6 +11,7 @@ Files may be compressed (`.gz`).
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import math
 import zlib
@@ -61,12 +62,11 @@ def _text(path: Path) -> str:
     try:
         data = read_regular(path, MOST_BULK_BYTES)
         if path.suffix == ".gz":
-            unpacker = zlib.decompressobj(wbits=31)
-            data = unpacker.decompress(data, MOST_BULK_BYTES)
-            if unpacker.unconsumed_tail:
+            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BULK_BYTES + 1)
+            if len(data) > MOST_BULK_BYTES:
                 raise CaseFileError(f"more than {MOST_BULK_BYTES:,} bytes when unpacked", path=path)
         return data.decode("utf-8")
-    except (OSError, zlib.error, gzip.BadGzipFile) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise CaseFileError(f"cannot be read: {error}", path=path) from error
     except UnicodeDecodeError as error:
         raise CaseFileError("is not UTF-8", path=path) from error

@@ -91,3 +91,16 @@ def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, mess
     path.write_text(text, encoding="utf-8")
     assert main(["runs", "leaderboard", "--as", "sob", str(path)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_compressed_file_is_read_to_its_end(tmp_path, capsys):
+    row = {**dict.fromkeys(SOB_METRICS, 1.0), "difficulty_weight": 1.0}
+    parts = [gzip.compress(json.dumps({**row, "model_id": model}).encode() + b"\n") for model in ("one", "two")]
+    path = tmp_path / "text.jsonl.gz"
+    path.write_bytes(b"".join(parts))
+    out = printed(capsys, path, "--samples", "10")
+    assert "one" in out
+    assert "two" in out
+    path.write_bytes(b"".join(parts)[:-9])
+    assert main(["runs", "leaderboard", "--as", "sob", str(path)]) == 2
+    assert "cannot be read" in capsys.readouterr().err

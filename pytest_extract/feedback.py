@@ -53,13 +53,17 @@ def optimizer_metric(
 
     def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
         found = scorer.score_text(_field(example, gold), plain_output(_field(prediction, output)), **how)
-        if measure not in found.measures:
-            raise ConfigError(f"no measure {measure!r}{nearest(measure, found.measures)}")
-        result = ScoreWithFeedback(found.measures[measure], found.feedback(most))
+        result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most))
         dspy = sys.modules.get("dspy")
         return result if dspy is None else dspy.Prediction(score=result.score, feedback=result.feedback)
 
     return metric
+
+
+def _measure_of(score: Score, name: str) -> float:
+    if name not in score.measures:
+        raise ConfigError(f"no measure {name!r}{nearest(name, score.measures)}")
+    return score.measures[name]
 
 
 def _field(record: Any, name: str) -> Any:
@@ -76,9 +80,9 @@ def _field(record: Any, name: str) -> Any:
 def promptfoo_grading(score: Score, *, measure: str = "pass_rate", threshold: float = 1.0) -> dict[str, Json]:
     """Return a score as promptfoo's `GradingResult`, which a Python assertion of promptfoo may return (`get_assert`).
 
-    Each field result is a component; every measure is a named score.
+    Each field result is a component; every measure is a named score. Raises ConfigError for an unknown measure.
     """
-    value = score.measures[measure]
+    value = _measure_of(score, measure)
     return {
         "pass": value >= threshold,
         "score": value,
@@ -96,9 +100,12 @@ def promptfoo_grading(score: Score, *, measure: str = "pass_rate", threshold: fl
 
 
 def inspect_score(score: Score, *, measure: str = "pass_rate") -> dict[str, Json]:
-    """Return the arguments of Inspect's `Score`: `Score(**inspect_score(score))` in a scorer of your own."""
+    """Return the arguments of Inspect's `Score`: `Score(**inspect_score(score))` in a scorer of your own.
+
+    Raises ConfigError for an unknown measure.
+    """
     return {
-        "value": score.measures[measure],
+        "value": _measure_of(score, measure),
         "explanation": score.feedback(),
         "metadata": {
             "measures": dict(score.measures),

@@ -97,6 +97,12 @@ def test_mistakes_in_the_use_of_the_metric():
         optimizer_metric(SCHEMA, measure="passrate")({"gold": GOLD}, {"output": GOLD})
 
 
+@pytest.mark.parametrize("write", [promptfoo_grading, inspect_score])
+def test_an_unknown_measure_of_a_score_for_another_tool_is_an_error(write):
+    with pytest.raises(ConfigError, match="no measure 'passrate'; did you mean 'pass_rate'"):
+        write(score(SCHEMA, GOLD, GOLD), measure="passrate")
+
+
 def test_the_result_of_a_promptfoo_assertion():
     found = promptfoo_grading(score(SCHEMA, GOLD, {**GOLD, "total": 1}), threshold=0.9)
     assert (found["pass"], found["score"]) == (False, 0.75)

@@ -12,7 +12,7 @@ import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import read_whole
@@ -32,6 +32,7 @@ from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
 from pytest_extract.core.values import Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
+from pytest_extract.lazy import dataclass
 from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results
@@ -184,7 +185,7 @@ class BulkScorer:
             breaches=breaches,
             attempts=(attempt,),
             tags=tags,
-            complexity=said if (said := tags.get("complexity")) in WEIGHTS else shape.complexity,
+            complexity=complexity_of(tags, shape),
             modality=modality,
             shape=shape.to_dict(),
         )

@@ -18,19 +18,29 @@ class SchemaError(ExtractError):
     """A JSON Schema, or the scoring configuration inside it or over it, that cannot be used.
 
     `pointer` is the JSON pointer (RFC 6901) of the offending node, `""` for the root.
-    `override` is the key in a case's `overrides`, `post` the place (from 0) in its `post_process` that holds the
-    mistake; both are None when it stands in the schema.
+    `override` is the key in a case's `overrides`, `post` the place (from 0) in its `post_process`, `rule` that in its
+    `rules` (and `rule_key` the key there) that holds the mistake; all are None when it stands in the schema.
     """
 
     def __init__(
-        self, message: str, *, pointer: str = "", override: str | None = None, post: int | None = None
+        self,
+        message: str,
+        *,
+        pointer: str = "",
+        override: str | None = None,
+        post: int | None = None,
+        rule: int | None = None,
+        rule_key: str | None = None,
     ) -> None:
         where = f"at {pointer or '/'}" if override is None else f"in overrides at {override!r}"
         where = where if post is None else f"in post_process at {post}"
+        where = where if rule is None else f"in rules at {rule}" if rule >= 0 else "in rules"
         super().__init__(f"{where}: {message}")
         self.pointer = pointer
         self.override = override
         self.post = post
+        self.rule = rule
+        self.rule_key = rule_key
         self.message = message
 
     @property
@@ -45,7 +55,9 @@ class SchemaErrors(SchemaError):
     def __init__(self, errors: Iterable[SchemaError]) -> None:
         self._errors = tuple(errors)
         first = self._errors[0]
-        super().__init__(first.message, pointer=first.pointer, override=first.override, post=first.post)
+        super().__init__(
+            first.message, pointer=first.pointer, override=first.override, post=first.post, rule=first.rule
+        )
         self.args = ("\n".join(str(error) for error in self._errors),)
 
     @property

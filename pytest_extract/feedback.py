@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_extract.core.score import Score
@@ -15,6 +14,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extraction.base import plain_output
+from pytest_extract.lazy import dataclass
 
 __all__ = ("ScoreWithFeedback", "inspect_score", "optimizer_metric", "promptfoo_grading")
 

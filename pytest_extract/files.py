@@ -95,29 +95,24 @@ def write_atomic(path: Path, text: str) -> None:
     A link stays one: what it points to is replaced. Into what is neither file nor folder (/dev/stdout, a pipe), text is
     written as it comes. Raises NotWritten when it cannot be written.
     """
-    if _is_stream(path):
-        try:
-            with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
-                file.write(text)
-        except OSError as error:
-            raise NotWritten(path, error) from error
-        return
-    target = Path(os.path.realpath(path))
-    with _scratch(target, lambda file: file.write(text)) as scratch:
-        scratch.replace(target)
+    _replace(path, lambda file: file.write(text))
 
 
 def write_bytes_atomic(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Write what `write` puts into an open file to `path`, piece by piece, and else as `write_atomic`."""
+    _replace(path, lambda file: write(file.buffer))
+
+
+def _replace(path: Path, write: Callable[[TextIO], object]) -> None:
     if _is_stream(path):
         try:
-            with path.open("ab") as stream:
-                write(stream)
+            with path.open("a", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+                write(file)
         except OSError as error:
             raise NotWritten(path, error) from error
         return
     target = Path(os.path.realpath(path))
-    with _scratch(target, lambda file: write(file.buffer)) as scratch:
+    with _scratch(target, write) as scratch:
         scratch.replace(target)
 
 

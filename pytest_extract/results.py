@@ -7,21 +7,23 @@ Parquet (`parquet`) are read wherever a results file is, and written where its n
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count, zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.result_json import fields_from_json, fields_to_json
+from pytest_extract.core.result_json import field_from_json, fields_from_json, fields_to_json
 from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.score_json import dump_json, score_to_text
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
+from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [
@@ -158,7 +160,7 @@ def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
     With `shared`, the result has no outputs, paths, values and digests, so that a large run takes little memory.
     """
     try:
-        record = json.loads(line)
+        record = _parsed_line(line)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
@@ -172,13 +174,44 @@ def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
     return result
 
 
+_FIELDS: Final = '"fields":['
+_LEAVES: Final = '],"leaves":['
+_ARRAYS: Final = '],"arrays":['
+
+
+def _parsed_line(line: str) -> Any:
+    """Return `json.loads(line)`; where field and leaf results have one text, as without lists, it is parsed once.
+
+    Their lists are then one object. No text in a line holds the marks that are searched for, as it has its quotes
+    escaped; that they are the members of the only score, and not of an output, shows in what is parsed.
+    """
+    start = line.find(_FIELDS)
+    middle = line.find(_LEAVES, start)
+    end = line.find(_ARRAYS, middle)
+    if -1 < start < middle < end and line[start + len(_FIELDS) : middle] == line[middle + len(_LEAVES) : end]:
+        with suppress(ValueError, RecursionError, LookupError, TypeError):  # then it is parsed as it is
+            record = json.loads(f'{line[:middle]}],"leaves":null{line[end + 1 :]}')
+            (attempt,) = record["attempts"]
+            score = attempt["score"]
+            if score["leaves"] is None:
+                score["leaves"] = score["fields"]
+                return record
+    return json.loads(line)
+
+
 def _without_values(record: Mapping[str, Any], shared: SharedResults) -> dict[str, Any]:
     """Return the fields of a result that are read otherwise where nobody needs values."""
     attempts = []
     for each in record["attempts"]:
         score = None if each["score"] is None else shared.score_from_json(each["score"])
         attempts.append(fields_from_json(Attempt, each, given={"score": score, "output": None}))
-    return {"attempts": tuple(attempts), "digests": {}, "breaches": ()}
+    mappings = {
+        name: shared.mapping(field_from_json(CaseResult, name, record[name]))
+        for name in ("tags", "shape", "uncompared")
+        if name in record
+    }
+    arm = shared.value(field_from_json(CaseResult, "arm", record["arm"]))
+    return {"attempts": tuple(attempts), "arm": arm, **mappings, "digests": {}, "breaches": ()}
 
 
 def read_results(path: Path | str) -> ResultsFile:
@@ -193,55 +226,72 @@ def read_results(path: Path | str) -> ResultsFile:
 class ResultsReader:
     """Reads a results file line by line, so that memory holds one result; StoreError with `path:line` for a bad line.
 
-    After the last line: `torn`, whether that was cut off, and `digest`, the SHA-256 of all lines; of a Parquet file, of
-    which a batch is read at a time, that of its bytes. `shared`: as in `load_result`.
+    Of a Parquet file, a batch is read at a time. `torn`: after the last line, whether that was cut off. `shared`: as in
+    `load_result`.
     """
 
     def __init__(self, path: Path, *, shared: SharedResults | None = None) -> None:
         self.path = path
         self.torn = False
-        self.digest = ""
         self._shared = shared
 
     def __iter__(self) -> Iterator[CaseResult]:
-        if self._is_parquet():
+        if self.is_parquet():
             from pytest_extract.parquet import read_parquet
 
             yield from read_parquet(self.path, shared=self._shared)
-            with self.path.open("rb") as file:
-                self.digest = hashlib.file_digest(file, "sha256").hexdigest()
         else:
-            yield from self._from_lines()
+            with self.open() as file:
+                yield from (result for _start, _line, result in self.read(file))
 
-    def _is_parquet(self) -> bool:
+    def has_same_content(self, other: ResultsReader) -> bool:
+        """Whether another file has the same lines, but for empty ones and white space around them.
+
+        It is read as far as the first difference.
+        """
+        with self.open(MOST_BATCHED_BYTES) as one, other.open(MOST_BATCHED_BYTES) as two:
+            lines = ((text for line in file if (text := line.strip())) for file in (one, two))
+            return all(here == there for here, there in zip_longest(*lines))
+
+    def is_parquet(self) -> bool:
+        """Whether the file is a table of Parquet, and has no lines."""
         try:
             with open_regular(self.path, MOST_BATCHED_BYTES) as file:
                 return file.read(len(_MAGIC)) == _MAGIC
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error}") from error
 
-    def _from_lines(self) -> Iterator[CaseResult]:
-        digest = hashlib.sha256()
-        for number, line in enumerate(self._lines(), start=1):
-            if not line.strip():
-                continue
-            digest.update(line.strip() + b"\n")
-            try:
-                result = load_result(line.decode("utf-8"), self._shared)
-            except (StoreError, UnicodeDecodeError) as error:
-                if line.endswith((b"\n", b"\r")):
-                    raise StoreError(f"{self.path}:{number}: {error}") from error
-                self.torn = True
-            else:
-                yield result
-        self.digest = digest.hexdigest()
-
-    def _lines(self) -> Iterator[bytes]:
+    def open(self, most: int = MOST_BULK_BYTES) -> BinaryIO:
+        """Open the file, of at most so many bytes."""
         try:
-            with open_regular(self.path, MOST_BULK_BYTES) as file:
-                yield from file
+            return open_regular(self.path, most)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be read: {error}") from error
+
+    def read(self, file: BinaryIO) -> Iterator[tuple[int, bytes, CaseResult]]:
+        """Yield the first byte of each line of the open file, the line, and its result.
+
+        Whoever gets them may read elsewhere in the file in between.
+        """
+        start = 0
+        for number in count(1):
+            try:
+                file.seek(start)
+                line = file.readline()
+            except OSError as error:
+                raise StoreError(f"{self.path}: cannot be read: {error}") from error
+            if not line:
+                return
+            if line.strip():
+                try:
+                    result = load_result(line.decode("utf-8"), self._shared)
+                except (StoreError, UnicodeDecodeError) as error:
+                    if line.endswith((b"\n", b"\r")):
+                        raise StoreError(f"{self.path}:{number}: {error}") from error
+                    self.torn = True
+                else:
+                    yield start, line, result
+            start += len(line)
 
 
 def write_results(path: Path, results: Iterable[CaseResult]) -> None:

@@ -8,19 +8,19 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.judges import NO_JUDGE as NOBODY
+from pytest_extract.core.complexity import complexity_of
+from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import failure_of
+from pytest_extract.lazy import dataclass
 from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ if TYPE_CHECKING:
 _MOST_UNGROUNDED: Final = 5
 Extract = Callable[[int], "Extraction"]
 """Gives the output of repeat number `index` (from 0), or raises what the extractor raised."""
-
-
-NO_JUDGE = (
-    "a semantic comparison needs a judge and none is configured: give --extract-judge-model=PROVIDER/NAME, write a "
-    "fixture `extract_judge`, or decide without a model by --extract-judge=exact or fuzzy"
-)
 
 
 class NotRun(Exception):
@@ -107,7 +101,7 @@ def run_case(
         needed=plan.needed,
         why=stopped or _why(outcome, attempts, breaches),
         digests=digests_of(case),
-        complexity=said if (said := case.tags.get("complexity")) in WEIGHTS else shape.complexity,
+        complexity=complexity_of(case.tags, shape),
         shape=shape.to_dict(),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         known=known_patterns(case, today),
@@ -328,17 +322,24 @@ def _all(score: Score) -> Iterable[FieldResult]:
 
 
 def undecided_text(results: Sequence[FieldResult]) -> str:
-    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own."""
+    """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own.
+
+    That there is no judge is said first and shortly: the run says once what to do about it.
+    """
     found: dict[str, list[str]] = {}
     for result in results:
-        reason = result.reason or "no reason"
-        paths = found.setdefault(NO_JUDGE if reason == NOBODY else reason, [])
+        paths = found.setdefault(result.reason or "no reason", [])
         if (path := str(result.path)) not in paths:
             paths.append(path)
-    told = [f"{_places(paths)}: {reason}" for reason, paths in [*found.items()][:3]]
+    told = [
+        f"{WITHOUT_JUDGE}{len(paths):,} comparison{'s' * (len(paths) > 1)}: {_places(paths, 2)}"
+        for paths in (found.pop(NO_JUDGE, ()),)
+        if paths
+    ]
+    told += [f"{_places(paths, 5)}: {reason}" for reason, paths in [*found.items()][:3]]
     more = f"; and {len(found) - 3} more reasons" if len(found) > 3 else ""
     return "; ".join(told) + more
 
 
-def _places(paths: Sequence[str]) -> str:
-    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+def _places(paths: Sequence[str], most: int) -> str:
+    return ", ".join(paths[:most]) + (f" and {len(paths) - most:,} more" if len(paths) > most else "")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -19,9 +19,7 @@ from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, SchemaError, nearest
-from pytest_extract.lazy import lazy_names
-from pytest_extract.schema_tools.annotate import annotate_schema
-from pytest_extract.schema_tools.resolve import resolve_schema_references
+from pytest_extract.lazy import dataclass, lazy_names
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_rates, extract_bench_report
@@ -172,7 +170,13 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
     if own != schema:
         keys = "`x-eval-*`" if foreign == ("x-eval-",) else "`evaluation_config`"
         notes.append(f"{name} does not read {keys}: its own defaults were used there")
-    if name == "struct-extract-eval" and annotate_schema(own) != own:
+    if name != "struct-extract-eval":
+        return own, notes
+    from pytest_extract.schema_tools.annotate import annotate_schema
+
+    if annotate_schema(own) != own:
+        from pytest_extract.schema_tools.resolve import resolve_schema_references
+
         # its program takes neither references nor choices: they are resolved before a schema is annotated
         own = annotate_schema(resolve_schema_references(own))
         notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
@@ -315,6 +319,7 @@ def struct_evaluate(
     differ in number and for wrong arguments, SchemaError for a mistake in the schema.
     """
     from pytest_extract.core.aggregate import fields as struct_fields
+    from pytest_extract.schema_tools.annotate import annotate_schema
 
     if len(golds) != len(outputs):
         raise ConfigError(f"as many outputs as golds are needed, not {len(outputs):,} for {len(golds):,}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Breach
+from pytest_extract.core.judges import NO_JUDGE
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
@@ -160,7 +161,9 @@ class Gold:
         score = self._score(extraction)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         if undecided:
-            breach = Breach(what="judge", message=f"{undecided[0].path} is not decided: {undecided[0].reason}")
+            hint = "; give `judge=`" if undecided[0].reason == NO_JUDGE else ""
+            message = f"{undecided[0].path} is not decided: {undecided[0].reason}{hint}"
+            breach = Breach(what="judge", message=message)
             return score, (breach,)
         bounds = Requirements(thresholds=self._thresholds, absent=self._absent)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from statistics import fmean
+from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
-from pytest_extract.core.results import WRONG, FieldResult, Status, is_covered
+from pytest_extract.core.results import WRONG, FieldResult, RuleResult, RuleStatus, Status, is_covered
 from pytest_extract.core.values import MISSING
+from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
@@ -24,22 +24,26 @@ _NEEDED: Final = {
     "citation_precision": "the output has no citations, or the document no text",
     "citation_recall": "the output has no citations, or the document no text",
     "grounded_rate": "the document has no text",
+    "rules_held": "the case has no `rules`, nor has its schema",
 }
 """What a case lacks that a measure is not there for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """What a score is held against; `known` are the places of known failures."""
+    """What a score is held against; `known` are the places of known failures, `rules` is the gate of `GateConfig`."""
 
     thresholds: Thresholds
     absent: Mapping[str, str]
     known: Sequence[str] = ()
+    rules: bool | None = None
 
     @classmethod
     def of(cls, case: Case, today: date) -> Requirements:
         """Take the bounds of a case; a known failure that has expired excuses nothing."""
-        return cls(thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today))
+        return cls(
+            thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today), rules=case.gates.rules
+        )
 
 
 def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
@@ -65,6 +69,7 @@ def breaches_of(
         *_measure_breaches(bounds.thresholds, score, bounds.known),
         *_field_breaches(bounds.thresholds, score, bounds.known),
         *_absent_breaches(bounds.absent, score),
+        *_rule_breaches(bounds, score),
         *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
     )
 
@@ -187,7 +192,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
             for result in results
             if place in {result.pattern, str(result.path)} and result.status is not Status.SKIPPED
         ]
-        if scores and (value := fmean(scores)) < bound:
+        if scores and (value := fsum(scores) / len(scores)) < bound:
             count = f": mean of {len(scores):,} values" if len(scores) > 1 else ""
             message = _shortfall_text(f"field {place}", value, bound) + count
             yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
@@ -204,6 +209,27 @@ def _absent_breaches(absent: Mapping[str, str], score: Score) -> Iterable[Breach
 
 def _invented(result: FieldResult) -> bool:
     return result.status in WRONG and result.extracted is not MISSING and result.extracted not in (None, [], {})
+
+
+def _rule_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+    """Yield a breach of the gate `rules` for each rule across fields that does not hold."""
+    gate = "rules_held" not in bounds.thresholds.measures if bounds.rules is None else bounds.rules
+    if not gate or score.unread is not None:  # an output that cannot be read misses every measure
+        return
+    for result in score.rules:
+        if result.fails:
+            yield Breach(what=f"rules.{result.name}", message=rule_text(result))
+
+
+def rule_text(result: RuleResult) -> str:
+    """Return a sentence on a rule: `rule sum(items[].total) == total is broken: sum(items[].total) = 9, total = 10`."""
+    outcome = {
+        RuleStatus.HELD: "holds",
+        RuleStatus.BROKEN: "is broken",
+        RuleStatus.UNCHECKED: "cannot be checked",
+        RuleStatus.NOT_APPLICABLE: "does not apply",
+    }[result.status]
+    return f"rule {result.name} {outcome}: {result.message}"
 
 
 def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: float | None) -> Iterable[Breach]:

@@ -150,6 +150,12 @@ def test_a_poisoned_record_is_broken_and_says_why(changes):
     assert result.attempts[0].score is None
 
 
+def test_a_tag_of_complexity_that_names_no_class_leaves_it_to_the_shape():
+    stated = [SCORER.score(record(0, tags={"complexity": given})) for given in ("hard", "odd", ["hard"], None)]
+    assert [result.outcome for result in stated] == [Outcome.PASSED] * 4
+    assert [result.complexity for result in stated] == ["hard", "medium", "medium", "medium"]
+
+
 @pytest.mark.parametrize("lacking", ["gold", "output", "id"])
 def test_a_record_without_a_part(lacking):
     bare = {name: value for name, value in record(0).items() if name != lacking}
@@ -186,7 +192,7 @@ def test_a_judge_answers_and_what_stays_open_is_broken():
     rows = [{"id": name, "gold": {"name": "IBM"}, "output": {"name": name}} for name in ("IBM", "Big Blue", "HAL")]
     assert [judged.score(row).outcome for row in rows] == ["passed", "passed", "broken"]
     assert [result.outcome for result in score_records(judged, rows, workers=1)] == ["passed", "passed", "broken"]
-    assert "needs a judge" in BulkScorer(scorer=judged.scorer).score(rows[1]).why
+    assert "no judge for 1 comparison: name" in BulkScorer(scorer=judged.scorer).score(rows[1]).why
 
 
 def test_threads_share_a_bulk_scorer():
@@ -305,6 +311,7 @@ def test_a_table_becomes_a_results_file(tmp_path, target, workers):
 
 def test_parquet_is_read_as_jsonl_is(tmp_path):
     pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet")
     rows = list(records(5))
     pa.parquet.write_table(arrow(rows).append_column("further", pa.nulls(len(rows))), tmp_path / "table.parquet")
     found = list(read_table(tmp_path / "table.parquet"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import sys
 import threading
 import zlib
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document, DocumentError, media_type_of
 from pytest_extract.documents.pdf import pdf_pages
-from pytest_extract.documents.text import decode, html_text
+from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text
 from tests.small_pdf import small_pdf
 
 
@@ -338,3 +339,50 @@ def test_text_below_thousands_of_open_elements_is_kept():
     words = [f"w{number}" for number in range(10_000)]
     assert html_text("".join(f"<div>{word}" for word in words)).split() == words
     assert html_text("".join(f"<b>{word} " for word in words)).split() == words
+
+
+PIECES = st.sampled_from(
+    ("<p>", "</p>", "<b>", "</b>", "<table>", "<tr>", "<td>", "<td colspan=3>", "</td>", "</tr>", "</table>", "<br>", "<pre>",
+     "</pre>", "<script>", "</script>", "<title>", "</title>", "<head>", "<body>", "<li>", "a", " ", "\n", "b c", "&nbsp;",
+     "漢字", "<", "&lt;", "x\ty", "<img src=x onerror=y>", "<style>", "</style>", "<h1>", "</h1>", "<svg>", "\u3000")
+)  # fmt: skip
+
+
+def _texts_of(outline):
+    for part in outline[3:]:
+        if isinstance(part[0], int):
+            yield tuple(part)
+        else:
+            assert part[0] in SHOWN_ELEMENTS
+            assert all(isinstance(span, int) and 1 <= span <= 100 for span in part[1:3])
+            yield from _texts_of(part)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_the_outline_of_a_page_has_all_of_its_text_in_order(source):
+    text = html_text(source)
+    outline = html_outline(source, text)
+    assert outline is not None
+    spans = [*_texts_of(outline)]
+    assert all(start < end for start, end in spans)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+    shown = "".join(text[start:end] for start, end in spans)
+    assert "".join(shown.split()) == "".join(text.split())
+
+
+def test_the_outline_keeps_elements_and_spans_of_cells_and_nothing_else():
+    source = (
+        "<title>T</title><h1 id=x>In<b onclick=y>voi</b>ce</h1><table><tr><td colspan=2 style=z>A</td></tr></table>"
+    )
+    text = html_text(source)
+    assert html_outline(source, text) == [
+        "div", 1, 1,
+        ["div", 1, 1, [0, 1]],
+        ["h1", 1, 1, [2, 4], ["b", 1, 1, [4, 7]], [7, 9]],
+        ["table", 1, 1, ["tr", 1, 1, ["td", 2, 1, [10, 11]]]],
+    ]  # fmt: skip
+
+
+def test_a_page_with_too_many_elements_has_no_outline():
+    source = "<b>x</b>" * 20_001
+    assert html_outline(source, html_text(source)) is None

@@ -27,7 +27,7 @@ RINGS = (
     ("citations", "evidence"),
     ("cases",),
     ("extraction",),
-    ("importers", "parquet", "regression", "results"),
+    ("importers", "parquet", "regression", "results", "stored_results"),
     ("api", "bulk", "feedback", "run_case", "systems", "telemetry", "thresholds"),
     ("report", "testing"),
     ("golds",),
@@ -53,6 +53,7 @@ CORE_RINGS = (
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),
+    ("rules",),
     ("matching",),
     ("engine",),
     ("judges", "uncompared"),
@@ -86,7 +87,9 @@ PLUGIN_RINGS = (
     ("judging",),
     ("prefetch",),
     ("session",),
-    ("start", "collect", "transport", "finish"),
+    ("start", "collect", "transport"),
+    ("confirm",),
+    ("finish",),
 )
 """The modules of `plugin`; the package itself, the table of its hooks, uses them all."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
+from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped
@@ -22,9 +23,12 @@ from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_i
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual
+from pytest_extract.core.results import RuleStatus
+from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
+from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -36,20 +40,13 @@ T = TypeVar("T")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed."""
-SCHEMA_KEYWORDS: Final = frozenset(
-    (
-        "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "allOf", "anyOf",
-        "oneOf", "$defs", "definitions", "prefixItems", "additionalProperties", "patternProperties", "propertyNames",
-        "dependentSchemas", "contains", "$dynamicRef", "evaluation_config",
-    )
-)  # fmt: skip
-"""A schema's root has at least one of these keywords, unless it accepts any value."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
 UNCHANGED_KEYS: Final = (CHECKS.keys() & Case.__dataclass_fields__.keys()) - {
     "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
     "known_failures", "gates", "thresholds", "overrides", "uncompared", "auto_accept",
 }  # fmt: skip
 """Keys whose checked value is a field of `Case` as it is; `_case` makes the fields of the others."""
+ACCEPT_RULE: Final = "mend the gold or the rule (`severity: warning` and `gates: {rules: false}` only report it)"
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
@@ -101,6 +98,8 @@ class CaseBuilder:
             and not self._cache.updates_golds
         ):
             self._check_gold(self._cache.validator(schema), gold)
+        if schema is not None and scorer is not None and gold is not None and scorer.rules:
+            self._check_rules(name, scorer, schema, gold, gates)
         draft = gold is not None and self._is_draft(name, gold)
         uncompared = (
             self._uncompared(scorer, gold) if scorer is not None and gold is not None and not gold.is_missing else None
@@ -273,6 +272,7 @@ class CaseBuilder:
             values.get("nulls"),
             values.get("overrides", NOTHING),
             values.get("post_process"),
+            values.get("rules"),
         )
         if not isinstance(compiled, tuple):
             return compiled
@@ -289,6 +289,14 @@ class CaseBuilder:
         if error.post is not None:
             below = (error.post,) if isinstance(self._values["post_process"], list) else ()
             self._add_mistake(f"`post_process`: {error.message}", "post_process", *below)
+            return
+        if error.rule is not None:
+            key = (
+                ()
+                if error.rule_key is None or isinstance(self._values["rules"][error.rule], str)
+                else (error.rule_key,)
+            )
+            self._add_mistake(f"`rules`: {error.message}", "rules", error.rule, *key)
             return
         steps = pointer_steps(schema.value, error.pointer) or ()
         where = f"at {error.pointer}: " if error.pointer else ""
@@ -343,6 +351,24 @@ class CaseBuilder:
             self._mistakes.append(Mistake(gold.source, where, f"{found}; {ALLOW_UNCOMPARED}", on_key=True))
         return found
 
+    def _check_rules(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
+        """Add a mistake for each rule across fields that the gold breaks, at the place of the rule."""
+        measured = (self._values.get("thresholds") or {}).keys() & {"rules_held"}
+        if gates.rules is False or (gates.rules is None and measured) or gold.is_missing or self._cache.updates_golds:
+            return
+        named = f"the gold of {name}" + ("" if gold.steps else f" ({gold.source.path.name})")
+        for rule in scorer.rules:
+            result = rule.result(gold.value, gold.value)
+            if not result.fails:
+                continue
+            verb = "breaks" if result.status is RuleStatus.BROKEN else "has no values for"
+            message = f"{named} {verb} the rule {rule.name!r}: {result.message}; {ACCEPT_RULE}"
+            if rule.of_schema:
+                steps = schema.steps_to((RULES_KEYWORD, rule.index))
+                self._mistakes.append(Mistake(schema.source, steps, message))
+            else:
+                self._add_mistake(f"`rules`: {message}", "rules", rule.index)
+
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):
             return
@@ -382,18 +408,6 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     for index, entry in enumerate(known if isinstance(known, list) else ()):
         if isinstance(entry, dict) and isinstance(entry.get("path"), str):
             yield entry["path"], ("known_failures", index, "path")
-
-
-def wrapped_schema(value: Json) -> str | None:
-    """Return the key that holds the schema, if the root has no keyword of a schema."""
-    if (
-        not isinstance(value, dict)
-        or any(key in SCHEMA_KEYWORDS for key in value)
-        or any(key[:7] == "x-eval-" for key in value)
-    ):
-        return None
-    inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
-    return inner[0] if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None
 
 
 def is_misspelt(key: str, slips: Sequence[str]) -> bool:

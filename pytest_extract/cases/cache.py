@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -20,6 +20,7 @@ from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
+from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -195,14 +196,18 @@ class SchemaCache:
         nulls: str | None,
         overrides: Mapping[str, Json],
         post_process: Json = None,
+        rules: Json = None,
     ) -> Scorer | tuple[SchemaError, ...]:
         """Return the compiled schema, or every configuration mistake in it."""
-        further = canonical_json([dict(overrides), post_process]) if overrides or post_process is not None else ""
+        further = ""
+        if overrides or post_process is not None or rules:
+            further = canonical_json([dict(overrides), post_process, rules])
         key = (schema.sha256, semantics or "", nulls or "", further)
         kept = self._compiled.get(key)
         if kept is None:
             try:
                 how = {"semantics": semantics, "nulls": nulls, "overrides": overrides, "post_process": post_process}
+                how |= {"rules": rules} if rules else {}
                 kept = self._compile(schema.value, **how)
             except SchemaError as error:
                 kept = error.errors

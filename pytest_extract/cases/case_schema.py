@@ -7,6 +7,7 @@ import json
 
 from pytest_extract.cases.checks import CASE_KEYS, FILE_KEYS, MERGED, SHARED_SCHEMAS
 from pytest_extract.cases.defaults import DOCUMENT_FORMS
+from pytest_extract.core.output_shape import SHAPES, UNITS
 from pytest_extract.core.values import Json
 
 
@@ -53,6 +54,8 @@ def case_schema_text() -> str:
                 },
                 "$defs": {
                     **SHARED_SCHEMAS,
+                    "output_shape": {"enum": [*SHAPES]},
+                    "unit": {"enum": [*UNITS]},
                     "case": {"type": "object", "properties": keys, "additionalProperties": False, "not": several_forms},
                     **{name: {"description": key.description, **key.schema} for name, key in CASE_KEYS.items()},
                 },

@@ -21,7 +21,7 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.core import arguments
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
-from pytest_extract.core.output_shape import SHAPES, UNITS, OutputShape
+from pytest_extract.core.rules.entries import RULE_KEYS, SEVERITIES, entry_problems
 from pytest_extract.core.semantics import SEMANTICS
 from pytest_extract.core.values import Json, json_type, short_repr
 from pytest_extract.errors import ConfigError, nearest
@@ -410,6 +410,8 @@ def _check_post_process(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
 
 
 def _check_confidence(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    from pytest_extract.core.output_shape import OutputShape  # few cases name one
+
     try:
         return OutputShape.from_json(value)
     except ConfigError as error:
@@ -433,6 +435,20 @@ def _check_auto_accept(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
         add_mistake(at, "needs `confidence`, the lowest with which a value is accepted, or `fields`")
         return BAD
     return clean
+
+
+def _check_rules(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
+    if value.__class__ is not list or not value:
+        wanted = "a list of rules such as `start <= end`"
+        add_mistake(at, f"must be {wanted}, not {_value_text(value) if value != [] else 'an empty one'}")
+        return BAD
+    sound = True
+    for index, entry in enumerate(value):
+        for key, message in entry_problems(entry):
+            sound = False
+            here = (*at, index) if key is None else (*at, index, key)
+            add_mistake(here, message, on_key=key is not None and key not in RULE_KEYS)
+    return value if sound else BAD
 
 
 class KeyDefinition(NamedTuple):
@@ -563,6 +579,42 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                 }
             ),
         ),
+        "rules": KeyDefinition(
+            _check_rules,
+            "Rules across fields that gold and output must keep, such as `sum(items[].total) == total`: texts, or "
+            "mappings. Those of the schema (`x-eval-rules`) hold as well.",
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "anyOf": [
+                        _STRING,
+                        _object_schema(
+                            ["rule"],
+                            rule=_described("The rule: two expressions over fields and a comparison.", _STRING),
+                            name=_described("Its name in reports. Default: the rule itself.", _STRING),
+                            each=_described(
+                                "Array for each of whose rows the rule is computed, such as `items[]`; fields are then "
+                                "those of the row, and those of the document begin with `$.`.",
+                                _STRING,
+                            ),
+                            rel=_described(
+                                "Tolerance relative to the larger side. Default: 1e-9.",
+                                {"type": "number", "minimum": 0},
+                            ),
+                            abs=_described(
+                                "Tolerance as a number, of dates in days. Default: 0.", {"type": "number", "minimum": 0}
+                            ),
+                            severity=_described(
+                                "`warning`: a rule that does not hold is reported, fails nothing and does not count in "
+                                "`rules_held`. Default: `error`.",
+                                {"enum": [*SEVERITIES]},
+                            ),
+                        ),
+                    ]
+                },
+            },
+        ),
         "accept": KeyDefinition(
             _mapping_of("field to list of right values", _check_accepted_values),
             "Further right values of a field, beside the gold.",
@@ -631,6 +683,7 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                     "coverage": _check_coverage_gate,
                     "bare": _check_boolean,
                     "grounded": _check_grounded_gate,
+                    "rules": _check_boolean,
                 },
             ),
             "Checks of the output as a whole. Default: by the modality.",
@@ -652,6 +705,11 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                             ),
                         ]
                     },
+                ),
+                rules=_described(
+                    "Whether a rule across fields that does not hold fails the case, and a gold that breaks one is a "
+                    "mistake. Default: true, unless `thresholds` bound `rules_held`.",
+                    _BOOLEAN,
                 ),
                 coverage=_described(
                     "How `structure_coverage` counts in SOB's measures; `false` turns the gate off.",
@@ -709,7 +767,7 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
             "shape, or the places of each.",
             {
                 "anyOf": [
-                    {"enum": [*SHAPES]},
+                    {"$ref": "#/$defs/output_shape"},
                     _object_schema(
                         values=_described("Path of the values in the output. Default: the whole output.", _PLACES),
                         wrapper=_described(
@@ -735,7 +793,7 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                         unit=_described(
                             "Unit of boxes: `page` (fractions of its width and height, the default), `point` or "
                             "`inch`.",
-                            {"enum": [*UNITS]},
+                            {"$ref": "#/$defs/unit"},
                         ),
                     ),
                 ]

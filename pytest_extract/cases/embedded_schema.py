@@ -15,6 +15,15 @@ from pytest_extract.schema_tools.subschemas import map_children
 _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 _SHARED: Final = ("$defs", "definitions")
 
+SCHEMA_KEYWORDS: Final = frozenset(
+    (
+        "type", "properties", "items", "enum", "const", "required", "not", "if", "$ref", "allOf", "anyOf",
+        "oneOf", "$defs", "definitions", "prefixItems", "additionalProperties", "patternProperties", "propertyNames",
+        "dependentSchemas", "contains", "$dynamicRef", "evaluation_config",
+    )
+)  # fmt: skip
+"""A schema's root has at least one of these keywords, unless it accepts any value."""
+
 
 class EmbeddedSchema(NamedTuple):
     """A self-contained schema; `moved`: name in its `$defs` -> place of that definition in the file."""
@@ -134,3 +143,15 @@ def _message(ref: str, schema: Json) -> str:
 def _members(schema: Json, key: str) -> list[str]:
     members = schema.get(key) if isinstance(schema, dict) else None
     return [str(name) for name in members] if isinstance(members, dict) else []
+
+
+def wrapped_schema(value: Json) -> str | None:
+    """Return the key that holds the schema, if the root has no keyword of a schema."""
+    if (
+        not isinstance(value, dict)
+        or any(key in SCHEMA_KEYWORDS for key in value)
+        or any(key[:7] == "x-eval-" for key in value)
+    ):
+        return None
+    inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
+    return inner[0] if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None

@@ -25,11 +25,12 @@ from pytest_extract.cases.source_position import (
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json, Step
 from pytest_extract.errors import nearest
+from pytest_extract.lazy import lazy_pattern
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
-_BRACKET = re.compile(r"[\[\]{}]")
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
-_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{309}")
+_TOKEN = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+', re.DOTALL)
+_BRACKET = lazy_pattern(r"[\[\]{}]")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
+_HUGE = lazy_pattern(r"[eE]\+?[0-9]{3}|[0-9]{309}")
 
 
 class _Suspect(Exception):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.values import Json, Step
+from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.auto_accept import AutoAccept
@@ -96,7 +97,7 @@ class Case:
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
-    `post_process`: names of post-processors, as written.
+    `post_process`: names of post-processors, as written. `rules`: the case's own rules across fields, as written.
     `auto_accept`: which values are accepted by their confidence, and which share of them must be right over the run.
     `confidence`: the shape in which the output holds its values with their confidence; None where they are bare.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
@@ -132,6 +133,7 @@ class Case:
     thresholds: Thresholds = field(default_factory=Thresholds)
     overrides: Mapping[str, Json] = field(default_factory=_nothing)
     post_process: Json = None
+    rules: Json = None
     uncompared: Uncompared | None = None
     confidence: OutputShape | None = None
     auto_accept: AutoAccept | None = None

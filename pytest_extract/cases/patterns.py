@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip
+from pytest_extract.core.compile.places import nodes_at
 from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
 from pytest_extract.core.values import Json, Step, iter_leaves
 from pytest_extract.errors import nearest
@@ -13,7 +14,7 @@ from pytest_extract.errors import nearest
 def declared(text: str, program: Program) -> bool:
     """Whether the schema declares a field."""
     steps = parse_field(text)
-    return steps is not None and (field_text(steps) in program.patterns or any(_plans(program.root, steps)))
+    return steps is not None and (field_text(steps) in program.patterns or any(nodes_at(program.root, steps)))
 
 
 def unknown_field(text: str, program: Program, gold: Json) -> str | None:
@@ -30,8 +31,8 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
 
 def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | None:
     """Say which value a field that only the gold has is compared in; None where it is compared by itself."""
-    known = next(end for end in range(len(steps)) if not any(_plans(program.root, steps[: end + 1])))
-    around = list(_plans(program.root, steps[:known]))
+    known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
+    around = list(nodes_at(program.root, steps[:known]))
     if all(isinstance(plan, Skip) for plan in around):
         return f"{text!r} is inside a field that is skipped"
     by_key = any(isinstance(plan, Object) for plan in around)
@@ -51,13 +52,13 @@ def has_value(gold: Json, text: str) -> bool:
 
 def is_skipped(text: str, program: Program) -> bool:
     """Whether nothing looks at a field that the schema declares."""
-    plans = list(_plans(program.root, parse_field(text) or ()))
+    plans = list(nodes_at(program.root, parse_field(text) or ()))
     return all(isinstance(plan, Skip) or (isinstance(plan, Leaf) and plan.skipped) for plan in plans)
 
 
 def without_score(text: str, program: Program) -> str | None:
     """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
-    plans = list(_plans(program.root, parse_field(text) or ()))
+    plans = list(nodes_at(program.root, parse_field(text) or ()))
     if any(map(_scored, plans)):
         return None
     if not plans:
@@ -73,7 +74,7 @@ def without_score(text: str, program: Program) -> str | None:
 
 
 def _scored_at(pattern: str, program: Program) -> bool:
-    return any(map(_scored, _plans(program.root, parse_field(pattern) or ())))
+    return any(map(_scored, nodes_at(program.root, parse_field(pattern) or ())))
 
 
 def _scored(plan: Node) -> bool:
@@ -86,38 +87,6 @@ def _scored(plan: Node) -> bool:
             return plan.result is not None or bool(plan.checks)
         case _:
             return False
-
-
-def _plans(plan: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
-    """Yield every plan that a field's path leads to, choices opened."""
-    while isinstance(plan, RecursiveRef):
-        plan = plan.node()
-    if isinstance(plan, Union):
-        for _, branch in plan.branches:
-            yield from _plans(branch, steps)
-    elif not steps:
-        yield plan
-    else:
-        for below in _below(plan, steps[0]):
-            yield from _plans(below, steps[1:])
-
-
-def _below(plan: Node, step: FieldStep) -> Iterator[Node]:
-    match plan:
-        case Object() if isinstance(step, AnyKey):
-            yield from (child for _, child in plan.patterns)
-            if plan.other is not None:
-                yield plan.other
-        case Object() if isinstance(step, str):
-            yield from (entry.node for entry in plan.entries if entry.name == step)
-            yield from (child for pattern, child in plan.patterns if pattern.search(step))
-            if plan.other is not None and step not in plan.names:
-                yield plan.other
-        case Array() if not isinstance(step, str | AnyKey):
-            yield from plan.prefix if step is None else plan.prefix[step : step + 1] if step >= 0 else ()
-            yield plan.items
-        case Leaf() if plan.structure is not None:
-            yield from _below(plan.structure, step)
 
 
 def values_at(value: Json, text: str) -> Iterator[tuple[tuple[Step, ...], Json]]:

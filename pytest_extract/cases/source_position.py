@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.values import Json, Step
+from pytest_extract.lazy import dataclass, lazy_pattern
 
 MAX_DEPTH: Final = 500
 """Deepest nesting of a case file, schema or gold; more is a mistake or an attack, and would end Python's recursion."""
 
 Steps: TypeAlias = tuple[Step, ...]
 
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 
 
 class SourcePosition(NamedTuple):

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from pytest_extract.cases.review_file import (
@@ -22,6 +22,7 @@ from pytest_extract.cli.files import read_schema, read_value
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.review import differing_fields
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import percent, plural, safe_prose
 
 SUFFIXES = (".json", ".yaml", ".yml")

@@ -12,7 +12,7 @@ from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import Snapshot
+from pytest_extract.regression.snapshots import SharedParts, Snapshot
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
@@ -75,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     rules = rules_from(args)
-    before, after = (read_side(path, allow_drafts=args.allow_drafts) for path in (args.before, args.after))
+    shared = SharedParts()
+    before, after = (
+        read_side(path, allow_drafts=args.allow_drafts, shared=shared) for path in (args.before, args.after)
+    )
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     if rules.ratchet_slack is not None and before.baseline is None:
@@ -85,15 +88,15 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
         pick_arm(after.snapshot, args.after_arm),
         rules,
         best=before.baseline,
-        same_run=args.before_arm == args.after_arm and _same_run(before, after),
+        same_run=args.before_arm == args.after_arm and _is_same_run(before, after),
     )
     torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
     return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
 
 
-def _same_run(before: Side, after: Side) -> bool:
+def _is_same_run(before: Side, after: Side) -> bool:
     """Whether both files hold one and the same run, times and all."""
-    return before.run is not None and after.run is not None and before.run.digest == after.run.digest
+    return before.run is not None and after.run is not None and before.run.has_same_content(after.run)
 
 
 def rules_from(args: argparse.Namespace) -> Rules:
@@ -103,10 +106,10 @@ def rules_from(args: argparse.Namespace) -> Rules:
     return Rules(**given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts, by=tuple(args.by))
 
 
-def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
+def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedParts | None = None) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
 
-    `allow_drafts`: cases whose golds nobody has reviewed count too.
+    `allow_drafts`: cases whose golds nobody has reviewed count too. `shared`: as in `snapshot`.
     """
     from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
     from pytest_extract.regression.baseline import is_baseline
@@ -122,7 +125,8 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     reader = ResultsReader(path)
-    return Side(snapshot(result for result in reader if allow_drafts or not result.draft), None, reader)
+    reviewed = (result for result in reader if allow_drafts or not result.draft)
+    return Side(snapshot(reviewed, shared), None, reader)
 
 
 def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:

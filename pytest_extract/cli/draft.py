@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.cli.files import case_files, schema_of_class
+from pytest_extract.cli.files import case_files, load_all_cases, schema_of_class
 from pytest_extract.cli.init import document_patterns, suite_path, write_suite
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
@@ -116,8 +116,5 @@ def _schema_file(given: str, suite: Path) -> str:
 
 def _missing_golds(suites: Sequence[Path]) -> list[Path]:
     cache = SchemaCache(compile_structure, updates_golds="new")
-    loaded = [load_cases(suite, cache) for suite in suites]
-    errors = [str(error) for each in loaded for error in each.errors]
-    if errors:
-        raise ConfigError("\n".join(["the cases have mistakes:", *errors]))
-    return [case.gold_path for each in loaded for case in each.cases if case.gold_is_missing]
+    cases = load_all_cases(suites, cache, "the cases have mistakes:")
+    return [case.gold_path for case in cases if case.gold_is_missing]

@@ -7,18 +7,20 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_extract.cases.build import wrapped_schema
-from pytest_extract.cases.embedded_schema import embedded_schema
+from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES
+
+if TYPE_CHECKING:
+    from pytest_extract.cases.cache import SchemaCache
+    from pytest_extract.cases.model import Case
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -126,8 +128,21 @@ def schema_of_class(module: str, name: str) -> Json:
         sys.path.pop(0)
 
 
+def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, most: int | None = None) -> list[Case]:
+    """Return the cases of all files; ConfigError for mistakes in them: `problem` and the mistakes, at most `most`."""
+    from pytest_extract.cases.load import load_cases  # `score` reads no cases
+
+    loaded = [load_cases(file, cache) for file in files]
+    errors = [str(error) for each in loaded for error in each.errors]
+    if errors:
+        raise ConfigError("\n".join([problem, *errors[:most]]))
+    return [case for each in loaded for case in each.cases]
+
+
 def case_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the case files among `paths` and below them, sorted, without those in hidden folders and environments."""
+    from pytest_extract.cases.load import SUFFIXES
+
     for path in paths:
         if path.is_dir():
             found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))

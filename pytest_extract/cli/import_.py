@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
+from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.changes import changed_leaves
@@ -48,12 +49,20 @@ def run(args: argparse.Namespace) -> int:
     made = _import_dataset(args)
     for note in made.notes:
         print(f"pytest-extract import: {note}", file=sys.stderr)  # noqa: T201 - printing is the command
-    gates = f"; {made.broken} golds break their own schema: their schema gate is off" if made.broken else ""
+    gates = ""
+    if made.broken > 1:
+        gates = f"; {made.broken:,} golds break their own schema: the schema gates of their cases are off"
+    if made.broken == 1:
+        gates = "; 1 gold breaks its own schema: the schema gate of its case is off"
     if made.uncompared:
         golds = "1 gold holds" if made.uncompared == 1 else f"{made.uncompared} golds hold"
         gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
     print(f"{made.cases} cases in {files}{gates}")  # noqa: T201 - as above
+    if made.judged:
+        needs = "1 case has" if made.judged == 1 else f"{made.judged:,} of {plural(made.cases, 'case')} have"
+        text = f"{needs} fields whose values only a judge can compare, if they are not equal"
+        print(f"{text}: {GIVE_A_JUDGE}")  # noqa: T201 - as above
     if made.responses:
         _score_responses(made, args.target)
     return 0

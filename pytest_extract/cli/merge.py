@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_extract.errors import ExtractError
+
+if TYPE_CHECKING:
+    from pytest_extract.stored_results import StoredLine, StoredResults
 
 EXIT_CONFLICT = 1
 EXIT_USAGE = 2
@@ -35,24 +40,39 @@ def run(args: argparse.Namespace) -> int:
 
 def _merge(args: argparse.Namespace) -> int:
     from pytest_extract.regression.shards import merge
-    from pytest_extract.results import dump_result, read_results, write_results
+    from pytest_extract.results import ResultsReader
+    from pytest_extract.stored_results import StoredResults
 
-    files = [(str(path), read_results(path)) for path in args.shards]
-    for name, file in files:
-        if file.torn:
-            _say(f"{name}: the last line is cut off (a killed run?); its case is left out")
-    merged = merge((name, file.results) for name, file in files)
-    for text in (*merged.notes, *merged.conflicts):
-        _say(text)
-    if merged.conflicts and not args.take_later:
-        _say(f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)")
-        return EXIT_CONFLICT
-    if args.output is None:
-        sys.stdout.write("".join(f"{dump_result(result)}\n" for result in merged.results))
-    else:
-        write_results(args.output, merged.results)
-        _say(f"{args.output}: {len(merged.results)} results of {len(files)} files")
+    readers = [ResultsReader(path) for path in args.shards]
+    with StoredResults() as stored:
+        merged = merge(((str(reader.path), stored.read(reader)) for reader in readers), stored.load)
+        for reader in readers:
+            if reader.torn:
+                _say(f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
+        for text in (*merged.notes, *merged.conflicts):
+            _say(text)
+        if merged.conflicts and not args.take_later:
+            _say(f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)")
+            return EXIT_CONFLICT
+        if args.output is None:
+            for place in merged.results:
+                sys.stdout.write(f"{stored.line(place).decode('utf-8')}\n")
+            return 0
+        _write(args.output, merged.results, stored)
+    _say(f"{args.output}: {len(merged.results)} results of {len(readers)} files")
     return 0
+
+
+def _write(path: Path, places: Sequence[StoredLine], stored: StoredResults) -> None:
+    """Write the results: lines as they are, and those of an output that is Parquet as its rows."""
+    from pytest_extract.files import write_bytes_atomic
+
+    if path.suffix.lower() == ".parquet":
+        from pytest_extract.parquet import write_parquet
+
+        write_parquet(path, map(stored.load, places))
+    else:
+        write_bytes_atomic(path, lambda file: file.writelines(b"%s\n" % stored.line(place) for place in places))
 
 
 def _say(text: str) -> None:

@@ -8,8 +8,7 @@ import json
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.load import load_cases
-from pytest_extract.cli.files import case_files, load_extensions
+from pytest_extract.cli.files import case_files, load_all_cases, load_extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -44,11 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Mutate and print; raises ConfigError where there is no case, or one has a mistake."""
     extensions = load_extensions(args.extensions)
     cache = SchemaCache(functools.partial(compile_schema, extensions=extensions, judge_mode=args.judge))
-    loaded = [load_cases(file, cache) for file in case_files(args.paths or [Path()])]
-    cases = [case for each in loaded for case in each.cases]
-    errors = [str(error) for each in loaded for error in each.errors]
-    if errors:
-        raise ConfigError("\n".join(["the cases have mistakes (pytest-extract check):", *errors[:5]]))
+    files = case_files(args.paths or [Path()])
+    cases = load_all_cases(files, cache, "the cases have mistakes (pytest-extract check):", most=5)
     if not cases:
         raise ConfigError("no case file here")
     report = mutate_golds(cases)

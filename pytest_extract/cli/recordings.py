@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.cli.files import case_files
+from pytest_extract.cli.files import case_files, load_all_cases
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
 from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER, recording_files
@@ -92,16 +92,14 @@ def _day_count(text: str) -> float:
 
 
 def _case_inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
-    cache = SchemaCache(compile_structure)
-    loaded = [load_cases(file.resolve(), cache) for file in case_files(paths)]
-    errors = [str(error) for file in loaded for error in file.errors]
-    if errors:
-        raise ConfigError("\n".join(["the cases have mistakes, so what is used cannot be told:", *errors]))
-    if not loaded:
+    files = [file.resolve() for file in case_files(paths)]
+    if not files:
         raise ConfigError(
             f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) in {', '.join(map(str, paths))}"
         )
-    return [inputs_of(case, root) for file in loaded for case in file.cases]
+    cache = SchemaCache(compile_structure)
+    cases = load_all_cases(files, cache, "the cases have mistakes, so what is used cannot be told:")
+    return [inputs_of(case, root) for case in cases]
 
 
 def _recording_line(recording: Recording, why: str | None) -> str:

@@ -7,29 +7,32 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
-from pytest_extract.core.aggregate.extractbench import DocumentReport, content_coverage, extract_bench_report
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.metrics.judged import SPECS as JUDGED
+from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
-from pytest_extract.core.results import Failure, Judge, Status
+from pytest_extract.core.results import Failure, Judge, RuleStatus, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema, output_shape
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
 from pytest_extract.systems import ENGINES, SYSTEMS, Cell, SystemComparison, compare_systems
+from pytest_extract.thresholds import rule_text
+
+if TYPE_CHECKING:
+    from pytest_extract.core.aggregate.extractbench import DocumentReport
 
 _MOST_ROWS: Final = 40
-_JUDGED: Final = frozenset(spec.name for spec in JUDGED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +118,8 @@ def _print_document_report(
         raise ConfigError(
             "--document-report is that of extract-bench; --as puts systems side by side: give one of them"
         )
+    from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_report
+
     scorer = compile_schema(schema, semantics="extract-bench", judge_mode=args.judge, extensions=extensions)
     score = scorer.score(gold, extracted, judge=judge, modality=args.modality, gates=gates, failure=failure)
     report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
@@ -183,13 +188,14 @@ def _judge_of(args: argparse.Namespace) -> Judge | None:
 
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"semantics {score.semantics}"]
-    if args.judge != "llm" and any(result.metric in _JUDGED for result in (*score.fields, *score.leaves)):
+    if args.judge != "llm" and any(result.metric in JUDGED for result in (*score.fields, *score.leaves)):
         lines.append(no_model_note(args.judge))
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
     lines += [f"{gate.name} gate: {safe(gate.why)}" for gate in gates if not gate.passed]
     lines += [f"{name:<20} {value:.6g}" for name, value in score.measures.items()]
+    lines += [safe_prose(rule_text(rule)) for rule in score.rules if args.all or rule.status is not RuleStatus.HELD]
     if score.failure is not None and score.unread is None:
         measures = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
         lines.append(f"without the schema gate: {measures}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
 
@@ -49,6 +49,12 @@ class Shape:
     def to_dict(self) -> dict[str, int]:
         """Return plain JSON, as in a line of the results file."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+def complexity_of(tags: Mapping[str, Json], shape: Shape) -> str:
+    """Return the class that the tag `complexity` says, or that of the shape where it says none."""
+    stated = tags.get("complexity")
+    return stated if isinstance(stated, str) and stated in WEIGHTS else shape.complexity
 
 
 def depth_class(depth: int) -> Literal["medium", "hard"] | None:

@@ -6,19 +6,21 @@ multiplies SOB's value accuracy and faithfulness (SOB, appendix C.1): hard for t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
+from pytest_extract.core.measures.apart import Place, places_apart
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
+from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr
 from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.lazy import dataclass
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
-GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded")
+GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded", "rules")
 MODALITIES: Final = ("text", "image", "audio")
 _LISTED: Final = 3
 _UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
@@ -58,6 +60,7 @@ class GateConfig:
     schema: whether the schema gate counts for the field measures (SOB's and DeepJSONEval's keep theirs regardless).
     mode, floor: of the coverage gate; None as the modality has it.
     grounded: fields whose extracted values must stand in the document, `$` for all; only a case has a document.
+    rules: whether a rule across fields that does not hold fails the case; None: unless `rules_held` has a threshold.
     """
 
     root: bool = True
@@ -66,6 +69,7 @@ class GateConfig:
     floor: float | None = None
     bare: bool = False
     grounded: tuple[str, ...] = ()
+    rules: bool | None = None
 
     @classmethod
     def from_json(cls, given: Mapping[str, Json] | None) -> GateConfig:
@@ -75,16 +79,19 @@ class GateConfig:
         if not isinstance(given, Mapping):
             raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {short_repr(given)}")
         _known(given, GATE_KEYS, "gates")
-        schema, bare = given.get("schema", True), given.get("bare", False)
-        for name, value in (("schema", schema), ("bare", bare)):
-            if not isinstance(value, bool):
+        schema, bare, rules = given.get("schema", True), given.get("bare", False), given.get("rules")
+        for name, value in (("schema", schema), ("bare", bare), ("rules", rules)):
+            if not isinstance(value, bool) and not (name == "rules" and value is None):
                 raise ConfigError(f"gates.{name} must be true or false, not {short_repr(value)}")
         mode, floor = _coverage(given.get("coverage"))
-        return cls(schema=schema, mode=mode, floor=floor, bare=bare, grounded=_grounded(given.get("grounded")))
+        grounded = _grounded(given.get("grounded"))
+        return cls(schema=schema, mode=mode, floor=floor, bare=bare, grounded=grounded, rules=rules)
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, the modality's own for what it leaves open."""
         own = coverage_gate(modality)
+        if self.mode is None and self.floor is None:
+            return own
         mode = self.mode or own.mode
         default = own.floor if mode == own.mode else {"hard": _TEXT, "soft": _OTHER}.get(mode, own).floor
         return CoverageGate(mode=mode, floor=default if self.floor is None else self.floor)
@@ -140,12 +147,18 @@ def check_gates(
     return gates_of(sides or DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig())
 
 
-def gates_of(sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> Gates:
+def gates_of(
+    sides: DocumentPair,
+    failure: Failure | None,
+    modality: str,
+    config: GateConfig,
+    arrays: Sequence[ArrayResult] = (),
+) -> Gates:
     """Check one comparison; each later gate fails where an earlier one left it nothing to look at."""
     parse = _parse_gate(sides, failure)
     root = _root_gate(sides, failure, config) if parse.passed else _blocked("root")
     schema = _schema_gate(sides, config) if parse.passed else _blocked("schema")
-    coverage = _coverage_gate(sides, config.coverage(modality)) if parse.passed else _blocked("coverage")
+    coverage = _coverage_gate(sides, config.coverage(modality), arrays) if parse.passed else _blocked("coverage")
     return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
 
 
@@ -155,16 +168,16 @@ def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
     if sides.extracted is MISSING:
         why = str(failure) if failure is not None else "there is no output"
         return GateResult(name="parse", passed=False, factor=0.0, why=why)
-    return GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
+    return _PARSED
 
 
 def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:
     """Let a bare value pass only where the gold is one too."""
     if not config.root:
-        return GateResult(name="root", passed=True, factor=1.0, why=_UNGATED)
+        return _ANY_ROOT
     kind = json_type(sides.extracted)
     if sides.structured or not isinstance(sides.gold, dict | list):
-        return GateResult(name="root", passed=True, factor=1.0, why=f"the root is of type {kind}")
+        return _root_of(kind)
     why = f"the root is of type {kind}; object or array was expected"
     if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED:
         why = str(failure)
@@ -176,7 +189,7 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
         why = "switched off (gates: {schema: false})" if config.root else _UNGATED
         return GateResult(name="schema", passed=True, factor=1.0, why=why)
     if sides.valid:
-        return GateResult(name="schema", passed=True, factor=1.0, why="the output satisfies the schema")
+        return _VALID
     problem = sides.validator.problem
     if problem is not None:
         why = f"the schema itself is invalid: {problem}"
@@ -185,17 +198,16 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
     return GateResult(name="schema", passed=False, factor=0.0, why=why)
 
 
-def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
+def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[ArrayResult]) -> GateResult:
     coverage = sides.coverage
     factor = gate.factor(coverage)
     if gate.mode == "off":
         return GateResult(name="coverage", passed=True, factor=1.0, why="switched off (gates: {coverage: {mode: off}})")
     if factor == 1.0:
-        why = f"structure coverage {coverage:.3f} >= {gate.floor:g}"
-        return GateResult(name="coverage", passed=True, factor=1.0, why=why)
-    why = f"structure coverage {_below(coverage, gate.floor)} < {gate.floor:g}: {_difference(sides)}"
-    if gate.mode == "soft":
-        why += f"; factor ({_below(coverage, gate.floor)} / {gate.floor:g})² = {factor:.3f}"
+        return _covered(coverage, gate.floor)
+    below = _below(coverage, gate.floor)
+    then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"
+    why = f"{_coverage_text(sides, below, gate.floor, arrays)}; `value_accuracy` and `faithfulness` are {then}"
     return GateResult(name="coverage", passed=False, factor=factor, why=why)
 
 
@@ -208,25 +220,48 @@ def _below(coverage: float, floor: float) -> str:
     return repr(coverage)
 
 
-def _difference(sides: DocumentPair) -> str:
-    parts = []
-    lacking, extra = sides.lacking(), sides.unexpected()
-    if extra:
-        parts.append(_paths_text("unexpected", extra))
-    if lacking:
-        parts.append(_paths_text("missing", lacking))
-    return f"{' and '.join(parts) or 'no leaf'} against {sides.counts.expected} expected"
+def _coverage_text(sides: DocumentPair, coverage: str, floor: float, arrays: Sequence[ArrayResult]) -> str:
+    """Say how much of the gold the output covers, and which rows and fields only one side has."""
+    counts = sides.counts
+    wanted = f"{counts.expected:,} values" if counts.expected != 1 else "1 value"
+    covered = f"the output has {counts.shared:,} of the gold's {wanted} in the same place"
+    others = counts.found - counts.shared
+    more = f" and {others:,} other{'s' * (others > 1)}" if others else ""
+    apart = places_apart(sides.gold, sides.extracted, arrays)
+    parts = [_places_text("missing", apart.missing), _places_text("not in the gold", apart.unexpected)]
+    named = "; ".join(part for part in parts if part)
+    if not named and others:
+        named = "rows with different fields are in another order, and places of rows go by position"
+    return f"structure coverage {coverage} is below {floor:g}: {covered}{more}" + (f"; {named}" if named else "")
 
 
-def _paths_text(what: str, paths: list[str]) -> str:
-    shown = ", ".join(f"`{_from_root(path)}`" for path in paths[:_LISTED])
-    more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
-    return f"{len(paths)} {what} {'leaf' if len(paths) == 1 else 'leaves'} {shown}{more}"
+def _places_text(what: str, places: Sequence[Place]) -> str:
+    """Name the first places; those that hold nothing but null are counted, because no diff shows them."""
+    told = [place for place in places if place.values > place.nulls]
+    shown = [str(place) for place in told[:_LISTED]]
+    if len(told) > _LISTED:
+        left = len(told) - _LISTED
+        shown.append(f"{left:,} more place{'s' * (left > 1)}")
+    empty = sum(place.values for place in places if place.values == place.nulls)
+    if empty:
+        shown.append(f"{empty:,} null {'values' if empty > 1 else 'value'}")
+    return f"{what}: {', '.join(shown)}" if shown else ""
 
 
-def _from_root(path: str) -> str:
-    short = path if len(path) <= 80 else f"{path[:39]}…{path[-40:]}"
-    return f"${short}" if short.startswith("[") else f"$.{short}"
+_PARSED: Final = GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
+_ANY_ROOT: Final = GateResult(name="root", passed=True, factor=1.0, why=_UNGATED)
+_VALID: Final = GateResult(name="schema", passed=True, factor=1.0, why="the output satisfies the schema")
+
+
+@lru_cache(maxsize=8)
+def _root_of(kind: str) -> GateResult:
+    return GateResult(name="root", passed=True, factor=1.0, why=f"the root is of type {kind}")
+
+
+@lru_cache(maxsize=256)
+def _covered(coverage: float, floor: float) -> GateResult:
+    why = f"structure coverage {coverage:.3f} >= {floor:g}"
+    return GateResult(name="coverage", passed=True, factor=1.0, why=why)
 
 
 def _blocked(name: Literal["root", "schema", "coverage"]) -> GateResult:

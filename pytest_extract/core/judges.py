@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
 from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
+from pytest_extract.lazy import dataclass
 
-NO_JUDGE: Final = (
-    "needs a judge and none is configured: give `judge=`, or choose --extract-judge-model, or --extract-judge fuzzy"
+NO_JUDGE: Final = "needs a judge and none is configured"
+WITHOUT_JUDGE: Final = "no judge for "
+"""Begins the error of a case that is broken because a comparison needs a judge and none is configured."""
+GIVE_A_JUDGE: Final = (
+    "give --extract-judge-model=PROVIDER/NAME, write a fixture `extract_judge`, or decide without a model by "
+    "--extract-judge=exact or fuzzy"
 )
+"""What a user can do about it in a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
@@ -14,12 +13,13 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.lazy import dataclass, lazy_pattern
 
 Unit: TypeAlias = Literal["page", "point", "inch"]
 UNITS: Final[tuple[Unit, ...]] = ("page", "point", "inch")
 SHAPE_KEYS: Final = ("values", "wrapper", "confidence", "citations", "scale", "first_page", "unit")
 WRAPPER_KEYS: Final = ("value", "confidence", "citations")
-_PLACEHOLDER: Final = re.compile(r'^(?P<before>.*?)(?:(?P<text>\["\{path\}"\])|\.?(?P<steps>\{path\}))(?P<after>.*)$')
+_PLACEHOLDER: Final = lazy_pattern(r'^(?P<before>.*?)(?:(?P<text>\["\{path\}"\])|\.?(?P<steps>\{path\}))(?P<after>.*)$')
 _MOST_NOTED: Final = 3
 
 
@@ -610,7 +610,7 @@ def _numbers(given: Mapping[str, Json], names: tuple[str, str]) -> tuple[float, 
     return (float(first), float(second)) if _is_number(first) and _is_number(second) else None
 
 
-_AZURE_SOURCE: Final = re.compile(r"D\((\d+)((?:,-?[\d.]+){4,})\)")
+_AZURE_SOURCE: Final = lazy_pattern(r"D\((\d+)((?:,-?[\d.]+){4,})\)")
 
 
 def _azure_citations(source: str) -> Iterator[Citation]:

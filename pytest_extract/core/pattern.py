@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import Final, TypeAlias
 
 from pytest_extract.core.values import Step, path_text
+from pytest_extract.lazy import lazy_pattern
 
 ROOT: Final = "$"
 
@@ -56,7 +56,7 @@ ANY_KEY: Final = AnyKey.ANY_KEY
 FieldStep: TypeAlias = str | int | AnyKey | None
 """A key (`["*"]` too), an index, None for "every row" (`[]`), or ANY_KEY for "every further key" (`*`)."""
 
-_STEP = re.compile(r'\.?([^.\[\]"]+)|\[(-?[0-9]{0,9})\]|\[("(?:[^"\\]|\\.)*")\]')
+_STEP = lazy_pattern(r'\.?([^.\[\]"]+)|\[(-?[0-9]{0,9})\]|\[("(?:[^"\\]|\\.)*")\]')
 _DEEPEST: Final = 200
 
 

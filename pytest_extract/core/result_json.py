@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
+from sys import intern
 from types import MappingProxyType, UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
@@ -24,7 +25,7 @@ def fields_to_json(instance: Any, *, but: Collection[str] = ()) -> dict[str, Jso
     """Return the fields of a result type by name without `but`; those of `_LEFT_OUT` only if they have a value."""
     kind: Any = type(instance)
     record: dict[str, Json] = {}
-    for name, (encode, _decode, _default) in _codec(kind).items():
+    for name, (encode, *_) in _codec(kind).items():
         if name in but:
             continue
         value = getattr(instance, name)
@@ -44,23 +45,39 @@ def fields_from_json(kind: Any, record: Mapping[str, Any], *, given: Mapping[str
     if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
         raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
     values: dict[str, Any] = dict(given)
-    for name, (_encode, decode, has_default) in codec.items():
-        if name not in given and (name in record or not has_default):
-            values[name] = decode(record[name])
+    for name, (_encode, decode, plain, has_default) in codec.items():
+        if name in values or (has_default and name not in record):
+            continue
+        value = record[name]
+        values[name] = value if type(value) is plain else decode(value)
     return kind(**values)
 
 
+def field_from_json(kind: Any, name: str, value: Any) -> Any:
+    """Read one field of what `fields_to_json` has written."""
+    _encode, decode, *_ = _codec(kind)[name]
+    return decode(value)
+
+
 @cache
-def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, bool]]:
-    """Map each field of a result type to its encoder (None: written as it is), its decoder, and if it has a default."""
+def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, type | None, bool]]:
+    """Map each field of a result type to how it is converted, and whether it has a default.
+
+    An encoder (None: written as it is), a decoder, and the type whose values need no decoder, as most in a file.
+    """
     hints = get_type_hints(kind)
     return {
         each.name: (
             *_conversions(hints[each.name], each.name),
+            next((plain for plain in (str, bool, int, float) if plain in _options(hints[each.name])), None),
             each.default is not MISSING or each.default_factory is not MISSING,
         )
         for each in fields(kind)
     }
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) is UnionType else (hint,)
 
 
 def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
@@ -75,7 +92,7 @@ def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
         return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
     if origin is Mapping:
         _, decode = _conversions(parts[1], name)
-        return dict, lambda value: {key: decode(each) for key, each in value.items()}
+        return dict, lambda value: {intern(key): decode(each) for key, each in value.items()}
     if hint is ScoreRecord:
         return score_to_json, score_from_json
     if is_dataclass(hint):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below, canonical_json, text_digest
+from pytest_extract.lazy import dataclass
 
 
 class Status(StrEnum):
@@ -273,6 +274,46 @@ class NamedMistake(NamedTuple):
     text: str
 
 
+class RuleStatus(StrEnum):
+    """Outcome of a rule across fields in one output.
+
+    unchecked: the output lacks a value that the rule needs and gold has, or holds one that it cannot compute with.
+    not_applicable: gold lacks a value that the rule needs, too, so there is nothing to check.
+    """
+
+    HELD = "held"
+    BROKEN = "broken"
+    UNCHECKED = "unchecked"
+    NOT_APPLICABLE = "not_applicable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleResult:
+    """One rule across the fields of an output: what was computed, and what came of it.
+
+    rule: its text; `name`: its name in reports, the text where it has none.
+    severity: `error`, or `warning` for a rule that is reported and never fails a case.
+    message: both sides as computed, in the first row that breaks the rule, or why they were not.
+    left, right: both sides there, as text; None where they were not computed.
+    broken, checked: rows that break the rule, of how many; both count 1 for a rule over the document as a whole.
+    """
+
+    rule: str
+    name: str
+    severity: Literal["error", "warning"]
+    status: RuleStatus
+    message: str
+    left: str | None = None
+    right: str | None = None
+    broken: int = 0
+    checked: int = 0
+
+    @property
+    def fails(self) -> bool:
+        """Whether the gate `rules` fails because of it."""
+        return self.severity == "error" and self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
@@ -293,6 +334,8 @@ class ScoreRecord:
     wrapped: Mapping[str, str] = field(default_factory=dict)
     mistakes: tuple[NamedMistake, ...] = ()
     """What went wrong, as far as the rules of `core.mistakes` can name it."""
+    rules: tuple[RuleResult, ...] = ()
+    """What came of each rule across fields."""
 
     @property
     def empty_passes(self) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.engine.document import Scored
@@ -15,6 +14,7 @@ from pytest_extract.core.results import (
     FieldResult,
     Gates,
     NamedMistake,
+    RuleResult,
     ScoreRecord,
     Wrapping,
 )
@@ -22,11 +22,16 @@ from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
-    from pytest_extract.core.measures.document import DocumentScore
+    from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.measures.document import DocumentMeasures, DocumentScore
     from pytest_extract.core.mistakes import FindsValue
+    from pytest_extract.core.rules.rule_set import RuleSet
 
 _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
+_NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
+_USUAL: Final = {0.0: 0.0, 1.0: 1.0}
+"""Values that most measures have: all scores that are kept share them."""
 
 
 class Score:
@@ -41,18 +46,27 @@ class Score:
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """
 
+    __slots__ = (
+        "_config", "_document", "_empty", "_gold", "_known", "_mistakes", "_modality", "_rule_set", "_rules",
+        "arrays", "extracted", "fields", "leaves", "notes", "questions_asked", "semantics", "unread", "vacuous",
+        "wrapped",
+    )  # fmt: skip
+
     def __init__(
         self,
         scored: Scored,
-        document: Callable[[], DocumentScore],
+        document: DocumentMeasures,
         semantics: Semantics,
         *,
+        gold: Json,
+        extracted: Json | Missing,
+        modality: str,
+        config: GateConfig,
         failure: Failure | None = None,
         questions_asked: int = 0,
         wrapped: Mapping[Wrapping, str] | None = None,
         notes: tuple[str, ...] = (),
-        gold: Json | Missing = MISSING,
-        extracted: Json | Missing = MISSING,
+        rules: RuleSet = (),
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
         self.leaves: tuple[FieldResult, ...] = scored.leaves
@@ -61,38 +75,68 @@ class Score:
         self.unread = failure
         self.semantics: str = semantics.name
         self.questions_asked = questions_asked
-        self.wrapped: Mapping[Wrapping, str] = wrapped or {}
+        self.wrapped: Mapping[Wrapping, str] = wrapped or _NOT_WRAPPED
         self.notes = notes
         self.extracted = extracted
-        self._document_of = document
+        self._document: DocumentMeasures | None = document
         self._gold = gold
-        self._further: Mapping[str, float] = {}
+        self._rule_set = rules
+        self._rules: tuple[RuleResult, ...] | None = None
+        self._modality = modality
+        self._config = config
         self._empty = semantics.empty_rate
+        self._known: DocumentScore | None = None
+        self._mistakes: tuple[NamedMistake, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
-        worked_out = {name: getattr(self, name) for name in ("gates", "failure", "ungated", "measures", "mistakes")}
-        left_behind = {"_document_of", "_document", "_gold"}
-        return {name: value for name, value in vars(self).items() if name not in left_behind} | worked_out
+        worked_out = {"_known": self._worked_out, "_mistakes": self.mistakes, "_rules": self.rules}
+        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": ()}
+        return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
-    @cached_property
-    def _document(self) -> DocumentScore:
-        return self._document_of()
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
-    @cached_property
+    @property
+    def _worked_out(self) -> DocumentScore:
+        """Gates, failure and all measures, worked out together when one of them is first asked for, and then kept."""
+        if self._known is None:
+            if self._document is None:
+                raise TypeError("a score without its schema has been worked out")
+            found = self._document.of(
+                self._gold,
+                self.extracted,
+                failure=self.unread,
+                modality=self._modality,
+                config=self._config,
+                arrays=self.arrays,
+            )
+            own = self.ungated
+            if self.unread is not None or not found.gates.structural:
+                own = dict.fromkeys(own, 0.0)
+            measures = {name: _USUAL.get(value, value) for name, value in (own | found.measures).items()}
+            if self.rules:
+                from pytest_extract.core.measures.reported import rule_measures
+
+                measures |= rule_measures(self.rules)
+            self._known = found._replace(measures=measures)
+        return self._known
+
+    @property
     def gates(self) -> Gates:
         """The parse, root, schema and coverage gates, each with its arithmetic."""
-        return self._document.gates
+        return self._worked_out.gates
 
-    @cached_property
+    @property
     def failure(self) -> Failure | None:
         """Why the output does not count: why there is none, or a `schema_violation`; None where it does."""
-        return self.unread or self._document.failure
+        return self._worked_out.failure
 
-    @cached_property
+    @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
         return field_measures(self.fields, self.leaves, empty=self._empty)
@@ -102,25 +146,32 @@ class Score:
         """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
         return sum(result.passed_empty for result in self.fields)
 
-    @cached_property
+    @property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
-        own = self.ungated
-        if self.unread is not None or not self.gates.structural:
-            own = dict.fromkeys(own, 0.0)
-        return {**own, **self._document.measures, **self._further}
+        return self._worked_out.measures
+
+    @property
+    def rules(self) -> tuple[RuleResult, ...]:
+        """What came of each rule across fields; they change no other result and no measure but `rules_held`."""
+        if self._rules is None:
+            self._rules = tuple(rule.result(self._gold, self.extracted) for rule in self._rule_set)
+        return self._rules
 
     def with_measures(self, further: Mapping[str, float]) -> Score:
         """Return the score with further measures, which need more than gold and output."""
         other = object.__new__(Score)
-        values = {name: value for name, value in vars(self).items() if name != "measures"}
-        vars(other).update({**values, "_further": {**self._further, **further}})
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other._known = self._worked_out._replace(measures={**self.measures, **further})
         return other
 
-    @cached_property
+    @property
     def mistakes(self) -> tuple[NamedMistake, ...]:
         """What went wrong at the failing results, as far as rules can name it without the document."""
-        return self._named_mistakes(None)
+        if self._mistakes is None:
+            self._mistakes = self._named_mistakes(None)
+        return self._mistakes
 
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
@@ -155,6 +206,7 @@ class Score:
             questions=self.questions_asked,
             wrapped={str(kind): text for kind, text in self.wrapped.items()},
             mistakes=self.mistakes if in_document is None else self._named_mistakes(in_document),
+            rules=self.rules,
         )
 
     def feedback(self, most: int = 10) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quote
+from sys import intern
 from typing import Any, Final
 
 from pytest_extract.core.field_metadata import metadata_from_json, metadata_to_json
@@ -19,6 +22,8 @@ from pytest_extract.core.results import (
     GateResult,
     Gates,
     NamedMistake,
+    RuleResult,
+    RuleStatus,
     ScoreRecord,
 )
 from pytest_extract.core.values import MISSING, FieldPath, Json
@@ -76,6 +81,7 @@ def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
         "questions": score.questions,
         **({"wrapped": dict(score.wrapped)} if score.wrapped else {}),
         **({"mistakes": [_mistake_to_json(mistake) for mistake in score.mistakes]} if score.mistakes else {}),
+        **({"rules": [asdict(rule) | {"status": str(rule.status)} for rule in score.rules]} if score.rules else {}),
     }
 
 
@@ -92,20 +98,36 @@ def score_from_json(
     `results`: field and leaf results that were read otherwise.
     """
     failure = record["failure"]
-    fields, leaves = results or (tuple(map(_result_from_json, record[name])) for name in ("fields", "leaves"))
+    fields, leaves = results or fields_and_leaves(record, _result_from_json)
     return ScoreRecord(
         semantics=record["semantics"],
         failure=None if failure is None else failure_from_json(failure),
         fields=fields,
         leaves=leaves,
         arrays=tuple(map(_array_from_json, record["arrays"])),
-        measures={name: _number(value) for name, value in record["measures"].items()},
-        gates=Gates(**{name: GateResult(name=name, **gate) for name, gate in record["gates"].items()}),
+        measures={
+            intern(name): value if type(value) is float else _number(value)
+            for name, value in record["measures"].items()
+        },
+        gates=Gates(**{name: _gate_result(name=name, **gate) for name, gate in record["gates"].items()}),
         vacuous=record["vacuous"],
         questions=record["questions"],
         wrapped=record.get("wrapped", {}),
         mistakes=tuple(map(_mistake_from_json, record.get("mistakes", ()))),
+        rules=tuple(RuleResult(**{**rule, "status": RuleStatus(rule["status"])}) for rule in record.get("rules", ())),
     )
+
+
+def fields_and_leaves(
+    record: Mapping[str, Any], read: Callable[[Mapping[str, Any]], FieldResult]
+) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
+    """Return the field and the leaf results of a score, each read by `read`; a list that is both is read once."""
+    fields = tuple(map(read, record["fields"]))
+    return fields, fields if record["leaves"] is record["fields"] else tuple(map(read, record["leaves"]))
+
+
+_gate_result: Final = lru_cache(maxsize=4096, typed=True)(GateResult)
+"""The gates of most outputs are the same."""
 
 
 def _mistake_to_json(mistake: NamedMistake) -> dict[str, Json]:
@@ -208,12 +230,21 @@ def dump_value(value: Json) -> str:
     return int.__repr__(value) if kind is int else dump_json(value)
 
 
+_NO_PARAMS: Final[Mapping[str, Json]] = {}
+
+
+def _shared(name: Any) -> Any:
+    """Return a name as the one object that all results with it have."""
+    return intern(name) if type(name) is str else name
+
+
 def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     get, score, matched = record.get, record["score"], record.get("matched")
     if type(score) is not float:
         score = _number(score)
     values = (
-        path_of(record["path"]), record["pattern"], record["metric"], record["params"], STATUS_OF[record["status"]],
+        path_of(record["path"]), _shared(record["pattern"]), _shared(record["metric"]), record["params"] or _NO_PARAMS,
+        STATUS_OF[record["status"]],
         score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
         None if matched is None else path_of(matched),
     )  # fmt: skip

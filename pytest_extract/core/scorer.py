@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
@@ -27,16 +27,17 @@ from pytest_extract.core.results import (
     Wrapping,
     annotate,
 )
-from pytest_extract.core.schema.annotations import MARKS
+from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
 from pytest_extract.core.score import Score
-from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.core.values import MISSING, Json, Missing, short_repr
+from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures, DocumentScore
+    from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
+    from pytest_extract.core.rules.rule_set import RuleSet
 
 MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
@@ -49,32 +50,18 @@ _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
 
 
-class _DocumentArguments(NamedTuple):
-    """What the measures of an output as a whole are worked out from, when they are first asked for."""
-
-    measures: DocumentMeasures
-    gold: Json
-    extracted: Json | Missing
-    failure: Failure | None
-    modality: str
-    config: GateConfig
-
-    def score(self) -> DocumentScore:
-        """Work them out."""
-        return self.measures.of(
-            self.gold, self.extracted, failure=self.failure, modality=self.modality, config=self.config
-        )
-
-
 class Scorer:
     """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it.
 
     A pickle of it holds the schema and the arguments of `compile_schema`, and compiles them again where it is loaded.
-    `source`: those arguments.
+    `source`: those arguments. `rules`: the rules across fields, those of the schema first.
     """
 
-    def __init__(self, program: Program, document: DocumentMeasures, source: Mapping[str, Any]) -> None:
+    def __init__(
+        self, program: Program, document: DocumentMeasures, source: Mapping[str, Any], rules: RuleSet = ()
+    ) -> None:
         self.program = program
+        self.rules: RuleSet = rules
         self.source: Final = source
         self._gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
         self.semantics: str = program.semantics.name
@@ -164,17 +151,19 @@ class Scorer:
                 known: dict[int, FieldResult] = {}
                 fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
                 scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
-        document = _DocumentArguments(self._document, gold, extracted, failure, modality, config).score
         return Score(
             scored,
-            document,
+            self._document,
             self.program.semantics,
+            gold=gold,
+            extracted=extracted,
+            modality=modality,
+            config=config,
             failure=failure,
             questions_asked=asked,
             wrapped=wrapped,
             notes=notes,
-            gold=gold,
-            extracted=extracted,
+            rules=self.rules,
         )
 
     def score_text(
@@ -221,7 +210,7 @@ class Scorer:
                 shape = None if confidence is None else output_shape(confidence)
                 unwrapped = unwrap(value, shape, reported)
                 value = unwrapped.value
-            unfit = too_many_values(value, gold, max_output_bytes)
+            unfit = too_many_values(value, gold, max_output_bytes, text)
             if unfit is None and parsed.wrapped and self._gates(gates, modality).bare:
                 unfit = _not_bare(parsed.notes)
             if unfit is None:
@@ -258,9 +247,18 @@ class Scorer:
         scored = self._walk(gold, MISSING, {}, CaseRules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
         scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
-        config = self._gates(gates, modality)
-        document = _DocumentArguments(self._document, gold, MISSING, failure, modality, config).score
-        return Score(scored, document, self.program.semantics, failure=failure, wrapped=wrapped)
+        return Score(
+            scored,
+            self._document,
+            self.program.semantics,
+            gold=gold,
+            extracted=MISSING,
+            modality=modality,
+            config=self._gates(gates, modality),
+            failure=failure,
+            wrapped=wrapped,
+            rules=self.rules,
+        )
 
     def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
         from pytest_extract.core.gates import MODALITIES, GateConfig
@@ -291,12 +289,14 @@ def compile_schema(
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
     post_process: Json = None,
+    rules: Sequence[Json] | None = None,
 ) -> Scorer:
     """Compile a JSON Schema, with its scoring annotations, for scoring many documents.
 
     `semantics`: ours, extract-bench or struct-extract-eval; default: by the annotations' dialect. `overrides`: pattern
     -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
     `post_process`: names of post-processors, or mappings of `name` and parameters.
+    `rules`: rules across fields, as in a case, beside those of the schema.
     Raises SchemaError for a mistake in the configuration, whose `errors` holds all of them; ConfigError for an argument
     of the wrong type, and for an unknown `nulls` or `judge_mode`.
     """
@@ -306,7 +306,9 @@ def compile_schema(
         arguments.one_of("nulls", nulls, _NULLS)
     overrides = arguments.mapping("overrides", overrides)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
-    how = semantics, nulls, dict(overrides), judge_mode, post_process
+    if isinstance(rules, str | bytes | Mapping) or not isinstance(rules, Sequence | None):
+        raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
+    how = semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())]
     try:
         content = marshal.dumps((schema, *how), _EXACT)
     except ValueError:  # it holds what JSON does not
@@ -328,6 +330,7 @@ def _compile(
     overrides: Mapping[str, Json],
     judge_mode: JudgeMode,
     post_process: Json,
+    rules: list[Json],
     *,
     extensions: Extensions | None,
     annotated: bool = True,
@@ -347,9 +350,29 @@ def _compile(
     )
     source = {
         "schema": schema, "semantics": semantics, "nulls": nulls, "overrides": overrides, "extensions": extensions,
-        "judge_mode": judge_mode, "post_process": post_process,
+        "judge_mode": judge_mode, "post_process": post_process, "rules": rules,
     }  # fmt: skip
-    return Scorer(program, DocumentMeasures(Validator(schema)), source)
+    return Scorer(program, DocumentMeasures(Validator(schema)), source, _rules_of(schema, rules, program))
+
+
+def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:
+    """Compile the rules of a schema and those beside it; raises SchemaError, or SchemaErrors with all mistakes."""
+    own = schema.get(RULES_KEYWORD) if isinstance(schema, dict) else None
+    if own is None and not rules:
+        return ()
+    from pytest_extract.core.rules.rule_set import compile_rules
+
+    in_schema, problems = compile_rules([] if own is None else own, program, of_schema=True)
+    errors = [
+        SchemaError(each.message, pointer="/".join(("", RULES_KEYWORD, *map(str, each.steps)))) for each in problems
+    ]
+    beside, problems = compile_rules(rules, program, of_schema=False)
+    errors += [SchemaError(each.message, rule=each.rule, rule_key=each.key) for each in problems]
+    if len(errors) > 1:
+        raise SchemaErrors(errors)
+    for error in errors:
+        raise error
+    return (*in_schema, *beside)
 
 
 def _compile_source(source: Mapping[str, Any]) -> Scorer:

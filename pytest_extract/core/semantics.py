@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.metrics.base import SemanticsName
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass
 
 
 class DefaultMetric(NamedTuple):
@@ -27,6 +27,7 @@ class Semantics:
         both_absent: a place that both sides lack is a passed field result, or only counted as vacuous.
         default_metrics: metric of a leaf without one, by JSON type. A type that is not listed is not scored; an empty
             table makes such a leaf a configuration error.
+        format_metrics: metric of a text without one by the schema's `format`; formats that are not listed choose none.
         enforce_types: a value of another type than the schema declares is a mismatch, whatever the metric says.
     Objects
         undeclared_keys: a key that the schema does not declare is compared with gold's, is a hallucination (also where
@@ -61,6 +62,7 @@ class Semantics:
     nulls: Literal["absent", "value"]
     both_absent: Literal["vacuous", "passed"]
     default_metrics: Mapping[str, DefaultMetric]
+    format_metrics: Mapping[str, DefaultMetric]
     enforce_types: bool
 
     undeclared_keys: Literal["compare", "hallucinate", "ignore"]
@@ -87,6 +89,7 @@ class Semantics:
     gated: bool
 
 
+_STRICT_URL: Final[Mapping[str, Json]] = MappingProxyType({"ignore_scheme": False, "ignore_fragment": False})
 OURS: Final = Semantics(
     name="ours",
     nulls="absent",
@@ -98,6 +101,20 @@ OURS: Final = Semantics(
             "integer": DefaultMetric("integer"),
             "boolean": DefaultMetric("boolean"),
             "null": DefaultMetric("exact"),
+        }
+    ),
+    format_metrics=MappingProxyType(
+        {
+            "date": DefaultMetric("date"),
+            "date-time": DefaultMetric("date", MappingProxyType({"time": True})),
+            "email": DefaultMetric("email"),
+            "idn-email": DefaultMetric("email"),
+            "uri": DefaultMetric("url", _STRICT_URL),
+            "iri": DefaultMetric("url", _STRICT_URL),
+            "url": DefaultMetric("url", _STRICT_URL),
+            "hostname": DefaultMetric("string_case_insensitive"),
+            "idn-hostname": DefaultMetric("string_case_insensitive"),
+            "uuid": DefaultMetric("string_case_insensitive"),
         }
     ),
     enforce_types=False,
@@ -133,6 +150,7 @@ EXTRACT_BENCH: Final = Semantics(
             "boolean": DefaultMetric("boolean_exact"),
         }
     ),
+    format_metrics=MappingProxyType({}),
     enforce_types=True,
     undeclared_keys="ignore",
     bare_object="object",
@@ -159,6 +177,7 @@ STRUCT_EXTRACT_EVAL: Final = Semantics(
     nulls="value",
     both_absent="vacuous",
     default_metrics=MappingProxyType({}),
+    format_metrics=MappingProxyType({}),
     enforce_types=False,
     undeclared_keys="hallucinate",
     bare_object="value",

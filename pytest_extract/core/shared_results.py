@@ -1,15 +1,17 @@
-"""Results without values, for aggregates over large runs: each distinct one is in memory once."""
+"""Results without values, for aggregates over large runs: each distinct part is in memory once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from pytest_extract.core.results import STATUS_OF, FieldResult, ScoreRecord
-from pytest_extract.core.score_json import score_from_json
+from pytest_extract.core.score_json import fields_and_leaves, score_from_json
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 
+_T = TypeVar("_T")
 _NO_PARAMS: Final[Mapping[str, Json]] = MappingProxyType({})
 _TYPICAL: Final[Mapping[str, Json | Missing]] = {
     "null": None, "boolean": False, "integer": 0, "number": 0.5, "string": "", "array": [], "object": {},
@@ -27,6 +29,8 @@ class SharedResults:
 
     def __init__(self) -> None:
         self._results: dict[tuple[object, ...], FieldResult] = {}
+        self._values: dict[Any, Any] = {}
+        self._mappings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
         self._types: dict[type, str] = {}
 
     def result(self, columns: ResultColumns) -> FieldResult:
@@ -43,8 +47,21 @@ class SharedResults:
 
     def score_from_json(self, record: Mapping[str, Any]) -> ScoreRecord:
         """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else."""
-        fields, leaves = (tuple(map(self._result_from_json, record[name])) for name in ("fields", "leaves"))
-        return score_from_json({**record, "arrays": ()}, (fields, leaves))
+        results = fields_and_leaves(record, self._result_from_json)
+        score = score_from_json({**record, "arrays": ()}, results)
+        return replace(score, measures=self.mapping(score.measures), gates=self.value(score.gates))
+
+    def value(self, value: _T) -> _T:
+        """Return the first value that is equal to this one, which has a type of its own."""
+        found: _T = self._values.setdefault(value, value)
+        return found
+
+    def mapping(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the first mapping with the same members, in the same order and of the same types."""
+        try:
+            return self._mappings.setdefault((*found.items(), *map(type, found.values())), found)
+        except TypeError:  # a member that has no hash
+            return found
 
     def _result_from_json(self, record: Mapping[str, Any]) -> FieldResult:
         status, reason = record["status"], record["reason"]

@@ -12,7 +12,8 @@ from pytest_extract.cli.metrics import metrics_manual as metrics_lines
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.mistakes import MISTAKE_KINDS, MistakeKind
+from pytest_extract.core.mistakes.base import MistakeKind
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
 from pytest_extract.docs.single_mistakes import SINGLE_MISTAKES
@@ -78,7 +79,8 @@ total | digits_swapped | the digits 0 and 9 were swapped
 ```
 
 The last kinds look values up in the document and appear only in runs of cases, whose documents have a text. Of an
-output with more than 1,000 failing results nothing is named.
+output with more than 1,000 wrong values the first 1,000 are named; diff and summary say so, and
+`runs report --by mistake` counts the others as `(not named)`.
 """
 
 _SINGLE_MISTAKES: Final = f"""\
@@ -126,7 +128,7 @@ def options_page() -> Iterator[str]:
 
 
 def _option_row(option: Option) -> tuple[str, ...]:
-    value = "" if option.is_switch else f"={option.metavar}"
+    value = "" if option.is_switch else f"={option.metavar}" if option.alone is None else f"[={option.metavar}]"
     flag = f"`--extract-{option.name}{value}`" if option.command_line else ""
     default = "" if option.shown_default is None else f"`{option.shown_default}`"
     return flag, f"`{option.dest}`" if option.ini else "", default, option.help

@@ -164,6 +164,15 @@ class Document:
 
         return pdf_boxes(self.bytes, str(self.path or "the document"), spans)
 
+    def outline(self) -> list[Any] | None:
+        """Return the elements of an HTML document around its text (`documents.text.html_outline`); None of others."""
+        if self.media_type not in ("text/html", "application/xhtml+xml"):
+            return None
+        from pytest_extract.documents.text import html_outline
+
+        source = self._inline if self._inline is not None else self.once("decoded", self._decode)[0]
+        return html_outline(source, self.text)
+
     def release(self) -> None:
         """Forget bytes and texts, so that ten thousand documents need not fit in memory; asked again, read again."""
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -139,9 +139,14 @@ class _Reader:
 
 def html_text(source: str) -> str:
     """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text."""
+    reader = _Reader()
+    _read_html(source, reader)
+    return reader.text()
+
+
+def _read_html(source: str, reader: _Reader) -> None:
     from lxml import etree
 
-    reader = _Reader()
     parser: etree.HTMLParser | None = None
     for chunk in _chunks(source.encode("utf-8", "replace")):
         if parser is None:
@@ -153,7 +158,88 @@ def html_text(source: str) -> str:
             parser = None
     if parser is not None:
         parser.close()
-    return reader.text()
+
+
+SHOWN_ELEMENTS: Final = frozenset(
+    (
+        "address", "article", "aside", "b", "blockquote", "br", "caption", "code", "dd", "div", "dl", "dt", "em",
+        "figcaption", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "i", "li", "main", "nav",
+        "ol", "p", "pre", "s", "section", "small", "strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th",
+        "thead", "title", "tr", "u", "ul",
+    )
+)  # fmt: skip
+"""Elements that `html_outline` keeps: none of them loads, runs or submits anything."""
+_EMPTY: Final = frozenset(("br", "hr"))
+_MOST_ELEMENTS: Final = 20_000
+_MOST_LEVELS: Final = 60
+_MOST_SPAN: Final = 100
+
+Outline: TypeAlias = list[Any]
+"""An element: its name, columns and rows that it spans, and its content: elements, and [start, end] of texts."""
+
+
+class _OutlineReader(_Reader):
+    """Collects the elements of a page besides its text; texts are counted in characters that are no space."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root: Outline = ["div", 1, 1]
+        self.texts: list[list[int]] = []
+        self.elements = 0
+        self._at = 0
+        self._open: list[tuple[str, Outline]] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        super().start(tag, attributes)
+        inside = self._open[-1][1] if self._open else self.root
+        if tag in SHOWN_ELEMENTS and len(self._open) < _MOST_LEVELS and (self._title or not self._dropped):
+            spans = [_span(attributes.get(name)) if tag in _CELLS else 1 for name in ("colspan", "rowspan")]
+            element: Outline = ["div" if tag == "title" else tag, *spans]
+            inside.append(element)
+            self.elements += 1
+            if tag not in _EMPTY:
+                self._open.append((tag, element))
+
+    def end(self, tag: str) -> None:
+        super().end(tag)
+        for index in range(len(self._open) - 1, -1, -1):
+            if self._open[index][0] == tag:
+                del self._open[index:]
+                break
+
+    def data(self, data: str) -> None:
+        super().data(data)
+        if self._dropped and not self._title:
+            return
+        count = sum(not char.isspace() for char in data)
+        if count:
+            self.texts.append([self._at, self._at + count])
+            self._at += count
+            (self._open[-1][1] if self._open else self.root).append(self.texts[-1])
+
+
+def _span(text: str | None) -> int:
+    return min(int(text), _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() and int(text) else 1
+
+
+def html_outline(source: str, text: str) -> Outline | None:
+    """Return the elements of a page around its text: `SHOWN_ELEMENTS` without attributes but the spans of cells.
+
+    `text` is what `html_text` returns; texts are given by their offsets in it. None for a page with too many elements.
+    """
+    reader = _OutlineReader()
+    _read_html(source, reader)
+    places = [index for index, char in enumerate(text) if not char.isspace()]
+    if reader.elements > _MOST_ELEMENTS or (reader.texts and reader.texts[-1][1] != len(places)):
+        return None
+    for index, part in enumerate(reader.texts):
+        part[:] = places[part[0]], places[part[1] - 1] + 1
+        if index:
+            before = reader.texts[index - 1]
+            between = text[before[1] : part[0]]
+            if between and not between.strip(" "):  # a space between two texts of a line
+                before[1] = part[0]
+    return reader.root
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
 from pytest_extract.extraction.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
+from pytest_extract.lazy import dataclass
 
 Mode: TypeAlias = Literal["prompt", "structured"]
 MODES: Final[tuple[Mode, ...]] = ("prompt", "structured")

@@ -12,7 +12,7 @@ import random
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -20,7 +20,8 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, is_skipped
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.mistakes import MISTAKE_KINDS, MistakeKind
+from pytest_extract.core.mistakes.base import MistakeKind
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import Status
 from pytest_extract.core.score import Score
@@ -29,6 +30,7 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, iter_leaves
 from pytest_extract.errors import SchemaError
 from pytest_extract.golds.changes import changed_leaves, replaced
+from pytest_extract.lazy import dataclass
 from pytest_extract.thresholds import Requirements, breaches_of
 
 NOTATION: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -31,6 +31,7 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show

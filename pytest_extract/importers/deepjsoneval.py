@@ -12,7 +12,7 @@ from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
     Record,
-    gold_check,
+    SchemaCheck,
     gold_problem,
     json_lines,
     plain_id,
@@ -42,8 +42,9 @@ def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
     keys: dict[str, Json] = {
         "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
     }  # fmt: skip
-    uncompared = gold_check(schema)(gold)
-    return Record(keys=keys, problem=gold_problem(schema, gold), uncompared=uncompared)
+    check = SchemaCheck.of(schema)
+    problem = gold_problem(schema, gold)
+    return Record(keys=keys, problem=problem, uncompared=check.uncompared(gold), judged=check.judged)
 
 
 def _inner(path: Path, number: int, key: str, text: str) -> Json:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_extract.cases.build import wrapped_schema
+from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
-    gold_check,
+    SchemaCheck,
     gold_problem,
     json_file_value,
     one_line,
@@ -44,7 +44,7 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
             with reading_replaced():
                 old = json_file_value(there)
             target.replace_gold(str(there), old, json_file_value(file))
-    cases = broken = uncompared = 0
+    cases = broken = uncompared = judged = 0
     notes: list[str] = []
     for folder in folders:
         found = list(_cases(folder, target.folder / _case_file(folder, source), notes, copy=copy))
@@ -58,7 +58,15 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
         cases += len(found)
         broken += sum(each.broken for each in found)
         uncompared += sum(each.uncompared for each in found)
-    return Imported(files=tuple(target.written), cases=cases, broken=broken, uncompared=uncompared, notes=tuple(notes))
+        judged += sum(each.judged for each in found)
+    return Imported(
+        files=tuple(target.written),
+        cases=cases,
+        broken=broken,
+        uncompared=uncompared,
+        judged=judged,
+        notes=tuple(notes),
+    )
 
 
 def _copies(folders: Iterable[Path], source: Path) -> dict[str, Path]:
@@ -78,11 +86,12 @@ def _document_of(gold: Path) -> Path:
 
 
 class _CaseText(NamedTuple):
-    """A case as YAML; whether its gold breaks its schema, and whether it holds values that no comparison reaches."""
+    """A case as YAML; whether its gold breaks its schema, or holds values that no comparison reaches; `judged`."""
 
     text: str
     broken: bool
     uncompared: bool
+    judged: bool
 
 
 def _case_file(folder: Path, source: Path) -> str:
@@ -127,7 +136,7 @@ def _named(file: Path, case_file: Path, *, copy: bool) -> str:
 def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> Iterator[_CaseText]:
     """Yield each case as YAML."""
     _, _, schema = _schema_of(folder)
-    uncompared_in = gold_check(schema)
+    check = SchemaCheck.of(schema)
     for gold in sorted((folder / GOLDS).glob(f"*{SUFFIX}")):
         name = gold.name.removesuffix(SUFFIX)
         document = _document_of(gold)
@@ -135,7 +144,7 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
             notes.append(f"{gold}: left out, {document.name} is not there")
             continue
         value = json_file_value(gold)
-        problem, uncompared = gold_problem(schema, value), uncompared_in(value)
+        problem, uncompared = gold_problem(schema, value), check.uncompared(value)
         lines = [
             f"- id: {yaml_quoted(plain_id(name))}",
             f"  document: {yaml_quoted(_named(document, case_file, copy=copy))}",
@@ -151,4 +160,4 @@ def _cases(folder: Path, case_file: Path, notes: list[str], *, copy: bool) -> It
             notes.append(f"{gold}: {uncompared}")
             if uncompared.is_most:
                 lines += [f"  # {one_line(str(uncompared))}", "  uncompared: allow"]
-        yield _CaseText("\n".join(lines) + "\n", problem is not None, uncompared is not None)
+        yield _CaseText("\n".join(lines) + "\n", problem is not None, uncompared is not None, check.judged)

@@ -6,9 +6,9 @@ import json
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import parse_source, read_source, read_text
@@ -18,6 +18,7 @@ from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, write_atomic
+from pytest_extract.lazy import dataclass
 
 _MOST_NAMED: Final = 5
 
@@ -36,6 +37,7 @@ class Imported:
     """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user.
 
     `uncompared`: the cases whose gold holds values that no comparison reaches, each told in a note.
+    `judged`: the cases with fields that only a judge can compare.
     `responses`: what models answered, a case file each, where the dataset has that.
     """
 
@@ -43,6 +45,7 @@ class Imported:
     cases: int
     broken: int
     uncompared: int = 0
+    judged: int = 0
     notes: tuple[str, ...] = ()
     responses: tuple[Responses, ...] = ()
 
@@ -51,13 +54,14 @@ class Imported:
 class Record:
     """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is.
 
-    `uncompared`: the gold values that no comparison reaches. `responses`: what models answered, as columns of `bulk`
-    (`output`, `model`, ...), which has the others from the keys.
+    `uncompared`: the gold values that no comparison reaches. `judged`: some field needs a judge.
+    `responses`: what models answered, as columns of `bulk` (`output`, `model`, ...); the keys have the other columns.
     """
 
     keys: Mapping[str, Json]
     problem: str | None = None
     uncompared: Uncompared | None = None
+    judged: bool = False
     responses: tuple[Mapping[str, Json], ...] = ()
 
 
@@ -114,15 +118,23 @@ def gold_problem(schema: Json, gold: Json) -> str | None:
     return one_line(f"{first.path}: {first.message}{places}")
 
 
-def gold_check(schema: Json) -> Callable[[Json], Uncompared | None]:
-    """Return what finds the values of a gold that no comparison reaches, for a published schema.
+class SchemaCheck(NamedTuple):
+    """What the compiled schema of a dataset says: the gold values that no comparison reaches, and if it needs a judge.
 
-    Nothing is found under a schema that cannot be compiled, which `check` reports with its place.
+    Nothing is said of a schema that cannot be compiled, which `check` reports with its place.
     """
-    try:
-        return GoldCheck(compile_schema(schema).program).uncompared
-    except SchemaError:
-        return lambda _gold: None
+
+    uncompared: Callable[[Json], Uncompared | None] = lambda _gold: None
+    judged: bool = False
+
+    @classmethod
+    def of(cls, schema: Json) -> SchemaCheck:
+        """Compile a published schema."""
+        try:
+            scorer = compile_schema(schema)
+        except SchemaError:
+            return cls()
+        return cls(GoldCheck(scorer.program).uncompared, scorer.needs_judge)
 
 
 def plain_id(name: str) -> str:
@@ -219,6 +231,7 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
         cases=len(records),
         broken=broken,
         uncompared=len(notes),
+        judged=sum(one.judged for one in records),
         notes=notes,
         responses=tuple(responses),
     )

@@ -14,7 +14,7 @@ from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
     Record,
-    gold_check,
+    SchemaCheck,
     gold_problem,
     json_lines,
     plain_id,
@@ -87,12 +87,14 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     }
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]
-    uncompared = gold_check(keys["schema"])(gold)
+    check = SchemaCheck.of(keys["schema"])
     responses: tuple[dict[str, Json], ...] = ()
     if "candidate_response" in output:
         response = {"output": output["candidate_response"], "model": metadata.get("model_id"), "tags": keys["tags"]}
         responses = (response,)
-    return Record(keys=keys, problem=problem, uncompared=uncompared, responses=responses), text is not None
+    uncompared = check.uncompared(gold)
+    record = Record(keys=keys, problem=problem, uncompared=uncompared, judged=check.judged, responses=responses)
+    return record, text is not None
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:

@@ -16,13 +16,13 @@ import json
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS, SOB_METRICS
 from pytest_extract.errors import CaseFileError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
+from pytest_extract.lazy import dataclass
 
 WEIGHT: Final = "difficulty_weight"
 

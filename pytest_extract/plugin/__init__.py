@@ -5,8 +5,11 @@ Each hook imports the module that does its work, so that a run without extract c
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +23,20 @@ if TYPE_CHECKING:
 SUFFIXES = (".extract.yaml", ".extract.yml")
 
 
+class OwnModules:
+    """Finds the modules of this package before pytest's import hook does.
+
+    That hook rewrites the asserts of plugins, and to do so reads and hashes the source of each module at each run: it
+    doubles the time of our imports, and no assert of ours is part of a test.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """Find a module of the package by its path, and none of another."""
+        del target
+        return PathFinder.find_spec(name, path) if name.startswith("pytest_extract.") else None
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks' own documentation says what they do
     from pytest_extract.plugin.options import add_options
 
@@ -27,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks'
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: D103
+    sys.meta_path.insert(0, OwnModules())  # each session has its own, also one inside another
     from pytest_extract.plugin import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
@@ -37,15 +55,35 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
 
     config.stash[SETTINGS] = settings_from(config)
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
+    config.add_cleanup(_remove_finder)
     config.pluginmanager.register(SessionHooks(config, SETTINGS), "pytest_extract_session")
+
+
+def _remove_finder() -> None:
+    found = next((finder for finder in sys.meta_path if isinstance(finder, OwnModules)), None)
+    if found is not None:
+        sys.meta_path.remove(found)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
+    with _held_back_collector():
+        from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
 
     return ExtractFile.from_parent(parent, path=file_path, nodeid=node_id_of_file(file_path, parent.config.rootpath))
+
+
+@contextmanager
+def _held_back_collector() -> Generator[None]:
+    """Hold back Python's garbage collector: an import makes thousands of objects, and they all stay."""
+    held = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if held:
+            gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -173,6 +211,16 @@ class SessionHooks:
         """Run the good cases although others have mistakes; a broken Python file still stops the run."""
         if self.collection_errors and len(self.collection_errors) == session.testsfailed and not session.shouldfail:
             session.config.option.continue_on_collection_errors = True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtestloop")
+    def pytest_runtestloop_confirm(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Run the cases that fell again, where the regression gate is to be confirmed."""
+        done = yield
+        if self.config.stash[self.key].confirm is not None and not hasattr(self.config, "workerinput"):
+            from pytest_extract.plugin.confirm import confirm_decision
+
+            confirm_decision(session)
+        return done
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102

@@ -129,8 +129,6 @@ def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
 
 def check_models(session: pytest.Session) -> None:
     """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
-    from pytest_extract.extraction.llm.client import check_model
-
     settings = session.config.stash[SETTINGS]
     judge_model = settings.judge_model if settings.judge == "llm" else None
     if (
@@ -139,6 +137,8 @@ def check_models(session: pytest.Session) -> None:
         or session_of(session.config).extraction_service.replays_only
     ):
         return
+    from pytest_extract.extraction.llm.client import check_model
+
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not has_fixture(item, EXTRACTOR)}
     if any(item.case.scorer.needs_judge and not has_fixture(item, JUDGE) for item in items):

@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, copied, text_digest
-from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
-from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
-from pytest_extract.extraction.recordings.key import display_path
-from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, RecordMode
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget
@@ -31,9 +27,12 @@ from pytest_extract.run_case import RunPlan, plan_of
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.recordings.key import RecordingKey
+    from pytest_extract.extraction.recordings.store import Recordings, RecordMode
     from pytest_extract.plugin.replay import ResultsReplay
     from pytest_extract.regression.selection import Selection
 
+BASELINE_RUNS: Final = 3
+"""Runs of each case of a baseline that a model makes, where no number is given."""
 _CHARACTERS_PER_TOKEN: Final = 4
 """The usual figure for English text and JSON; a forecast needs no better."""
 _IMAGE_TOKENS: Final = 1_500
@@ -71,6 +70,7 @@ class ExtractionService:
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
         self._digests_of_replayed: dict[str, set[str | None]] = {}
+        self._calls_model_for_baseline = False
 
     @property
     def may_replay(self) -> bool:
@@ -84,14 +84,36 @@ class ExtractionService:
 
     def plan_for(self, item: ExtractItem) -> RunPlan:
         """Return how often an item runs: the option decides, then a replayed run, then the case."""
+        if item.fresh_runs:
+            return RunPlan(of=item.fresh_runs, needed=item.fresh_runs, to_the_end=True)
         repeat = self._settings.repeat
         if repeat is None and self.replay is not None:
             repeat = self.replay.repeats_of(item)
+        if repeat is None and self._calls_model_for_baseline and item.case.repeat.of == 1:
+            repeat = BASELINE_RUNS
         return plan_of(item.case, repeat)
+
+    def plan_for_baseline(self, item: ExtractItem, result: CaseResult) -> RunPlan | None:
+        """Return the plan by which a case runs on that has run once, if it is to become part of a baseline; else None.
+
+        One run of a model is luck, so a baseline has several by default. A replay costs nothing and stays one; so does
+        an extractor that tells of no tokens and no cost, as it may call no model.
+        """
+        settings = self._settings
+        if not settings.update_baseline or settings.repeat is not None or item.case.repeat.of > 1:
+            return None
+        if len(result.attempts) != 1 or result.attempts[0].recorded or result.attempts[0].score is None:
+            return None
+        first = result.attempts[0]
+        if item.arm.model is None and not first.usage and not first.cost_usd:
+            return None
+        # With recordings, each case shows for itself if it is called or replayed.
+        self._calls_model_for_baseline = settings.record in {"off", "all"} and settings.changed is None
+        return plan_of(item.case, BASELINE_RUNS)
 
     def _mode(self, item: ExtractItem) -> RecordMode:
         """Return how recordings serve a case; under `--extract-changed` selected cases are called, others replayed."""
-        selection = self.selections.get(item.nodeid)
+        selection = None if item.fresh_runs else self.selections.get(item.nodeid)
         mode = self._settings.record
         if selection is None:
             return mode
@@ -102,6 +124,8 @@ class ExtractionService:
     def _recordings_for(self, item: ExtractItem) -> Recordings:
         mode = self._mode(item)
         if mode not in self._recordings:
+            from pytest_extract.extraction.recordings.store import Recordings
+
             self._recordings[mode] = Recordings(
                 self._settings.recordings,
                 mode,
@@ -113,21 +137,34 @@ class ExtractionService:
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
-        if self.replay is not None or self._mode(item) == "off":
-            return self.extraction_with(item, index, None if self.replay else self.extractor_for(item))
+        replays = self._replay_for(item) is not None
+        if replays or self._mode(item) == "off":
+            return self.extraction_with(item, index, None if replays else self.extractor_for(item))
         extractor, error = self._extractor_or_error(item)
         return self._recorded(item, index, extractor, error)
 
     def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
         """Return the output of repeat `index` by an extractor that exists already; safe in any thread."""
-        if self.replay is not None:
-            return self._replayed(item, self.replay.extraction(item, index))
+        replay = self._replay_for(item)
+        if replay is not None:
+            return self._replayed(item, replay.extraction(item, index))
         if self._mode(item) == "off":
             return self._call(item, extractor)
         return self._recorded(item, index, extractor, None)
 
+    def _replay_for(self, item: ExtractItem) -> ResultsReplay | None:
+        """Return the past run that has the outputs of an item; a fresh run of a case has none."""
+        return None if item.fresh_runs else self.replay
+
+    def calls_for(self, item: ExtractItem) -> bool:
+        """Whether the extractor may be called for an item."""
+        if self._settings.record == "none" or self._settings.dry_run:
+            return False
+        return bool(item.fresh_runs) or self.replay is None
+
     def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
         """Look for a recording first: it also replaces an extractor that cannot be made here (no key in CI)."""
+        from pytest_extract.extraction.recordings.store import NotRecorded
 
         def call() -> Extraction:
             if error is not None:
@@ -163,6 +200,8 @@ class ExtractionService:
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
     def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
+        from pytest_extract.extraction.recordings.store import NotRecorded
+
         try:
             return self._recordings_for(item).lookup(key) is not None
         except NotRecorded:
@@ -180,6 +219,7 @@ class ExtractionService:
             repeat=index,
             revision=item.arm.revision,
             mode=item.arm.mode,
+            confirmation=bool(item.fresh_runs),
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
@@ -268,6 +308,9 @@ class ExtractionService:
 
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
+    from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
+    from pytest_extract.extraction.recordings.key import display_path
+
     recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
         "prompt": [display_path(path, root) for path in settings.prompt],
@@ -275,6 +318,7 @@ def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
         "repeat": [settings.repeat] if settings.repeat is not None else [],
         "base-ref": [settings.base_ref] if settings.base_ref is not None else [],
         "recordings": [] if recordings == DEFAULT_FOLDER else [recordings],
+        "confirm": [settings.confirm] if settings.confirm is not None else [],
     }
     return [f"--extract-{name}={value}" for name, values in given.items() for value in values]
 
@@ -283,6 +327,7 @@ def _price_of_call(case: Case, model: str | None) -> float | None:
     """Estimate the cost of one call in USD from the sizes of its input and of the gold; None without a known price."""
     if model is None:
         return None
+    from pytest_extract.documents import DocumentError
     from pytest_extract.extraction.llm.client import price
 
     try:

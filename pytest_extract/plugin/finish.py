@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import remove_limit
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
-from pytest_extract.plugin.update_gold import gold_lines, shown_path
-from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
@@ -32,6 +31,7 @@ _REPORT_LINES = pytest.StashKey[list[Line]]()
 _COVERAGE = pytest.StashKey[list[Line]]()
 _ITEMS = pytest.StashKey[list[ExtractItem]]()
 _ANNOTATIONS = pytest.StashKey[list[Line]]()
+_SUITE = pytest.StashKey[list[tuple[bool, str]]]()
 _MOST_SELECTED: Final = 10
 _MOST_WRITE_ERRORS: Final = 3
 _MOST_UNCOVERED: Final = 20
@@ -74,7 +74,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
         session.exitstatus = NOT_RUN_STATUS
-    elif any(not passed for passed, _ in suite_gate(run_results)) or _auto_accept_fails(run_results):
+    elif any(not passed for passed, _ in _suite_gate(config, run_results)) or _auto_accept_fails(run_results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -132,14 +132,14 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         gate=settings.gate,
         inconclusive=settings.inconclusive,
         judged=conclusion.decision,
-        suite=suite_gate(run_results),
+        suite=_suite_gate(config, run_results),
         mistakes=mistakes,
         expected=frozenset(run_results.expected),
         lines=[
             *_write_error_lines(run_results.write_errors),
             *_refused_lines(run_results.refused),
             *_redacted_lines(run_results.redacted),
-            *gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath),
+            *_gold_lines(config, run_results),
             *_selection_lines(config, run_results),
             *conclusion.lines,
         ],
@@ -202,6 +202,7 @@ def _schema_coverage(session: pytest.Session, settings: Settings) -> list[Line]:
     if not settings.schema_cov and settings.schema_cov_fail_under is None:
         return []
     from pytest_extract.golds.coverage import schema_coverage
+    from pytest_extract.plugin.update_gold import shown_path
 
     lines: list[Line] = []
     cases = [item.case for item in session.items if isinstance(item, ExtractItem)]
@@ -223,17 +224,23 @@ def _schema_coverage(session: pytest.Session, settings: Settings) -> list[Line]:
     return lines
 
 
-def suite_gate(run_results: RunResults) -> list[tuple[bool, str]]:
-    """Compare each arm's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass."""
+def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bool, str]]:
+    """Compare each arm's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass.
+
+    All results are read for it, so reports, exit status and summary share what was found.
+    """
     settings = run_results.settings
     if settings.gate != "suite" or run_results.forecasts:
         return []
+    if _SUITE in config.stash:
+        return config.stash[_SUITE]
     from pytest_extract.regression.suite import check_suite
 
     verdict = check_suite(run_results.results, settings.suite_thresholds)
     texts = [(True, f"{row.text} reaches {row.bound:g}") for row in verdict.rows if row.passed]
     texts += [(False, reason) for reason in verdict.reasons]
-    return [(passed, f"suite gate: {text}") for passed, text in texts]
+    config.stash[_SUITE] = [(passed, f"suite gate: {text}") for passed, text in texts]
+    return config.stash[_SUITE]
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -253,9 +260,11 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     reporter.section("extraction")
     width = writer.fullwidth
     write_lines(writer, _lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)))
-    write_lines(writer, gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath))
+    write_lines(writer, _gold_lines(config, run_results))
     write_lines(writer, _selection_lines(config, run_results))
-    write_lines(writer, [line(Span(text, "good" if passed else "bad")) for passed, text in suite_gate(run_results)])
+    write_lines(
+        writer, [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
+    )
     write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, width)))
     coverage: list[Line] = config.stash.get(_COVERAGE, [])
     write_lines(writer, coverage)
@@ -295,6 +304,14 @@ def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "b
         return [line(Span(render_error(part, error), style))]
 
 
+def _gold_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
+    if not run_results.gold_changes:
+        return []
+    from pytest_extract.plugin.update_gold import gold_lines
+
+    return gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
+
+
 def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
     results, totals, verbosity = run_results.results, run_results.totals, config.get_verbosity()
     lines = summary_lines(
@@ -305,6 +322,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         width=width,
         verbosity=verbosity,
         fields=not run_results.drafts,  # every value of a draft differs from the gold that was not there
+        diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:
         from pytest_extract.report.gate import repeat_lines
@@ -417,10 +435,12 @@ def _write_cases_below_thresholds(reporter: pytest.TerminalReporter, writer: Any
     """Show the cases below their thresholds that do not fail the run: pytest counts them as passed."""
     if not run_results.totals.outcomes[Outcome.FAILED]:
         return
+    from pytest_extract.report.diff import DiffOptions, case_lines
+
     reporter.section("below their thresholds")
-    options = replace(
-        DiffOptions(verbosity=reporter.config.get_verbosity(), brief=True), width=max(writer.fullwidth - 1, 40)
-    )
+    config = reporter.config
+    options = DiffOptions(verbosity=config.get_verbosity(), brief=config.getoption("tbstyle", "auto") == "short")
+    options = replace(options, width=max(writer.fullwidth - 1, 40))
     for result in run_results.results:
         if result.outcome is Outcome.FAILED:
             writer.line(safe_prose(result.nodeid), bold=True)

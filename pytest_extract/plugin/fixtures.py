@@ -24,6 +24,7 @@ JUDGE = "extract_judge"
 MODEL = "extract_model"
 PROMPT = "extract_prompt"
 MODE = "extract_mode"
+_OF_ARM = (MODEL, PROMPT, MODE)
 
 
 class ItemFixtures:
@@ -65,9 +66,12 @@ class ItemFixtures:
         return self._infos[key]
 
     def names_to_set_up(self, item: pytest.Item, arm: Arm) -> list[str]:
-        """Return the names of the fixtures that the item's set-up makes."""
+        """Return the names of the fixtures that the item's set-up makes.
+
+        Those of the arm are made where another fixture asks for them: a fixture costs each item 0.04 ms.
+        """
         info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, arm)
-        return list(info.names_closure)
+        return [name for name in info.names_closure if name not in _OF_ARM]
 
     def _copy(self, definition: Any, arm: Arm, values: Mapping[str, Any]) -> Any:
         key = (id(definition), arm)

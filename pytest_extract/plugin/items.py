@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr, filter_traceback
@@ -16,17 +16,17 @@ from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
-from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, function_with_parameters, has_fixture
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
-from pytest_extract.plugin.update_gold import DRAFTED, GoldChange, GoldWriter, failed_for_new_gold
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
-from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.results import load_result, safe_form
+
+if TYPE_CHECKING:
+    from pytest_extract.plugin.update_gold import GoldChange, GoldWriter
 
 _PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
@@ -72,6 +72,8 @@ class ExtractItem(pytest.Item):
     forecast: Forecast | None = None
     judge_spending = JudgeSpending()
     gold_change: GoldChange | None = None
+    fresh_runs: int = 0
+    """Runs of a case that fell, which nothing but a recording of the same runs may replace; 0 for every other item."""
     # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
     _request: Any = None
 
@@ -124,6 +126,8 @@ class ExtractItem(pytest.Item):
             self.forecast = self.runner.forecast(self)
             pytest.skip("dry run: nothing was called")
         self.result = self.runner.run_item(self)
+        if self.fresh_runs:
+            return  # what it shows, the regression gate says
         # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
         if settings.otel:
             from pytest_extract.telemetry import emit_result
@@ -137,6 +141,8 @@ class ExtractItem(pytest.Item):
                 "updated",
                 "drafted",
             }:  # red under every gate: nobody has reviewed the new gold
+                from pytest_extract.plugin.update_gold import failed_for_new_gold
+
                 self.result = failed_for_new_gold(self.result, self.gold_change)
                 raise CaseFailed(short_reason(self.result))
         outcome = self.result.outcome
@@ -184,8 +190,12 @@ class ExtractItem(pytest.Item):
             and self.gold_change is not None
             and self.gold_change.kind == "drafted"
         ):
+            from pytest_extract.plugin.update_gold import DRAFTED
+
             return TextRepr(DRAFTED, (self.location[0], self.case.line), "")
         if isinstance(excinfo.value, CaseFailed):
+            from pytest_extract.report.diff import DiffOptions  # a passing case has no diff
+
             line, result = self.safe_form
             options = DiffOptions(verbosity=self.config.get_verbosity(), brief=traceback_style == "short")
             crash = ReprFileLocation(self.location[0], self.case.line, short_reason(result))
@@ -242,6 +252,8 @@ def _is_machinery(path: Path) -> bool:
 
 def _texts_of_case(case: Case) -> list[str]:
     """Return the texts of the user's own files of a case: a secret in them is data."""
+    from pytest_extract.documents import DocumentError
+
     own = json.dumps([case.gold, dict(case.accept), case.schema, case.question, case.prompt and case.prompt.text])
     try:
         return [own, case.document.text]

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.judges import Panel
+from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
-from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import JUDGE, value_made_before
 from pytest_extract.plugin.items import ExtractItem
@@ -119,6 +120,8 @@ class Judges:
     def _cache_folder(self) -> Path | None:
         """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
         if self._settings.record != "off":
+            from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
+
             return self._settings.recordings / JUDGE_FOLDER
         cache = getattr(self._config, "cache", None)
         if cache is None:
@@ -127,3 +130,8 @@ class Judges:
             return Path(cache.mkdir("extract-judge"))
         except OSError:  # a read-only project: pytest's own plugins run without its cache there, too
             return None
+
+
+def uses_judge(result: CaseResult) -> bool:
+    """Whether some field of a result has a metric that a judge decides, also if the scorer decided in its place."""
+    return any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves)

@@ -57,6 +57,7 @@ class Settings:
     update_baseline: bool
     force: bool
     inconclusive: Literal["pass", "warn", "fail"]
+    confirm: int | None
     rules: Mapping[str, Any]
     schema_cov: bool
     schema_cov_fail_under: float | None
@@ -109,6 +110,8 @@ class Option(NamedTuple):
     ini: bool = True
     field: str | None = None
     metavar: str | None = None
+    alone: str | None = None
+    """Value of the option where the command line gives none."""
 
     @property
     def dest(self) -> str:
@@ -148,6 +151,13 @@ def _whole_number(value: str) -> int:
     if not value.strip().isdecimal() or int(value) < 1:
         raise ValueError("must be a whole number, 1 or more")
     return int(value)
+
+
+def _cases_to_confirm(value: str) -> int:
+    try:
+        return _whole_number(value)
+    except ValueError:
+        raise ValueError("must be a number of cases, 1 or more (before a path, write --extract-confirm=10)") from None
 
 
 def _seconds(value: str) -> float:
@@ -348,6 +358,14 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="TAG",
         ),
         Option(
+            "confirm",
+            "Where the regression gate cannot tell, and before it says worse by few cases, run up to N cases that fell "
+            "again on both sides (10 without a number): these runs decide.",
+            _cases_to_confirm,
+            alone="10",
+            metavar="N",
+        ),
+        Option(
             "rule",
             "Set a rule of the regression gate (alpha=0.05, max_regressed=0, ...); repeatable.",
             _gate_rule,
@@ -447,6 +465,10 @@ def _add_option(group: pytest.OptionGroup, option: Option) -> None:
         shown = f"{shown.removesuffix('.')} (default: {option.shown_default})."
     if option.is_switch:
         group.addoption(flag, dest=option.dest, action="store_const", const="true", default=None, help=shown)
+    elif option.alone is not None:
+        group.addoption(
+            flag, dest=option.dest, nargs="?", const=option.alone, default=None, metavar=option.metavar, help=shown
+        )
     else:
         action = "append" if option.many else "store"
         group.addoption(flag, dest=option.dest, action=action, default=None, metavar=option.metavar, help=shown)
@@ -465,6 +487,12 @@ def settings_from(config: pytest.Config) -> Settings:
     if source is not None and source == values["results"]:
         problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
+    compares = values["baseline"] or values["base_ref"] or values["gate"] == "regression"
+    if values["confirm"] and not (compares or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))):
+        problems.append(
+            "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
+            "--extract-model, -prompt or -mode"
+        )
     covers = values["schema_cov"] or values["schema_cov_fail_under"] is not None
     if covers and config.getoption("dist", "no") != "no":
         problems.append("--extract-schema-cov looks at all cases in one process: run it without xdist (-n0)")

@@ -11,7 +11,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_extract.core.results import Judge
 from pytest_extract.extraction.base import Extraction
+from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture, value_made_before
 from pytest_extract.plugin.items import ExtractItem
@@ -63,7 +63,7 @@ class Prefetcher:
 
     def begin(self, item: ExtractItem, plan: RunPlan, judge: Judge | None) -> None:
         """Plan the calls of the item whose turn it is, then those of the items that follow."""
-        if self._limit < 2 or self._extraction_service.replays_only:
+        if self._limit < 2 or not self._extraction_service.calls_for(item):
             return
         if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
             self._plan(item, plan, self._extraction_service.extractor_for(item), judge)

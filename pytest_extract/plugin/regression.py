@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.structure import compile_structure
-from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
@@ -25,6 +25,7 @@ from pytest_extract.report.gate import aa_test_lines, answer_word, verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
 _BASELINE = pytest.StashKey[Baseline]()
+_CONFIRMED = pytest.StashKey[GateDecision]()
 
 
 def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
@@ -67,27 +68,47 @@ def rules_of(settings: Settings) -> Rules:
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
     """Compare the run with its baseline, or its arms with the base arm; None where there is nothing to compare."""
+    return config.stash.get(_CONFIRMED, None) or first_decision(config, run_results)
+
+
+def first_decision(
+    config: pytest.Config, run_results: RunResults, *, level: float | None = None
+) -> GateDecision | None:
+    """Decide by the run's own results; `level`: the part of alpha where a confirmation can follow."""
     settings = run_results.settings
     if not run_results.results or settings.update_baseline:
         return None
     rules = rules_of(settings)
-    results = _evidence(run_results, rules)
+    results = evidence(run_results, rules)
     if _BASELINE in config.stash:
-        return evaluate_run(results, config.stash[_BASELINE], rules)
-    arms = {label: totals.arm for label, totals in run_results.totals.arms.items()}
-    if len(arms) < 2:
-        return None
-    return evaluate_base(results, _base_label(arms, settings), rules)
+        return evaluate_run(results, config.stash[_BASELINE], rules, level=level)
+    base = base_label(run_results)
+    return None if base is None else evaluate_base(results, base, rules, level=level)
 
 
-def _evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
+def baseline_of(config: pytest.Config) -> Baseline | None:
+    """Return the baseline that the run is compared with."""
+    return config.stash.get(_BASELINE, None)
+
+
+def put_decision(config: pytest.Config, decision: GateDecision) -> None:
+    """Keep the decision that fresh runs led to."""
+    config.stash[_CONFIRMED] = decision
+
+
+def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
     """Return the results that the gate counts: those of drafts only where a rule allows them."""
     if not run_results.totals.emptiness.drafts:
         return run_results.results
     return reviewed_results(run_results.results, allow_drafts=rules.allow_drafts)
 
 
-def _base_label(arms: Mapping[str, Arm], settings: Settings) -> str:
+def base_label(run_results: RunResults) -> str | None:
+    """Return the label of the arm that the others are compared with; None for a run of one arm."""
+    settings = run_results.settings
+    arms = {label: totals.arm for label, totals in run_results.totals.arms.items()}
+    if len(arms) < 2:
+        return None
     if settings.base_ref is not None:
         return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
     # Not the first result's: pytest-randomly shuffles.
@@ -129,7 +150,7 @@ def aa_lines(run_results: RunResults) -> list[Line]:
     """`--extract-aa`: compare the repeats of the run with each other."""
     if run_results.settings.aa is None:
         return []
-    runs = repeat_snapshots(_evidence(run_results, rules_of(run_results.settings)))
+    runs = repeat_snapshots(evidence(run_results, rules_of(run_results.settings)))
     if len(runs) < 2:
         return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
     return aa_test_lines(aa_test(runs, rules_of(run_results.settings)))
@@ -140,7 +161,7 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     settings = run_results.settings
     if not settings.update_baseline or settings.baseline is None:
         return None
-    results = _evidence(run_results, rules_of(settings))
+    results = evidence(run_results, rules_of(settings))
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)
@@ -156,8 +177,13 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     kept, counts = len(stored.cases) - new, plural(new, "case")
     counts += f", {kept:,} kept as they were" if kept else ""
     counts += f", {len(gone):,} dropped that no longer exist" if gone else ""
+    runs = [state.runs for state in states]
+    if runs and max(runs) > 1:
+        low, high = min(runs), max(runs)
+        counts += f", {high} runs of each" if low == high else f", {low} to {high} runs of each"
+        counts += " (--extract-repeat=1 for one)" if settings.repeat is None else ""
     text = f"baseline written: {settings.baseline} ({counts})"
-    if states and max(state.runs for state in states) == 1 and any(state.cost_usd for state in states):
+    if runs and max(runs) == 1 and any(state.cost_usd for state in states):
         text += (
             "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
         )

@@ -6,19 +6,20 @@ import os
 import stat
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
-from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
 from pytest_extract.results import load_result
 
 if TYPE_CHECKING:
+    from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
     from pytest_extract.regression.selection import Selection
 
 _RESULTS = pytest.StashKey["RunResults"]()

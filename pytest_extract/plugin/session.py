@@ -17,18 +17,19 @@ from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.judging import Judges
+from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.plugin.update_gold import GoldWriter
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.totals import Forecast, JudgeSpending
 from pytest_extract.run_case import run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
+    from pytest_extract.extraction.base import Extraction
     from pytest_extract.plugin.prefetch import Prefetcher
     from pytest_extract.plugin.revisions import RevisionView
+    from pytest_extract.plugin.update_gold import GoldWriter
 
 _SESSION = pytest.StashKey["ExtractSession"]()
 _BUDGET_FILE = pytest.StashKey[Path]()
@@ -101,14 +102,18 @@ class ExtractSession:
         self.fixtures = ItemFixtures(
             self.prompt_path if len(self.arms) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
-        update = self.settings.writes_golds
-        self.gold_writer = (
-            None if update is None else GoldWriter(update, force=self.settings.force, several=len(self.arms) > 1)
-        )
+        self.gold_writer = self._gold_writer()
         self._judges = Judges(config, self.settings, self.extraction_service)
         self._judge_spending = JudgeSpending()
         self._prefetcher: Prefetcher | None = None
         self._explained_extractor = False
+
+    def _gold_writer(self) -> GoldWriter | None:
+        if self.settings.writes_golds is None:
+            return None
+        from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
+
+        return GoldWriter(self.settings.writes_golds, force=self.settings.force, several=len(self.arms) > 1)
 
     # arms
 
@@ -183,7 +188,7 @@ class ExtractSession:
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError for an item that has no extractor; the first of a session explains how to write one."""
-        if self.extraction_service.replays_only or item.arm.model or has_fixture(item, EXTRACTOR):
+        if not self.extraction_service.calls_for(item) or item.arm.model or has_fixture(item, EXTRACTOR):
             return
         explained, self._explained_extractor = self._explained_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if explained else NO_EXTRACTOR)
@@ -203,16 +208,27 @@ class ExtractSession:
         prefetcher = self._prefetcher
         plan, judge = self.extraction_service.plan_for(item), self._judges.judge_for(item)
         prefetcher.begin(item, plan, judge)
-        result = run_case(
+        outputs: dict[int, Extraction] = {}
+
+        def extract(index: int) -> Extraction:
+            if index not in outputs:
+                outputs[index] = prefetcher.extraction(item, index)
+            return outputs[index]
+
+        run = partial(
+            run_case,
             item.case,
-            lambda index: prefetcher.extraction(item, index),
+            extract,
             nodeid=item.nodeid,
             file=item.nodeid.partition("::")[0],
             arm=item.arm,
             judge=judge,
-            plan=plan,
             on_error=keep,
         )
+        result = run(plan=plan)
+        further = self.extraction_service.plan_for_baseline(item, result)
+        if further is not None:
+            result = run(plan=further)
         # All spending since the last case: judges are also asked about prefetched outputs, between two cases.
         before, self._judge_spending = self._judge_spending, self._judges.spent()
         item.judge_spending = self._judge_spending - before
@@ -221,8 +237,6 @@ class ExtractSession:
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
         """Return the digests of the extractor and the judge on which a result depends, as far as they are known."""
-        from pytest_extract.regression.snapshots import uses_judge
-
         extractor = self.extraction_service.extractor_digest(item, result)
         digests = {} if extractor is None else {"extractor": extractor}
         return digests | ({"judge": self._judges.digest(item)} if uses_judge(result) else {})

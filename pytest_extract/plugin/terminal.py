@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
@@ -13,8 +13,10 @@ from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.redact.secrets import TALLY, Secret, current
-from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.lines import Line, Style, safe_controls, safe_prose, text_of
+
+if TYPE_CHECKING:
+    from pytest_extract.report.diff import DiffOptions
 
 MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "plain": {},
@@ -64,6 +66,8 @@ class CaseRepr(TerminalRepr):
         """Write the case's lines, then its position as `path:line`."""
         if self.style == "line":  # pytest writes the crash line itself
             return
+        from pytest_extract.report.diff import case_lines  # a passing case has no diff
+
         result = self.load()
         if result.outcome is Outcome.BROKEN:
             tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)

@@ -12,14 +12,12 @@ from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.result_store import StoredResult
-from pytest_extract.plugin.run_results import run_results_of
+from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
-from pytest_extract.plugin.update_gold import GoldChange
 from pytest_extract.redact.secrets import TALLY
-from pytest_extract.report.diff import DiffOptions
 from pytest_extract.report.totals import Forecast, JudgeSpending
-from pytest_extract.results import dump_result, safe_form
+from pytest_extract.results import dump_result, load_result, safe_form
 
 RESULT = "extract_result"
 RESULT_OBJECT = "extract_result_object"
@@ -147,6 +145,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         run_results.add(report.nodeid, line, stored, result)
     gold_change = attributes.get(GOLD_CHANGE)
     if gold_change is not None:
+        from pytest_extract.plugin.update_gold import GoldChange
+
         run_results.gold_changes[report.nodeid] = GoldChange(*gold_change)
     if report.skipped and hasattr(report, "wasxfail"):
         run_results.expected.add(report.nodeid)
@@ -155,12 +155,26 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         from pytest_extract.regression.selection import Selection
 
         run_results.selections[report.nodeid] = Selection(**{**selection, "reasons": tuple(selection["reasons"])})
+    _take_side_effects(attributes, run_results)
+    _restore_longrepr(report, attributes.pop(CASE_REPR, None), stored, config)
+
+
+def _take_side_effects(attributes: dict[str, Any], run_results: RunResults) -> None:
+    """Move from a report what else a case brought: failed recordings, hidden secrets, what judges have used."""
     run_results.write_errors.update(map(tuple, attributes.pop(WRITE_ERRORS, ())))
     run_results.refused += attributes.pop(REFUSED, ())
     if redacted := attributes.pop(REDACTED, ()):
         run_results.redacted.append(frozenset(map(tuple, redacted)))
     run_results.judge_spending += JudgeSpending(**attributes.pop(JUDGE_SPENDING, {}))
-    _restore_longrepr(report, attributes.pop(CASE_REPR, None), stored, config)
+
+
+def take_fresh_result(report: pytest.TestReport, run_results: RunResults) -> CaseResult | None:
+    """Return the result of a fresh run from its report, which is no result of the run; None where it has none."""
+    attributes = vars(report)
+    text: str | None = attributes.pop(RESULT, None)
+    result: CaseResult | None = attributes.pop(RESULT_OBJECT, None)
+    _take_side_effects(attributes, run_results)
+    return load_result(text) if result is None and text is not None else result
 
 
 def _restore_longrepr(
@@ -168,6 +182,8 @@ def _restore_longrepr(
 ) -> None:
     """Show the case in the style of this process's terminal: xdist sends only the text of a worker's `longrepr`."""
     if parts is not None:
+        from pytest_extract.report.diff import DiffOptions
+
         options = DiffOptions(verbosity=parts["verbosity"], brief=parts["style"] == "short")
         crash = ReprFileLocation(parts["path"], parts["line"], parts["message"])
         report.longrepr = CaseRepr(stored.load, options, parts["evidence"], crash, parts["style"])

@@ -11,15 +11,17 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from pytest_extract.lazy import lazy_pattern
+
 ENOUGH_BITS: Final = 40.0
 ENOUGH_A_CHARACTER: Final = 2.1
 """Chance that a secret holds: random characters hold some 4 bits each, words and dates hardly more than 1."""
 _WORD_BITS: Final = 8.0
 _NUMBER_BITS: Final = 13.0
 _CHANGE_BITS: Final = 3.0
-_CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
-_SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
-_NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
+_CHANGE: Final = lazy_pattern(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_SEGMENT: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
+_NO_WORD: Final = lazy_pattern(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
 
 
 class KeyFormat(NamedTuple):

@@ -13,6 +13,8 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from pytest_extract.lazy import lazy_pattern
+
 
 class MessagePattern(NamedTuple):
     """One form of a secret; `hints` are in lower case. Where a pattern has the group `before`, that stays."""
@@ -168,7 +170,7 @@ CONTEXT: Final = (
 )
 """Secrets found by the words before them."""
 
-BASIC: Final = re.compile(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
+BASIC: Final = lazy_pattern(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
 """A user's name and password, if what it holds is that (`holds_password`)."""
 HINTS: Final = ("basic", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
 

@@ -15,17 +15,18 @@ import string
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pytest_extract.core.values import Json, text_digest
+from pytest_extract.lazy import dataclass, lazy_pattern
 from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, KeyFormat, bits, looks_random
 from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, MessagePattern, holds_password, names_secret
 
-_VARIABLE: Final = re.compile(
+_VARIABLE: Final = lazy_pattern(
     r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK)"
     r"(?:_(?!FILE|PATH|DIR|NAME|ID(?:_|$)|SOCK)|\d*$)|_PWD$|(?:key|token|secret|password)$",
     re.IGNORECASE,
@@ -42,13 +43,13 @@ _CLEAN_RUNS: Final[set[bytes]] = set()
 """Runs without any format that were met before: the results of a suite repeat names, reasons and digests."""
 _MOST_CLEAN_RUNS: Final = 10_000
 _LONGEST_CLEAN_RUN: Final = 200
-_NO_PREFIX: Final = re.compile(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
+_NO_PREFIX: Final = lazy_pattern(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
 """What a Discord and an Asana token have instead of a prefix; their hints are in every text."""
-_ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
-_SHORTENED: Final = re.compile(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
+_ELLIPSIS: Final = lazy_pattern(r"…|\\u2026|\.\.\.")
+_SHORTENED: Final = lazy_pattern(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
 _SHORTEST_PIECE: Final = 6
-_ESCAPED_BREAK: Final = re.compile(r"\\+n")
-_BROKEN_UP: Final = re.compile(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
+_ESCAPED_BREAK: Final = lazy_pattern(r"\\+n")
+_BROKEN_UP: Final = lazy_pattern(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
 
 
 @dataclass(frozen=True, slots=True)

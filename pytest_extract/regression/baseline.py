@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.snapshots import (
     CaseKey,
     CaseState,
@@ -136,6 +137,8 @@ def _state_to_json(state: CaseState) -> dict[str, Json]:
     }
     if state.gates:
         record["gates"] = {name: _runs_text(runs) for name, runs in sorted(state.gates.items())}
+    if state.rules:
+        record["rules"] = {name: _runs_text(runs) for name, runs in sorted(state.rules.items())}
     if state.cost_usd is not None:
         record["cost_usd"] = float(f"{state.cost_usd:.2g}")
     if state.latency_s is not None:
@@ -203,6 +206,7 @@ def _state_from_json(case: str, record: Mapping[str, Any]) -> CaseState:
         },
         failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
         gates={name: _runs_from_text(bits) for name, bits in record.get("gates", {}).items()},
+        rules={name: _runs_from_text(bits) for name, bits in record.get("rules", {}).items()},
         measures={name: _measure_from_json(value, int(record["runs"])) for name, value in record["measures"].items()},
         digests={name: str(digest) for name, digest in record["digests"].items()},
         cost_usd=record.get("cost_usd"),

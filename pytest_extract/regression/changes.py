@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
+from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats.permutation import Runs
 from pytest_extract.core.values import Json, Missing
+from pytest_extract.lazy import dataclass
 
 _ALIKE: Final = Runs((0,), (0,))
 
@@ -34,7 +36,10 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """A field whose pass rate changed. Rates are shares of passed runs; values are MISSING where nothing is there."""
+    """A field whose pass rate changed. Rates are shares of passed runs; values are MISSING where nothing is there.
+
+    `mistake` names what is wrong with `value_after`, None if it is right or no rule names it.
+    """
 
     case: str
     path: str
@@ -45,6 +50,7 @@ class FieldChange:
     value_before: Json | Missing
     value_after: Json | Missing
     gold: Json | Missing
+    mistake: NamedMistake | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +120,18 @@ class PatternComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleChange:
+    """A rule across fields that holds in more or in fewer runs of some cases than before.
+
+    broken: cases in which it held more often before; `mended`: cases in which it holds more often now.
+    """
+
+    rule: str
+    broken: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArmComparison:
     """One arm against its earlier self, or against another arm."""
 
@@ -123,6 +141,7 @@ class ArmComparison:
     patterns: tuple[PatternComparison, ...]
     fields: tuple[FieldChange, ...]
     known: tuple[str, ...] = ()
+    rules: tuple[RuleChange, ...] = ()
     cost_usd: float | None = None
 
     @property

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_extract.core.stats.permutation import Runs
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,
@@ -20,11 +21,13 @@ from pytest_extract.regression.changes import (
     Comparison,
     FieldChange,
     PatternComparison,
+    RuleChange,
 )
 from pytest_extract.regression.field_matching import CasePairs, Pair, changed_digests, gate_label, pair_case, same_setup
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 _ORDER: Final = tuple(Change)
+_MeasureRuns: TypeAlias = Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
 
 
 def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
@@ -36,6 +39,12 @@ def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Com
     return Comparison(arms=tuple(compare_arms(before, after, old, new, same_run=same_run) for old, new in arms))
 
 
+def compare_with_arm(before: Snapshot, after: Snapshot, base: str) -> Comparison:
+    """Compare every other arm of `after` with the arm `base` of `before`."""
+    others = sorted({key.arm for key in after} - {base})
+    return Comparison(arms=tuple(compare_arms(before, after, base, other) for other in others))
+
+
 def compare_arms(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
 ) -> ArmComparison:
@@ -45,9 +54,13 @@ def compare_arms(
     fields: list[FieldChange] = []
     known: list[str] = []
     tally: dict[str, _PatternTally] = {}
+    rules: dict[str, tuple[list[str], list[str]]] = {}
+    measures: dict[tuple[int, int], _MeasureRuns] = {}
     for case, old_state, new_state in match_cases(was, now):
         pairs = _pair_fields(old_state, new_state)
-        row = _case_row(case, old_state, new_state, pairs)
+        if pairs is not None and old_state is not None and new_state is not None:
+            _add_rules(rules, case, old_state, new_state)
+        row = _case_row(case, old_state, new_state, pairs, measures)
         cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
         _add_case(tally, old_state, new_state, pairs)
         if pairs is not None:
@@ -62,8 +75,22 @@ def compare_arms(
         patterns=_pattern_rows(tally),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
         known=tuple(known),
+        rules=tuple(
+            RuleChange(rule=name, broken=tuple(broken), mended=tuple(mended))
+            for name, (broken, mended) in rules.items()
+        ),
         cost_usd=_mean_cost(now.values()),
     )
+
+
+def _add_rules(rules: dict[str, tuple[list[str], list[str]]], case: str, was: CaseState, now: CaseState) -> None:
+    """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
+    for name, after in now.rules.items():
+        before = was.rules.get(name)
+        change = 0 if before is None else Fraction(sum(after), len(after)) - Fraction(sum(before), len(before))
+        if change:
+            broken, mended = rules.setdefault(name, ([], []))
+            (broken if change < 0 else mended).append(case)
 
 
 def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
@@ -111,7 +138,13 @@ def _pair_fields(was: CaseState | None, now: CaseState | None) -> CasePairs | No
     return pair_case(was, now)
 
 
-def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseComparison:
+def _case_row(
+    case: str,
+    was: CaseState | None,
+    now: CaseState | None,
+    pairs: CasePairs | None,
+    measures: dict[tuple[int, int], _MeasureRuns],
+) -> CaseComparison:
     if was is None or now is None:
         return CaseComparison(case=case, kind=Change.NEW if was is None else Change.GONE)
     if was.lost or now.lost:
@@ -126,7 +159,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
     if pairs is None or not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
     overall, whole = pairs.overall(), pairs.failed_whole()
-    before, after = (Fraction(1 - sum(side) / len(side)) for side in (overall.before, overall.after))
+    before, after = (1 - Fraction(mean) for mean in overall.means)
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
     return CaseComparison(
         case=case,
@@ -141,7 +174,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         runs_by_pattern=pairs.by_pattern(),
         runs_complete=pairs.complete() if any(map(any, whole)) else overall,
         failed_whole=(sum(whole[0]), sum(whole[1])),
-        measure_runs={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
+        measure_runs=_measure_runs(was, now, measures),
         noise=pairs.noise(),
         runs_broken=_runs_broken(was, now),
         errors=now.errors,
@@ -154,6 +187,14 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,
     )
+
+
+def _measure_runs(was: CaseState, now: CaseState, known: dict[tuple[int, int], _MeasureRuns]) -> _MeasureRuns:
+    """Return each measure in each run before and after; `known`: by identity, as most states share their measures."""
+    key = id(was.measures), id(now.measures)
+    if key not in known:
+        known[key] = {name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures}
+    return known[key]
 
 
 def _runs_broken(was: CaseState, now: CaseState) -> Runs | None:
@@ -197,6 +238,7 @@ def _field_change(case: str, pair: Pair) -> FieldChange:
         value_before=pair.value_before,
         value_after=pair.value_after,
         gold=pair.gold,
+        mistake=pair.mistake if after else None,
     )
 
 
@@ -238,11 +280,11 @@ def _add_case(
 def _add_pattern(entry: _PatternTally, size: int, failing: list[Pair]) -> None:
     entry.cases += 1
     entry.fields += size
-    for pair in failing:
-        before, after = pair.failed
-        entry.failed_before += before / size
-        entry.failed_after += after / size
-        entry.kinds.append(pair.kind)
+    if failing:
+        runs_before, runs_after = len(failing[0].before), len(failing[0].after)
+        entry.failed_before += Fraction(sum(pair.before.count(False) for pair in failing), runs_before * size)
+        entry.failed_after += Fraction(sum(pair.after.count(False) for pair in failing), runs_after * size)
+        entry.kinds += [pair.kind for pair in failing]
 
 
 def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
+from pytest_extract.regression.confirmation import Confirmation
 from pytest_extract.regression.effects import Effect
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
@@ -25,9 +26,32 @@ def decision_record(decision: GateDecision) -> dict[str, Json]:
         "warnings": list(decision.warnings),
         "advice": list(decision.advice),
         "notes": list(decision.notes),
+        "confirmation": None if decision.confirmation is None else _confirmation_record(decision.confirmation),
         "pairs": decision.comparison.pairs,
         "rules": asdict(decision.rules),
         "arms": [_arm_record(arm, decision) for arm in decision.comparison.arms],
+    }
+
+
+def _confirmation_record(confirmation: Confirmation) -> dict[str, Json]:
+    return {
+        "confirmed": bool(confirmation.fallen),
+        "spent": asdict(confirmation.spent),
+        "arms": [
+            {
+                "arm": plan.label,
+                "cases": list(plan.cases),
+                "runs": plan.runs,
+                "baseline_runs": dict(plan.held),
+                "effect": next((_effect_record(each) for each in confirmation.effects if each.arm == plan.label), None),
+                "tests": [
+                    {"subject": str(test.subject), "name": test.name, "drop": test.drop} | (_test_record(test) or {})
+                    for test in confirmation.tests
+                    if test.arm == plan.label
+                ],
+            }
+            for plan in confirmation.plans
+        ],
     }
 
 
@@ -70,6 +94,7 @@ def _arm_record(arm: ArmComparison, decision: GateDecision) -> dict[str, Json]:
         ],
         "fields": [_field_record(change) for change in arm.fields],
         "known": list(arm.known),
+        **({"rules": [asdict(change) for change in arm.rules]} if arm.rules else {}),
     }
 
 
@@ -123,5 +148,7 @@ def _field_record(change: FieldChange) -> dict[str, Json]:
         "before": float(change.before),
         "after": float(change.after),
     }
+    if change.mistake is not None:
+        record["mistake"] = {"kind": change.mistake.kind, "text": change.mistake.text}
     values = {"value_before": change.value_before, "value_after": change.value_after, "gold": change.gold}
     return record | {name: json_or_placeholder(value) for name, value in values.items() if value is not MISSING}

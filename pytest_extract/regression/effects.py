@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
 from pytest_extract.core.stats.permutation import Arrangements, Runs, Statistic
 from pytest_extract.core.stats.power import Needs, Sample, needs
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison
 from pytest_extract.regression.multiple_testing import Interval, open_cases, overall_runs
 from pytest_extract.regression.rules import Rules

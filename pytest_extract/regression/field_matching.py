@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.stats.permutation import Runs
+from pytest_extract.core.results import NamedMistake
+from pytest_extract.core.stats.permutation import Runs, mean_of_runs, share
 from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.snapshots import CaseState, FailingField, containers
 
@@ -28,6 +29,7 @@ class Pair(NamedTuple):
     value_before: Json | Missing
     value_after: Json | Missing
     gold: Json | Missing
+    mistake: NamedMistake | None = None
 
     @property
     def failed(self) -> tuple[Fraction, Fraction]:
@@ -37,10 +39,11 @@ class Pair(NamedTuple):
     @property
     def kind(self) -> Change:
         """The change: a flip is a change from more than half of the runs to half or fewer, or back."""
-        before, after = self.failed
-        if (2 * before < 1) != (2 * after < 1):
-            return Change.REGRESSED if after > before else Change.FIXED
-        return Change.UNCHANGED if before == after else Change.SHIFTED
+        failed_before, failed_after = self.before.count(False), self.after.count(False)
+        if (2 * failed_before < len(self.before)) != (2 * failed_after < len(self.after)):
+            return Change.REGRESSED if 2 * failed_after >= len(self.after) else Change.FIXED
+        same = failed_before * len(self.after) == failed_after * len(self.before)
+        return Change.UNCHANGED if same else Change.SHIFTED
 
 
 _FEWEST_WHOLE: Final = 3  # fields of which all must fail for the answer to count as failed as a whole
@@ -72,8 +75,8 @@ class CasePairs:
             return Runs((0,) * self.runs[0], (0,) * self.runs[1])
         before, after = self._failed_fields()
         return Runs(
-            tuple(Fraction(count, self.fields) for count in before),
-            tuple(Fraction(count, self.fields) for count in after),
+            tuple(share(count, self.fields) for count in before),
+            tuple(share(count, self.fields) for count in after),
         )
 
     def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
@@ -99,7 +102,7 @@ class CasePairs:
         ]
         if not left:
             return None
-        mean = sum(left) / len(left)
+        mean = mean_of_runs(tuple(left))
         before, after = (
             tuple(mean if out else value for value, out in zip(values, failed, strict=True))
             for values, failed in zip((overall.before, overall.after), whole, strict=True)
@@ -114,8 +117,8 @@ class CasePairs:
         found: dict[str, Runs] = {}
         for pattern, pairs in grouped.items():
             size = self.sizes.get(pattern, 1)
-            before = tuple(Fraction(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0]))
-            after = tuple(Fraction(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
+            before = tuple(share(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0]))
+            after = tuple(share(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
             if (runs := Runs(before, after)).varies:
                 found[pattern] = runs
         return found
@@ -249,6 +252,7 @@ def _field_pair(
         value_before=values[0],
         value_after=values[1],
         gold=entry.gold,
+        mistake=now.failing[path].mistake if path in now.failing else None,
     )
 
 

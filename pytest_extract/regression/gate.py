@@ -8,14 +8,16 @@ never passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.changes import Comparison
-from pytest_extract.regression.compare import compare, compare_arms
+from pytest_extract.regression.compare import compare, compare_with_arm
+from pytest_extract.regression.confirmation import Confirmation
 from pytest_extract.regression.effects import (
     BrokenRuns,
     CallChange,
@@ -30,10 +32,12 @@ from pytest_extract.regression.reasons import (
     advice_texts,
     assurance_text,
     broken_rule_texts,
+    confirmed_texts,
     doubt_texts,
     fallen_text,
     note_texts,
     significant_falls,
+    unconfirmed_texts,
     warning_texts,
 )
 from pytest_extract.regression.rules import Rules
@@ -55,7 +59,8 @@ class Answer(StrEnum):
 class GateDecision:
     """The answer of the gate with its reasons, and the comparison, tests and effects that it is decided from.
 
-    `warnings`: what a reader of "not worse" has to know. `advice`: what to do next.
+    `warnings`: what a reader of "not worse" has to know. `advice`: what to do next. `confirmation`: fresh runs of the
+    cases that fell, None where there are none. `by_rule`: a hard rule is broken.
     """
 
     answer: Answer
@@ -69,6 +74,8 @@ class GateDecision:
     advice: tuple[str, ...] = ()
     broken: tuple[BrokenRuns, ...] = ()
     calls: tuple[CallChange, ...] = ()
+    confirmation: Confirmation | None = None
+    by_rule: bool = False
 
     @property
     def compared_nothing(self) -> bool:
@@ -83,46 +90,60 @@ def evaluate_gate(
     *,
     best: Baseline | None = None,
     same_run: bool = False,
+    level: float | None = None,
 ) -> GateDecision:
     """Compare two snapshots and decide. `best`: the baseline with the best accepted rates, for `rules.ratchet_slack`.
 
-    `same_run`: both are known to be one and the same run. Raises ConfigError if `rules.measure` names a measure that
-    the cases do not have.
+    `same_run`: both are known to be one and the same run. `level`: as in `decide`. Raises ConfigError if
+    `rules.measure` names a measure that the cases do not have.
     """
     rules = rules or Rules()
     comparison = compare(before, after, same_run=same_run)
     if best is None or rules.ratchet_slack is None:
-        return decide(comparison, rules)
-    return decide(comparison, rules, check_ratchet(best, after, slack=rules.ratchet_slack))
+        return decide(comparison, rules, level=level)
+    return decide(comparison, rules, check_ratchet(best, after, slack=rules.ratchet_slack), level=level)
 
 
-def evaluate_run(results: Sequence[CaseResult], baseline: Baseline, rules: Rules) -> GateDecision:
+def evaluate_run(
+    results: Sequence[CaseResult], baseline: Baseline, rules: Rules, *, level: float | None = None
+) -> GateDecision:
     """Compare a run with a baseline and decide (`--extract-gate=regression`)."""
-    return evaluate_gate(baseline.cases, snapshot(results), rules, best=baseline)
+    return evaluate_gate(baseline.cases, snapshot(results), rules, best=baseline, level=level)
 
 
-def evaluate_base(results: Sequence[CaseResult], base: str, rules: Rules) -> GateDecision:
+def evaluate_base(
+    results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None
+) -> GateDecision:
     """Compare every other arm of a run with its arm `base` and decide once: `alpha` holds for all arms together."""
     states = snapshot(results)
-    others = sorted({key.arm for key in states} - {base})
-    return decide(Comparison(arms=tuple(compare_arms(states, states, base, other) for other in others)), rules)
+    return decide(compare_with_arm(states, states, base), rules, level=level)
 
 
-def decide(comparison: Comparison, rules: Rules | None = None, ratchet: RatchetCheck | None = None) -> GateDecision:
+def decide(
+    comparison: Comparison,
+    rules: Rules | None = None,
+    ratchet: RatchetCheck | None = None,
+    *,
+    level: float | None = None,
+) -> GateDecision:
     """Decide on a comparison. Each pattern below its best accepted rate (`ratchet`) is a broken hard rule.
 
-    Raises ConfigError where `rules.measure` names a measure that the cases do not have.
+    `level`: the rate of false "worse" answers of the tests, `rules.alpha` by default; less where a confirmation is to
+    have the rest. Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     rules = rules or Rules()
     ratchet = ratchet or RatchetCheck()
-    tests = run_tests(comparison, rules) if rules.statistics else Tests()
+    tests = run_tests(comparison, rules, level=level) if rules.statistics else Tests()
     intervals = {interval.arm: interval for interval in tests.intervals()}
     effects = tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in comparison.arms if arm.compared)
     broken = tuple(found for arm in comparison.arms if (found := count_broken_runs(arm, rules)) is not None)
     calls = tuple(change for arm in comparison.arms for change in call_changes(arm))
-    worse = [
+    ruled = [
         *broken_rule_texts(comparison, effects, broken, calls, rules),
         *map(fallen_text, ratchet.fallen),
+    ]
+    worse = [
+        *ruled,
         *significant_falls(tests.results, effects, comparison, rules),
     ]
     doubts = doubt_texts(comparison, effects, tests.results, broken, rules)
@@ -130,10 +151,10 @@ def decide(comparison: Comparison, rules: Rules | None = None, ratchet: RatchetC
     advice: list[str] = []
     if worse:
         answer, reasons = Answer.WORSE, worse
-        advice = advice_texts(effects, undecided=False)
+        advice = advice_texts(comparison, effects, tests.results, rules, undecided=False)
     elif doubts:
         answer, reasons = Answer.CANNOT_TELL, doubts
-        advice = advice_texts(effects, undecided=True)
+        advice = advice_texts(comparison, effects, tests.results, rules, undecided=True)
     else:
         answer, reasons = Answer.NOT_WORSE, [assurance_text(effect, rules) for effect in effects]
         warnings = warning_texts(comparison, effects, tests.results, rules)
@@ -149,6 +170,45 @@ def decide(comparison: Comparison, rules: Rules | None = None, ratchet: RatchetC
         advice=tuple(advice),
         broken=broken,
         calls=calls,
+        by_rule=bool(ruled),
+    )
+
+
+def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDecision:
+    """Decide by the fresh runs of the cases that fell; `first` is that of the first runs at their part of alpha.
+
+    A fall that they confirm is "worse". One that they do not is not: the answer is "not worse" where nothing else is in
+    doubt, else "cannot tell", because the cases that did not fall were not run again. Where too few cases ran again on
+    both sides, the first runs decide.
+    """
+    rules, comparison, effects = first.rules, first.comparison, first.effects
+    if not confirmation.enough:
+        missing = unconfirmed_texts(confirmation, rules)
+        return replace(first, advice=(*first.advice, *missing), confirmation=confirmation)
+    if confirmation.fallen:
+        answer, reasons = Answer.WORSE, confirmed_texts(confirmation, comparison, effects, rules)
+        advice = advice_texts(comparison, effects, first.tests, rules, undecided=False)
+        return replace(first, answer=answer, reasons=tuple(reasons), advice=tuple(advice), confirmation=confirmation)
+    failed = unconfirmed_texts(confirmation, rules)
+    others = doubt_texts(comparison, effects, (), first.broken, rules)
+    if first.answer is Answer.CANNOT_TELL and not others:
+        warnings = warning_texts(comparison, effects, first.tests, rules)
+        return replace(
+            first,
+            answer=Answer.NOT_WORSE,
+            reasons=tuple(assurance_text(effect, rules) for effect in effects),
+            warnings=(*failed, *warnings),
+            advice=(),
+            confirmation=confirmation,
+        )
+    seen = [f"in the first runs {reason}" for reason in first.reasons] if first.answer is Answer.WORSE else []
+    advice = advice_texts(comparison, effects, first.tests, rules, undecided=True, confirm=False)
+    return replace(
+        first,
+        answer=Answer.CANNOT_TELL,
+        reasons=(*(seen or first.reasons)[:1], *failed, *(seen or first.reasons)[1:], *(others if seen else ())),
+        advice=tuple(advice),
+        confirmation=confirmation,
     )
 
 

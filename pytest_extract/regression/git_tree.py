@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError
+from pytest_extract.lazy import dataclass
 
 _PLACEHOLDERS: Final = (
     *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
@@ -96,6 +96,14 @@ def _commit(root: Path, ref: str) -> str:
             f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
         ) from error
     return found.decode().strip()
+
+
+def last_commit_of(root: Path, path: Path) -> str | None:
+    """Return the last commit that changed a file; None where git knows none, or there is no git."""
+    try:
+        return _git(root, "log", "-1", "--format=%H", "--", str(path)).decode().strip() or None
+    except ConfigError:
+        return None
 
 
 def _merge_base(root: Path, ref: str, *commits: str) -> str:

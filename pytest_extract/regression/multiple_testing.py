@@ -17,14 +17,14 @@ Arms are corrected for by Bonferroni's method, without those that cannot be sign
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
 from pytest_extract.core.stats.permutation import Arrangements, DropLimits, LaterRuns, Runs, Statistic
 from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
 from pytest_extract.regression.rules import Rules
 
@@ -44,9 +44,9 @@ class TestResult:
 
     `name`: the pattern, or the tag and its value; empty for the others. `changed`: cases whose runs differ in it.
     `drop`: mean over its cases of before - after, a share. `p`: permutation test of the runs within cases; `adjusted`:
-    corrected for the whole family, to be compared with alpha. Sampled ones have two standard errors added (`counted`
-    is False). `needed`: cases that would have to fall altogether, in a suite like this one, for the test to be
-    significant with one run a side; `decidable`: whether any outcome could have been significant.
+    corrected for the whole family, to be compared with `level` (alpha). Sampled ones have two standard errors added
+    (`counted` is False). `needed`: cases that would have to fall altogether, in a suite like this one, for the test to
+    be significant with one run a side; `decidable`: whether any outcome could have been significant.
     `luck`: how often some field would fall as far as this one without a change.
     `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
     """
@@ -65,6 +65,12 @@ class TestResult:
     decidable: bool
     needed: int | None
     mcnemar: float
+    level: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether the fall is beyond noise."""
+        return self.adjusted <= self.level
 
     @property
     def pattern(self) -> str | None:
@@ -100,15 +106,30 @@ class Tests:
     intervals: Callable[[], tuple[Interval, ...]] = tuple
 
 
-def run_tests(comparison: Comparison, rules: Rules) -> Tests:
-    """Test every arm over all fields and by field pattern, gate and tag."""
-    families = [_Family(arm, rules) for arm in comparison.arms if arm.compared]
-    kept = attainable([family.smallest / rules.overall_share for family in families], rules.alpha)
+def run_tests(
+    comparison: Comparison,
+    rules: Rules,
+    *,
+    level: float | None = None,
+    only: Mapping[str, Collection[tuple[Subject, str]]] | None = None,
+) -> Tests:
+    """Test every arm over all fields and by field pattern, gate and tag.
+
+    `level`: the part of `rules.alpha` that all tests have together, all of it by default; what the others have is part
+    of the correction. `only`: the subjects and names to test of each arm, beside the mean over all fields.
+    """
+    alpha = rules.alpha if level is None else level
+    families = [
+        _Family(arm, rules, alpha, None if only is None else only.get(arm.label, ()))
+        for arm in comparison.arms
+        if arm.compared
+    ]
+    kept = attainable([family.smallest / rules.overall_share for family in families], alpha)
     arms = max(1, len(kept))
-    tests = [test for family in families for test in family.results(rules.alpha / arms, arms)]
+    tests = [test for family in families for test in family.results(alpha / arms, arms)]
     return Tests(
         results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
-        intervals=lambda: tuple(family.interval(rules.alpha / arms) for family in families),
+        intervals=lambda: tuple(family.interval(alpha / arms) for family in families),
     )
 
 
@@ -152,8 +173,10 @@ class _Member:
 class _Family:
     """The tests of one arm."""
 
-    def __init__(self, arm: ArmComparison, rules: Rules) -> None:
-        self.arm, self.rules = arm.label, rules
+    def __init__(
+        self, arm: ArmComparison, rules: Rules, alpha: float, only: Collection[tuple[Subject, str]] | None
+    ) -> None:
+        self.arm, self.rules, self.alpha = arm.label, rules, alpha
         rows = open_cases(arm.compared)
         self.overall = _Member(
             Subject.OVERALL,
@@ -165,10 +188,10 @@ class _Family:
         complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
         self.complete = (
             _Member(Subject.COMPLETE, "", complete, len(complete), (0, 0))
-            if complete and any(row.failed_whole for row in rows)
+            if complete and any(row.failed_whole for row in rows) and (only is None or (Subject.COMPLETE, "") in only)
             else None
         )
-        self.others = [*_pattern_members(arm, rows), *_tag_members(rows, rules)]
+        self.others = [*_pattern_members(arm, rows, only), *_tag_members(rows, rules, only)]
         self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
         changed = sorted({row for member in self.members for row in member.runs})
         self.arrangements = Arrangements(
@@ -325,11 +348,12 @@ class _Family:
             fixed=fixed,
             p=p,
             luck=p if luck is None else luck,
-            adjusted=min(1.0, adjusted),
+            adjusted=min(1.0, adjusted * self.rules.alpha / self.alpha),
             counted=self.arrangements.counted,
             decidable=decidable,
             needed=needed,
             mcnemar=mcnemar(regressed, fixed),
+            level=self.rules.alpha,
         )
 
 
@@ -338,7 +362,9 @@ def tag_label(row: CaseComparison, tag: str) -> str:
     return f"{tag}={tag_text(row.tags, tag)}"
 
 
-def _tag_members(rows: Sequence[CaseComparison], rules: Rules) -> list[_Member]:
+def _tag_members(
+    rows: Sequence[CaseComparison], rules: Rules, only: Collection[tuple[Subject, str]] | None
+) -> list[_Member]:
     """Return a test of the mean over all fields for each value of each tag; cases without the tag take no part."""
     members: list[_Member] = []
     for tag in rules.by:
@@ -347,13 +373,17 @@ def _tag_members(rows: Sequence[CaseComparison], rules: Rules) -> list[_Member]:
             if row.tags.get(tag) is not None:
                 by_value.setdefault(tag_label(row, tag), {})[index] = row
         for label, found in by_value.items():
+            if only is not None and (Subject.TAG, label) not in only:
+                continue
             runs = {index: overall_runs(row, rules.measure) for index, row in found.items()}
             flips = sum(row.regressed for row in found.values()), sum(row.fixed for row in found.values())
             members.append(_Member(Subject.TAG, label, runs, len(found), flips))
     return members
 
 
-def _pattern_members(arm: ArmComparison, rows: Sequence[CaseComparison]) -> list[_Member]:
+def _pattern_members(
+    arm: ArmComparison, rows: Sequence[CaseComparison], only: Collection[tuple[Subject, str]] | None
+) -> list[_Member]:
     by_pattern: dict[str, dict[int, Runs]] = {}
     for index, row in enumerate(rows):
         for pattern, runs in row.runs_by_pattern.items():
@@ -361,5 +391,5 @@ def _pattern_members(arm: ArmComparison, rows: Sequence[CaseComparison]) -> list
     return [
         _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases, (row.regressed, row.fixed))
         for row in arm.patterns
-        if row.fields
+        if row.fields and (only is None or (Subject.PATTERN, row.pattern) in only)
     ]

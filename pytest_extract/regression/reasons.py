@@ -9,7 +9,8 @@ from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.interval import Bounds
 from pytest_extract.core.stats.power import Further, Needs
 from pytest_extract.errors import nearest
-from pytest_extract.regression.changes import ArmComparison, Change, Comparison
+from pytest_extract.regression.changes import ArmComparison, Change, Comparison, FieldChange, RuleChange
+from pytest_extract.regression.confirmation import MOST_CONFIRMED, ArmPlan, Confirmation, fallen_cases, plan_arm
 from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, mean_levels
 from pytest_extract.regression.multiple_testing import Subject, TestResult, open_cases, overall_runs, tag_label
 from pytest_extract.regression.ratchet import FallenPattern, RatchetCheck
@@ -18,17 +19,37 @@ from pytest_extract.regression.rules import Rules
 _UNLIKELY: Final = 0.2  # a fall of one field that luck gives less often than this is a doubt, if not yet a proof
 _EVEN: Final = 0.5  # and from here on it is a warning no more
 _MOST_NAMED: Final = 5
+_MOST_KINDS: Final = 3
+_MOST_ALIKE: Final = 3
 
 
 def significant_falls(
     tests: Sequence[TestResult], effects: Sequence[Effect], comparison: Comparison, rules: Rules
 ) -> list[str]:
     """Return the falls that are beyond noise and at least `min_drop`; the fall of all fields first, then the worst."""
-    found = [test for test in tests if test.adjusted <= rules.alpha and test.drop >= rules.min_drop]
+    found = [test for test in tests if test.significant and test.drop >= rules.min_drop]
     means = {test.arm for test in found if test.subject is Subject.OVERALL}
     found = [test for test in found if test.subject is not Subject.COMPLETE or test.arm not in means]
     found.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
-    return [_fall_text(test, effects, comparison, rules) for test in found]
+    texts: dict[str, str] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for test in found:
+        if test.subject is not Subject.PATTERN:
+            texts[_fall_text(test, effects, comparison, rules)] = ""
+            continue
+        arm = next(arm for arm in comparison.arms if arm.label == test.arm)
+        same = f"{_pattern_text(test, arm, name='')} (p {p_text(test.adjusted)} after correction)"
+        names = alike.setdefault((test.arm, same), [])
+        names.append(test.name)
+        texts.setdefault(_with_arm(test.arm, same), "")
+    folded = {_with_arm(arm, same): _with_arm(arm, _list_text(names) + same) for (arm, same), names in alike.items()}
+    return [folded.get(text, text) for text in texts]
+
+
+def _list_text(names: Sequence[str]) -> str:
+    """Return `total, tax, date and 4 more fields`."""
+    shown = ", ".join(names[:_MOST_ALIKE])
+    return shown + (f" and {_count(len(names) - _MOST_ALIKE, 'more field')}" if len(names) > _MOST_ALIKE else "")
 
 
 def _fall_text(test: TestResult, effects: Sequence[Effect], comparison: Comparison, rules: Rules) -> str:
@@ -38,12 +59,10 @@ def _fall_text(test: TestResult, effects: Sequence[Effect], comparison: Comparis
         effect = next(effect for effect in effects if effect.arm == test.arm)
         share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
         where = f"{effect.measure}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
-        return _with_arm(test.arm, f"{where} ({share}); {_fell_text(effect)}")
+        return _with_arm(test.arm, f"{where} ({share}); {_fell_text(effect)}{_mistakes_text(arm.fields)}")
     if test.subject is Subject.COMPLETE:
         return _with_arm(test.arm, f"{test.title}: {_points_text(test.drop)} fewer fields right ({how})")
-    if test.subject is Subject.TAG:
-        return _with_arm(test.arm, f"{_tag_fall_text(test, arm, rules)} ({how})")
-    return _with_arm(test.arm, f"{_pattern_text(test, arm)} ({how})")
+    return _with_arm(test.arm, f"{_tag_fall_text(test, arm, rules)} ({how})")
 
 
 def _tag_fall_text(test: TestResult, arm: ArmComparison, rules: Rules) -> str:
@@ -59,8 +78,8 @@ def _tag_fall_text(test: TestResult, arm: ArmComparison, rules: Rules) -> str:
     return f"{test.name}: {rules.measure or 'fields right'} {rates}: {where}"
 
 
-def _pattern_text(test: TestResult, arm: ArmComparison) -> str:
-    """Return `total: 88.0 % right, was 100.0 %: worse in 6 documents (c1, c2, ...), better in 0`."""
+def _pattern_text(test: TestResult, arm: ArmComparison, name: str | None = None) -> str:
+    """Return `total: 88.0 % right, was 100.0 %: worse in 6 documents (c1, c2, ...), better in 0`, or with a `name`."""
     row = next(row for row in arm.patterns if row.pattern == test.name)
     rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
     losses = (
@@ -68,7 +87,30 @@ def _pattern_text(test: TestResult, arm: ArmComparison) -> str:
         for each in arm.compared
         if test.name in each.runs_by_pattern
     )
-    return f"{test.name}: {rates}: {_changed_cases_text(losses, row.cases)}"
+    mistakes = _mistakes_text(change for change in arm.fields if change.pattern == test.name)
+    shown = test.name if name is None else name
+    return f"{shown}: {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
+
+
+def _mistakes_text(changes: Iterable[FieldChange]) -> str:
+    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 others`; empty if no mistake has a name."""
+    worse = [change.mistake for change in changes if change.after < change.before]
+    texts: dict[str, list[str]] = {}
+    for mistake in worse:
+        if mistake is not None:
+            texts.setdefault(mistake.kind, []).append(mistake.text)
+    if not texts:
+        return ""
+    ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
+    parts = [f"{len(found):,} {_kind_text(kind, found)}" for kind, found in ranked]
+    left = len(worse) - sum(len(found) for _, found in ranked)
+    return f"; new mistakes: {', '.join(parts)}" + (f", {left:,} other{'s' * (left > 1)}" if left else "")
+
+
+def _kind_text(kind: str, texts: Sequence[str]) -> str:
+    """Return the name of a kind, with what it means here if it is the same for all of several values."""
+    name = kind.replace("_", " ")
+    return f"{name} ({texts[0]})" if len(texts) > 1 and len({*texts}) == 1 else name
 
 
 def _changed_cases_text(losses: Iterable[tuple[float, str]], cases: int) -> str:
@@ -84,6 +126,16 @@ def _fell_text(effect: Effect) -> str:
     before, after = effect.failed_whole
     whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
     return f"{len(effect.fell)} of {effect.cases} documents fell{names}, {effect.rose} rose{whole}"
+
+
+def _rule_change_text(change: RuleChange) -> str:
+    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
+    parts = [
+        f"{verb} {_count(len(cases), 'document')} that {before} it before ({_names(cases)})"
+        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
+        if cases
+    ]
+    return f"rule {change.rule}: {', '.join(parts)}"
 
 
 def _names(cases: Sequence[str]) -> str:
@@ -235,12 +287,119 @@ def _too_little_text(test: TestResult) -> str:
     return f"luck gives some field such a fall in {_whole_percent(test.luck)} of comparisons"
 
 
-def advice_texts(effects: Sequence[Effect], *, undecided: bool) -> list[str]:
-    """Return what to do next, and what a decision costs where there is none."""
+def advice_texts(
+    comparison: Comparison,
+    effects: Sequence[Effect],
+    tests: Sequence[TestResult],
+    rules: Rules,
+    *,
+    undecided: bool,
+    confirm: bool = True,
+) -> list[str]:
+    """Return what to do next, and what a decision costs where there is none.
+
+    `confirm`: to run the cases that fell again is worth naming.
+    """
     found = [_with_arm(effect.arm, f"look first at {_names(effect.fell)}") for effect in effects if effect.fell]
-    if undecided:
-        found += [_with_arm(effect.arm, needs_text(effect.needs)) for effect in effects if effect.needs is not None]
-    return found
+    if not undecided:
+        return found
+    arms = {arm.label: arm for arm in comparison.arms}
+    for effect in effects if confirm and rules.statistics else ():
+        arm = arms[effect.arm]
+        if is_in_doubt(effect, tests, rules):
+            plan = plan_arm(arm, tests, rules, most=MOST_CONFIRMED)
+            if isinstance(plan, ArmPlan):
+                found.append(_with_arm(effect.arm, _confirm_text(plan, arm.cost_usd)))
+    return found + [_with_arm(effect.arm, needs_text(effect.needs)) for effect in effects if effect.needs is not None]
+
+
+def is_in_doubt(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> bool:
+    """Whether a fall of the mean by the margin, or of a field, is not excluded."""
+    if effect.bounds is not None and effect.bounds.worst >= rules.margin:
+        return True
+    return any(test.arm == effect.arm and test.luck <= _UNLIKELY for test in _fallen_fields(tests, rules))
+
+
+def _confirm_text(plan: ArmPlan, price: float | None) -> str:
+    """Return `to see if the fall is real: run 5 of them again, --extract-confirm (20 calls, $0.20)`."""
+    calls = plan.calls
+    cost = _money(None if price is None else calls * price)
+    which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
+    return (
+        f"to see if the fall is real, run {which} again on both sides: pytest --extract-confirm ({calls} calls, {cost})"
+    )
+
+
+def confirmed_texts(
+    confirmation: Confirmation, comparison: Comparison, effects: Sequence[Effect], rules: Rules
+) -> list[str]:
+    """Return what fell by the first runs, each followed by what the fresh runs say of it."""
+    arms = {arm.label: arm for arm in comparison.arms}
+    of = {effect.arm: effect for effect in effects}
+    ordered = sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted))
+    texts: list[str] = []
+    for arm in dict.fromkeys(test.arm for test in ordered):
+        effect = of[arm]
+        where = f"{effect.measure}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
+        texts.append(_with_arm(arm, f"{where}; {_fell_text(effect)}{_mistakes_text(arms[arm].fields)}"))
+        for test in ordered:
+            if test.arm == arm:
+                if test.subject is Subject.PATTERN:
+                    texts.append(_with_arm(arm, _pattern_text(test, arms[arm])))
+                texts.append(_with_arm(arm, f"confirmed by {_fresh_text(confirmation, test, rules)}"))
+    return texts
+
+
+def unconfirmed_texts(confirmation: Confirmation, rules: Rules) -> list[str]:
+    """Return for each arm whose fresh runs show no fall beyond noise what they show."""
+    if not confirmation.enough:
+        ran, planned = (sum(len(each.compared) for each in confirmation.comparison.arms), confirmation.planned)
+        return [f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"]
+    fallen = {test.arm for test in confirmation.fallen}
+    heads = [test for test in confirmation.tests if test.subject is Subject.OVERALL and test.arm not in fallen]
+    return [_with_arm(test.arm, f"not confirmed by {_fresh_text(confirmation, test, rules)}") for test in heads]
+
+
+def _fresh_text(confirmation: Confirmation, test: TestResult, rules: Rules) -> str:
+    """Return `fresh runs of the 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 % (...); ...`.
+
+    The last part names the documents that fell again.
+    """
+    arm = next(arm for arm in confirmation.comparison.arms if arm.label == test.arm)
+    plan = next(plan for plan in confirmation.plans if plan.label == test.arm)
+    effect = next(effect for effect in confirmation.effects if effect.arm == test.arm)
+    planned, compared = len(plan.cases), len(arm.compared)
+    count = f"{compared} of the {planned}" if compared < planned else f"{planned}"
+    before, now = map(_range_text, effect.runs)
+    sides = f"{before} before, {now} now"
+    if plan.held:
+        sides = f"{now} now, against {before} of the baseline that had no part in choosing them"
+    what = f"fresh runs of {count} documents that fell ({sides})"
+    rates, change = f"{effect.measure} {_percent_text(effect.after)}, was {_percent_text(effect.before)}", ""
+    if test.subject is Subject.OVERALL and effect.bounds is not None:
+        change = f"{interval_text(effect.bounds)}; "
+    if test.subject is Subject.PATTERN:
+        row = next(row for row in arm.patterns if row.pattern == test.name)
+        rates = f"{test.name} {_percent_text(row.after)} right, was {_percent_text(row.before)}"
+    elif test.subject is not Subject.OVERALL:
+        rates = f"{test.title}: {_points_text(test.drop)} fewer fields right"
+    again = fallen_cases(arm, (test.subject, test.name), rules)
+    names = f" ({_names(again)})" if again else ""
+    return f"{what}: {rates} ({change}p {p_text(test.adjusted)} after correction); {len(again)} fell again{names}"
+
+
+def _range_text(counts: tuple[int, int]) -> str:
+    low, high = counts
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def spent_text(confirmation: Confirmation) -> str:
+    """Return `the confirmation took 20 calls, $0.20`."""
+    spent = confirmation.spent
+    parts = [_count(spent.calls, "call")] if spent.calls or not spent.recorded else []
+    parts += [_money(spent.cost_usd)] if spent.calls else []
+    parts += [f"{_count(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
+    return f"the confirmation took {', '.join(parts)}"
 
 
 def needs_text(needs: Needs) -> str:
@@ -284,12 +443,13 @@ def note_texts(
         arm = next(arm for arm in comparison.arms if arm.label == lucky[0].arm)
         which = f"{_count(len(lucky), 'field')} fell by more than {_points_text(rules.margin)}, as luck gives"
         notes.append(f"{which}: {_with_arm(arm.label, _pattern_text(lucky[0], arm))}")
-    small = [test for test in tests if test.adjusted <= rules.alpha and 0 < test.drop < rules.min_drop]
+    small = [test for test in tests if test.significant and 0 < test.drop < rules.min_drop]
     notes += [
         f"{_with_arm(test.arm, test.title)} fell by {_points_text(test.drop)}, beyond noise but less than min_drop "
         f"({_points_text(rules.min_drop)})"
         for test in small
     ]
+    notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in comparison.arms for change in arm.rules]
     for tag in rules.by:
         rows = [row for arm in comparison.arms for row in arm.compared]
         if rows and not any(row.tags.get(tag) is not None for row in rows):
@@ -323,7 +483,7 @@ def note_texts(
 def _trade_note(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> str | None:
     """Say that many cases lost a little and few gained a lot, where that is beyond noise and the mean is not."""
     overall = next((test for test in tests if test.arm == effect.arm and test.subject is Subject.OVERALL), None)
-    worse = overall is not None and overall.adjusted <= rules.alpha and overall.drop >= rules.min_drop
+    worse = overall is not None and overall.significant and overall.drop >= rules.min_drop
     if worse or overall is None or overall.p <= rules.alpha or not effect.rose:
         return None
     if mcnemar(len(effect.fell), effect.rose) > rules.alpha:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 from pytest_extract.core.stats.interval import RESAMPLES
 from pytest_extract.core.stats.permutation import LANES, SEED
 from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import field, replace
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
-from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, text_digest
+from pytest_extract.core.metrics import JUDGED
+from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
+from pytest_extract.lazy import dataclass
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
-_JUDGED: Final = frozenset({"semantic", "string_semantic", "string_llm", "array_llm"})
-"""Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 _UNWRITABLE: Final = "<nested too deep or too long to write>"
+_RULE_FAILED: Final = frozenset({RuleStatus.BROKEN, RuleStatus.UNCHECKED})
 _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
 
@@ -31,7 +33,8 @@ class FailingField:
     """One field that failed in at least one run of its case.
 
     `runs`: passed or not, one a run, in order. `invented`: gold has no value there, so only failures are recorded.
-    `gold` is the expected value, `value` that of the last failing run; MISSING for a missing key.
+    `gold` is the expected value, `value` that of the last failing run; MISSING for a missing key. `mistake` names what
+    went wrong in that run; a baseline does not keep it.
     """
 
     pattern: str
@@ -39,9 +42,10 @@ class FailingField:
     gold: Json | Missing = MISSING
     value: Json | Missing = MISSING
     invented: bool = False
+    mistake: NamedMistake | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PatternState:
     """How many fields of a pattern gold asks for in a case, and digests of how they are checked and against what.
 
@@ -58,7 +62,8 @@ class CaseState:
     """One case on one arm: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
-    in each run. `measures` has the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that
+    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `measures` has
+    the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that
     of a call, None if unknown. `broken` counts the attempts that broke, `errors` their kinds.
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
@@ -70,6 +75,7 @@ class CaseState:
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
     failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    rules: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     measures: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     known: tuple[str, ...] = ()
@@ -86,17 +92,96 @@ class CaseState:
         """Whether there is nothing to compare, because of an outage, the budget or a stop."""
         return self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN) or self.runs == 0
 
+    def with_runs(self, start: int, stop: int) -> CaseState:
+        """Return the state of the scored runs from `start` to before `stop`, in their order; broken runs are left out.
+
+        Cost and latency stay those of all runs.
+        """
+        part = slice(start, stop)
+        failing = {path: replace(entry, runs=entry.runs[part]) for path, entry in self.failing.items()}
+        gates = {name: runs[part] for name, runs in self.gates.items()}
+        return replace(
+            self,
+            runs=len(range(self.runs)[part]),
+            failing={path: entry for path, entry in failing.items() if not all(entry.runs)},
+            gates={name: runs for name, runs in gates.items() if not all(runs)},
+            rules={name: runs[part] for name, runs in self.rules.items()},
+            measures={name: values[part] for name, values in self.measures.items()},
+            broken=0,
+            errors={},
+        )
+
 
 Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
 
 
+_T = TypeVar("_T")
+_MetricDigests: TypeAlias = dict[tuple[frozenset[tuple[str, str]], str], str]
+"""Digest of the metrics and parameters of a pattern, under the judge's digest."""
 _Run: TypeAlias = Mapping[FieldPath, FieldResult]
 """The decided leaf results of one run, by path."""
 
 
-def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
-    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts."""
-    return {case_key(result): case_state(result) for result in results}
+def snapshot(results: Iterable[CaseResult], shared: SharedParts | None = None) -> dict[CaseKey, CaseState]:
+    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts.
+
+    `shared`: that of the snapshot that this one is compared with, so that both together take less memory and time.
+    """
+    shared = shared or SharedParts()
+    return {(key := case_key(result)): _case_state(result, key, shared) for result in results}
+
+
+class SharedParts:
+    """What states have in common, each distinct part once: two runs of a suite have most parts in common."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+        self._mappings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+        self._measures: dict[tuple[Any, ...], Mapping[str, tuple[float, ...]]] = {}
+        self._metrics: _MetricDigests = {}
+        self._patterns: dict[tuple[Any, ...], Mapping[str, PatternState]] = {}
+
+    def value(self, value: _T) -> _T:
+        """Return the first value that is equal to this one, which has a type of its own."""
+        found: _T = self._known.setdefault(value, value)
+        return found
+
+    def mapping(self, found: Mapping[str, _T]) -> Mapping[str, _T]:
+        """Return the first mapping with the same members, in the same order and of the same types."""
+        try:
+            return self._mappings.setdefault((*found.items(), *map(type, found.values())), found)
+        except TypeError:  # a tag that has no hash
+            return found
+
+    def measures(self, scored: Sequence[Attempt]) -> Mapping[str, tuple[float, ...]]:
+        """Return each measure in every run."""
+        if len(scored) != 1 or scored[0].score is None:
+            return self.mapping(_measures_by_run(scored))
+        only = scored[0].score.measures
+        key = (*only, *only.values())
+        found = self._measures.get(key)
+        if found is None:
+            found = self._measures[key] = self.mapping(_measures_by_run(scored))
+        return found
+
+    def patterns(self, case: str, shapes: _Run, digests: Mapping[str, str]) -> Mapping[str, PatternState]:
+        """Return the states of the patterns of a case (`CaseKey.case`), by name.
+
+        Gold and the places, metrics and parameters of all results decide what they are: of a second run of a case they
+        are those of the first.
+        """
+        gold, judge = digests.get("gold"), digests.get("judge", "")
+        if gold is None:
+            return _pattern_states(shapes, judge, self._metrics)
+        checked = [
+            (path, result.pattern, result.metric, repr(result.params) if result.params else "", _gold_has_value(result))
+            for path, result in shapes.items()
+        ]
+        key = case, gold, judge, self.value((*checked,))
+        found = self._patterns.get(key)
+        if found is None:
+            found = self._patterns[key] = _pattern_states(shapes, judge, self._metrics)
+        return found
 
 
 def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Sequence[CaseResult]:
@@ -111,40 +196,38 @@ def case_key(result: CaseResult) -> CaseKey:
 
 def case_state(result: CaseResult) -> CaseState:
     """Reduce one result."""
+    return _case_state(result, case_key(result), SharedParts())
+
+
+def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseState:
     scored = [
         attempt
         for attempt in result.attempts
         if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
     ]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
-    judge = result.digests.get("judge", "")
     runs = [_decided_leaves(attempt.score) for attempt in scored if attempt.score is not None]
     shapes, failing = _merge_runs(runs)
     return CaseState(
         case_id=result.case_id,
-        arm=result.arm,
+        arm=shared.value(result.arm),
         outcome=result.outcome,
         runs=len(scored),
-        patterns=_pattern_states(shapes, judge),
-        failing=failing,
-        gates=_failed_gates(scored),
-        measures=_measures_by_run(scored),
-        digests=dict(result.digests),
+        patterns=shared.patterns(key.case, shapes, result.digests),
+        failing=_with_mistakes(failing, [attempt.score for attempt in scored if attempt.score is not None]),
+        gates=shared.mapping(_failed_gates(scored)),
+        rules=shared.mapping(_kept_rules([attempt.score for attempt in scored if attempt.score is not None])),
+        measures=shared.measures(scored),
+        digests=shared.mapping(dict(result.digests)),
         known=result.known,
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
         errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
-        tags=dict(result.tags),
+        tags=shared.mapping(dict(result.tags)),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
         why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
     )
-
-
-def uses_judge(result: CaseResult) -> bool:
-    """Whether some field of a result has a metric that a judge decides, also if the scorer decided in its place."""
-    scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
-    return any(leaf.metric in _JUDGED for score in scores for leaf in score.leaves)
 
 
 def _decided_leaves(score: ScoreRecord) -> _Run:
@@ -188,6 +271,22 @@ def _failing_field(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) ->
     return FailingField(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not asked)
 
 
+def _with_mistakes(failing: dict[str, FailingField], scores: Sequence[ScoreRecord]) -> dict[str, FailingField]:
+    """Add what went wrong in the last failing run of each field; `scores` are those of the runs, in order."""
+    named = [
+        {str(path): mistake for mistake in score.mistakes for path in mistake.paths if str(path) in failing}
+        for score in scores
+    ]
+    if not any(named):
+        return failing
+    found: dict[str, FailingField] = {}
+    for path, entry in failing.items():
+        last = len(entry.runs) - 1 - entry.runs[::-1].index(False)
+        mistake = named[last].get(path)
+        found[path] = entry if mistake is None else replace(entry, mistake=mistake)
+    return found
+
+
 def containers(path: str) -> Iterator[str]:
     """Yield the places that hold `path`, nearest first, the root `$` last: `a.b[0].c` -> `a.b[0]`, `a.b`, `a`, `$`."""
     if path == "$":
@@ -207,32 +306,50 @@ def _escaped(text: str, index: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _pattern_states(shapes: _Run, judge: str) -> dict[str, PatternState]:
+def _pattern_states(shapes: _Run, judge: str, digests: _MetricDigests) -> dict[str, PatternState]:
+    """Return the states of the patterns by name; `digests` keeps those of the metrics, which most patterns share."""
     grouped: dict[str, list[FieldResult]] = {}
     for result in shapes.values():
         grouped.setdefault(result.pattern, []).append(result)
-    digests: dict[frozenset[tuple[str, str]], str] = {}
-    return {pattern: _pattern_state(grouped[pattern], judge, digests) for pattern in sorted(grouped)}
+    states: dict[str, PatternState] = {}
+    for pattern in sorted(grouped):
+        results = grouped[pattern]
+        asked = [result for result in results if _gold_has_value(result)]
+        if len(results) > 1:
+            asked.sort(key=lambda result: _path_text(result.path))
+            # results of one place of the schema may share their parameters
+            results = [*{(result.metric, id(result.params)): result for result in results}.values()]
+        checks = frozenset([
+            (result.metric, repr(result.params) if result.params else "")
+            for result in results
+            if result.metric != STRUCTURE
+        ])  # fmt: skip
+        metric = digests.get((checks, judge)) if checks else ""
+        if metric is None:
+            metric = digests[checks, judge] = _metric_digest(results, judge)
+        gold = ",".join([f"[{_quoted_path(result.path)},{value_text(result.gold)}]" for result in asked])
+        states[pattern] = PatternState(len(asked), metric, _short_digest(f"[{gold}]"))
+    return states
 
 
-def _pattern_state(
-    results: Sequence[FieldResult], judge: str, digests: dict[frozenset[tuple[str, str]], str]
-) -> PatternState:
-    """Return the state of a pattern; `digests` keeps those of the metrics, which most patterns share."""
-    asked = sorted((str(result.path), result.gold) for result in results if _gold_has_value(result))
-    # results of one place of the schema share their parameters: each is written once
-    bound = {(result.metric, id(result.params)): result for result in results if result.metric != STRUCTURE}
-    checks = frozenset((result.metric, repr(result.params)) for result in bound.values())
-    metric = digests.get(checks, "")
-    if checks and not metric:
-        metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in bound.values()})
-        judged = any(result.metric in _JUDGED for result in bound.values())
-        metric = digests[checks] = _short_digest([metrics, judge if judged else ""])
-    return PatternState(of=len(asked), metric=metric, gold=_short_digest(asked))
+def _metric_digest(results: Sequence[FieldResult], judge: str) -> str:
+    checked = [result for result in results if result.metric != STRUCTURE]
+    metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in checked})
+    judged = any(result.metric in JUDGED for result in checked)
+    return _short_digest(value_text([metrics, judge if judged else ""]))
 
 
-def _short_digest(value: Json) -> str:
-    return text_digest(value_text(value))[:8]
+# the cases of a run have most of their paths in common
+_path_text: Final = lru_cache(maxsize=16_384)(path_text)
+
+
+@lru_cache(maxsize=16_384)
+def _quoted_path(path: FieldPath) -> str:
+    return canonical_json(_path_text(path))
+
+
+def _short_digest(text: str) -> str:
+    return text_digest(text)[:8]
 
 
 def value_text(value: Json | Missing) -> str:
@@ -268,10 +385,16 @@ def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
 def _failed_gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
     gates: dict[str, tuple[bool, ...]] = {}
     for name in STRUCTURAL_GATES:
-        passed = tuple(getattr(attempt.score.gates, name).passed for attempt in scored if attempt.score is not None)
+        passed = tuple([getattr(attempt.score.gates, name).passed for attempt in scored if attempt.score is not None])
         if not all(passed):
             gates[name] = passed
     return gates
+
+
+def _kept_rules(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
+    kept = [{rule.name: rule.status not in _RULE_FAILED for rule in score.rules} for score in scores]
+    names = dict.fromkeys(name for each in kept for name in each)
+    return {name: tuple(each.get(name, True) for each in kept) for name in names}
 
 
 def _measures_by_run(scored: Sequence[Attempt]) -> dict[str, tuple[float, ...]]:

@@ -9,8 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.values import MISSING, Json, text_digest
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.markdown import markdown
@@ -249,13 +249,21 @@ def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
     found += [
         (f"tag.{name}", value if isinstance(value, str) else json.dumps(value)) for name, value in result.tags.items()
     ]
-    fields: dict[str, Counter[str]] = {}
-    for score in read_scores(result):
-        for leaf in score.leaves:
-            fields.setdefault(leaf.pattern or "$", Counter())[str(leaf.status)] += 1
-    for pattern, counts in [*fields.items()][:MOST_PROPERTIES]:
-        verdict = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-        found.append((f"field.{pattern}", verdict))
+    leaves = ((leaf.pattern or "$", leaf.status) for score in read_scores(result) for leaf in score.leaves)
+    fields = _counted_verdicts(leaves)
+    found += [(f"field.{pattern}", verdict) for pattern, verdict in [*fields.items()][:MOST_PROPERTIES]]
+    rules = _counted_verdicts((rule.name, rule.status) for score in result.scores for rule in score.rules)
+    found += [(f"rule.{name}", verdict) for name, verdict in [*rules.items()][:MOST_PROPERTIES]]
     if len(fields) > MOST_PROPERTIES:
         found.append(("fields_left_out", str(len(fields) - MOST_PROPERTIES)))
     return [(safe_prose(f"{PROPERTY}{name}"), safe_prose(shorten(value, _MESSAGE))) for name, value in found]
+
+
+def _counted_verdicts(verdicts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return `3 match, 1 mismatch` for each name."""
+    found: dict[str, Counter[str]] = {}
+    for name, status in verdicts:
+        found.setdefault(name, Counter())[str(status)] += 1
+    return {
+        name: ", ".join(f"{count} {status}" for status, count in counts.most_common()) for name, counts in found.items()
+    }

@@ -11,7 +11,7 @@ from typing import Final
 from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import FieldResult
+from pytest_extract.core.results import FieldResult, RuleResult, RuleStatus
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
 from pytest_extract.report.lines import render_error
@@ -70,6 +70,9 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
                 result.arm.mode,
                 *slices,
             )
+        for rule in attempt.score.rules if attempt.score is not None else ():
+            empty = False
+            yield (*case, attempt.index + 1, *_rule_columns(rule), None, result.arm.mode, *of_case)
     if empty:
         yield (*case, *[None] * 8, result.why, None, None, result.arm.mode, *of_case)
 
@@ -86,6 +89,12 @@ def _result_columns(item: FieldResult) -> tuple[object, ...]:
     )
     check = (str(item.path), item.pattern, metric_label(item), str(item.status), item.score)
     return (*check, *sides, item.reason, item.confidence)
+
+
+def _rule_columns(rule: RuleResult) -> tuple[object, ...]:
+    """Return the columns of a rule across fields: its text is the pattern, both sides as computed are in the reason."""
+    score = {RuleStatus.HELD: 1.0, RuleStatus.NOT_APPLICABLE: None}.get(rule.status, 0.0)
+    return None, rule.name, "rule", str(rule.status), score, None, None, rule.message, None
 
 
 def _csv_cell(value: object) -> object:

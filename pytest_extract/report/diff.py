@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.field_metadata import Citation
-from pytest_extract.core.results import WRONG, Failure, FieldResult, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import MISSING, FieldPath, json_type
+from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
+from pytest_extract.core.mistakes.limit import NamingLimit
+from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status, is_covered
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -24,20 +26,25 @@ from pytest_extract.report.findings import (
 from pytest_extract.report.lines import (
     Line,
     Span,
+    Style,
     line,
     number_text,
+    padded,
     plural,
     prose,
     render_error,
     safe,
     safe_prose,
     shorten,
+    text_of,
+    text_width,
     titled,
+    wrap_spans,
 )
 from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
-from pytest_extract.thresholds import results_without
+from pytest_extract.thresholds import results_without, rule_text
 
 SEEN: Final = "texts differ from"
 """Prefix of reasons that the marked characters make redundant."""
@@ -47,11 +54,17 @@ MOST_CITATIONS: Final = 3
 _LONGEST_QUOTE: Final = 80
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
+_INDENT: Final = Span("  ")
+_GAP: Final = Span("  ")
+NOTHING: Final = "nothing"
+"""Stands for a value that is not there."""
+_LEAST_BESIDE: Final = 30
+"""Columns that are left of the width if values begin beside the path, the metric and the status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions:
-    """How much is shown: `verbosity` as in pytest, `width` in characters, `brief` for `--tb=short`."""
+    """How much is shown: `verbosity` as in pytest, `width` in columns; `brief`: one line a field (`--tb=short`)."""
 
     verbosity: int = 0
     width: int = 100
@@ -86,7 +99,7 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
             if len(result.attempts) > 1:
                 lines += _repeat_heading(result, attempt, len(bad), options)
             lines += _attempt_lines(attempt, result.known, options, places or {})
-        if result.uncompared:
+        if result.uncompared and not options.brief:
             lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=options.width)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
         return prose(render_error("this case", error), "bad", indent=2, width=options.width)
@@ -124,7 +137,13 @@ def _attempt_lines(
     if attempt.score is None:
         return lines
     return lines + score_lines(
-        attempt.score, options, known=known, places=places, output=attempt.output, breaches=attempt.breaches
+        attempt.score,
+        options,
+        known=known,
+        places=places,
+        output=attempt.output,
+        breaches=attempt.breaches,
+        unjudged=not (attempt.error or "").startswith(WITHOUT_JUDGE),
     )
 
 
@@ -136,26 +155,101 @@ def score_lines(
     places: Mapping[str, str] | None = None,
     output: object = None,
     breaches: Sequence[Breach] = (),
+    unjudged: bool = True,
 ) -> list[Line]:
     """Show a score: its failure, failed gates, failing fields, counts.
 
     `breaches` are the bounds that the score misses: failing fields that count toward none of them stand last, under a
-    heading that says so.
+    heading that says so. `unjudged`: show the comparisons for which there is no judge, too.
     """
     if score.failure is not None and not score.readable:
-        return output_lines(score.failure, output, options.width)
+        return output_lines(score.failure, None if options.brief else output, options.width)
     lines = [part for text in score.wrapped.values() for part in prose(text, "warn", indent=2, width=options.width)]
     lines += [each for gate in score.gates.failed for each in titled(f"{gate.name} gate", gate.why, options.width)]
+    missed = {breach.what for breach in breaches}
+    for rule in score.rules:
+        if rule.status is not RuleStatus.HELD and f"rules.{rule.name}" not in missed:
+            style: Style = "dim" if rule.status is RuleStatus.NOT_APPLICABLE else "warn"
+            lines += prose(rule_text(rule), style, indent=2, width=options.width)
     counted, excused = split_known(score, known)
     bad = findings_of(counted, folded=options.verbosity < 2, mistakes=score.mistakes)
+    if not unjudged:
+        bad = [finding for finding in bad if finding.result.reason != NO_JUDGE]
+    counts = None
     if bad and breaches and score.gates.structural:
         failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
+        counts = _counts_toward(breaches, failed)
         if any(breach.what == "pass_rate" for breach in breaches):
             lines += _failed_fields(failed, counted, options.width)
-        lines += _finding_table(bad, options, places or {}, _counts_toward(breaches, failed))
-    else:
-        lines += _finding_table(bad, options, places or {})
+    if options.brief:
+        bad = bad if counts is None else sorted(bad, key=lambda finding: not counts(finding))
+        return _brief_lines(bad, score, options)
+    lines += _finding_table(bad, options, places or {}, counts)
+    limit = NamingLimit.of(score)
+    if limit is not None:
+        lines += prose(str(limit), "dim", indent=2, width=options.width)
     return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
+
+
+_ARROW: Final = " → "
+_LEAST_BRIEF: Final = 24
+"""Columns that a path leaves to the values."""
+_MORE_THAN_BRIEF: Final = "--tb=auto shows metrics and reasons"
+
+
+def _brief_lines(bad: Sequence[Finding], score: ScoreRecord, options: DiffOptions) -> list[Line]:
+    """Show a failing field in one line, `path  gold → extracted  mistake`, and how to see more."""
+    lines: list[Line] = []
+    for gate in score.gates.failed:
+        head = f"{gate.name} gate: "
+        why = shorten(safe_prose(gate.why), options.width - len(_INDENT.text) - len(head))
+        lines.append(line(Span(head, "head"), Span(why, "bad"), indent=len(_INDENT.text)))
+    shown = bad[: options.most]
+    paths = [safe_prose(str(finding.result.path)) for finding in shown]
+    column = min(max(map(text_width, paths), default=0), options.width * 3 // 5, options.width - _LEAST_BRIEF)
+    room = options.width - len(_INDENT.text) - column - len(_GAP.text)
+    for finding, path in zip(shown, paths, strict=True):
+        lines.append(
+            (_INDENT, Span(padded(shorten(path, column), column), "head"), _GAP, *_brief_values(finding, room))
+        )
+    left = sum(finding.stands_for for finding in bad[len(shown) :])
+    if bad:
+        more = f"… {plural(left, 'more failing field')} (-vv shows all); " if left else ""
+        lines += prose(f"{more}{_MORE_THAN_BRIEF}", "dim", indent=len(_INDENT.text), width=options.width)
+    return lines
+
+
+def _brief_values(finding: Finding, room: int) -> Line:
+    """Write what is wrong in at most `room` columns: a note, or both values, and the mistake if there is room."""
+    item = finding.result
+    said = finding.note or mistake_text(finding)
+    if item.status is Status.JUDGE_ERROR:
+        return (Span(shorten(safe_prose(f"not decided: {item.reason or ''}"), room), "warn"),)
+    if finding.note or (item.gold is MISSING and item.extracted is MISSING):
+        return (Span(shorten(safe_prose(said), room), "mark"),)
+    sides = [_brief_value(value, room) for value in (item.gold, item.extracted)]
+    spans = [Span(sides[0], "good"), Span(_ARROW), Span(sides[1], "bad")]
+    if text_width(text_of(spans)) > room:
+        marked = value_difference(item.gold, item.extracted, room) if item.status is Status.MISMATCH else ()
+        if marked and text_width(text_of(marked)) <= room:
+            spans = [*marked]
+        else:
+            first = min(text_width(sides[0]), max(room - len(_ARROW) - text_width(sides[1]), (room - len(_ARROW)) // 2))
+            second = room - len(_ARROW) - first
+            spans = [Span(shorten(sides[0], first), "good"), Span(_ARROW), Span(shorten(sides[1], second), "bad")]
+    left = room - text_width(text_of(spans)) - len(_GAP.text)
+    if said and text_width(said) <= left:
+        spans += [_GAP, Span(safe_prose(said), "mark")]
+    return tuple(spans)
+
+
+def _brief_value(value: Json | Missing, room: int) -> str:
+    if value is MISSING:
+        return NOTHING
+    if not isinstance(value, str):
+        return show(value, room)
+    some = value if len(value) <= 4 * room else value[: 2 * room] + value[-2 * room :]
+    return f'"{safe(some)}"'
 
 
 _MOST_FIELDS: Final = 5
@@ -223,6 +317,8 @@ def _counts_toward(breaches: Sequence[Breach], failed: Sequence[FieldResult]) ->
     above = {path[:size] for path in paths for size in range(len(path))}
 
     def counts(finding: Finding) -> bool:
+        if finding.result.status is Status.JUDGE_ERROR:  # it breaks the case
+            return True
         of: Sequence[FieldPath] = (finding.result.path,)
         if finding.stands_for > 1 and finding.mistake is not None:
             of = finding.mistake.paths
@@ -249,15 +345,15 @@ def _finding_table(
         bad = [*counting, *rest]
     first_of_rest = len(bad) - len(rest) if rest else -1
     shown = list(bad[: options.most])
-    names = [(str(item.result.path), metric_label(item.result)) for item in shown]
-    columns = _ColumnWidths.of(shown, names, options)
+    names = [(safe_prose(str(item.result.path)), safe_prose(metric_label(item.result))) for item in shown]
+    columns = _Columns.of(shown, names, options.width)
     lines: list[Line] = []
     for index, (item, (path, label)) in enumerate(zip(shown, names, strict=True)):
         if index == first_of_rest:
             lines.append(line(Span(_UNCOUNTED, "head"), indent=2))
-        lines += _finding_lines(item, safe_prose(path), safe_prose(label), options, columns)
-        if path in places:
-            lines += prose(places[path], "dim", indent=_BELOW, width=options.width)
+        lines += _finding_lines(item, path, label, options, columns)
+        if (place := places.get(str(item.result.path))) is not None:
+            lines += prose(place, "dim", indent=_BELOW, width=options.width)
     left = sum(item.stands_for for item in bad[len(shown) :])
     if left:
         hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
@@ -266,50 +362,70 @@ def _finding_table(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ColumnWidths:
+class _Columns:
+    """The columns of a table of findings, the same in each of its rows.
+
+    path, metric, status: their widths; `metric` is None if three columns are too wide: it is then the last note, where
+    there is room for it.
+    beside: whether values and notes begin beside the columns where they fit; otherwise they all stand below.
+    """
+
     path: int
-    metric: int
+    metric: int | None
     status: int
+    beside: bool
 
     @classmethod
-    def of(cls, findings: Sequence[Finding], names: Sequence[tuple[str, str]], options: DiffOptions) -> _ColumnWidths:
-        # Short texts are aligned in columns; a longer path or label is shown whole and breaks the column.
-        return cls(
-            path=min(max((len(path) for path, _ in names), default=0), max(options.width // 3, 20)),
-            metric=min(max((len(label) for _, label in names), default=0), max(options.width // 4, 16)),
-            status=max((len(item.result.status) for item in findings), default=0),
-        )
+    def of(cls, findings: Sequence[Finding], names: Sequence[tuple[str, str]], width: int) -> _Columns:
+        path = max((text_width(path) for path, _ in names), default=0)
+        metric = max((text_width(label) for _, label in names), default=0)
+        status = max((len(item.result.status) for item in findings), default=0)
+        three = len(_INDENT.text) + path + len(_GAP.text) + metric + len(_GAP.text) + status
+        if three <= width:
+            return cls(path=path, metric=metric, status=status, beside=three + _LEAST_BESIDE <= width)
+        path = min(path, width - len(_INDENT.text) - len(_GAP.text) - status)
+        return cls(path=path, metric=None, status=status, beside=False)
 
 
-def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions, columns: _ColumnWidths) -> list[Line]:
+def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions, columns: _Columns) -> list[Line]:
     """Show one finding in one line; what does not fit into the width follows below, indented."""
     item = finding.result
-    over = max(len(path) - columns.path, 0)  # a long path takes its space from the next column
-    verdict = (
-        Span(f"{label.ljust(columns.metric - over)}  "),
-        Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad"),
-    )
     lines: list[Line] = []
-    open_line = [_INDENT, Span(path.ljust(columns.path), "head")]
-    used = 2 + len(open_line[1].text)
-    for group in ((verdict,), _value_parts(item, options), *[(part,) for part in _note_parts(finding, options)]):
+    open_line = [_INDENT, Span(padded(path, columns.path), "head")]
+    if text_width(path) > columns.path:  # it is shown whole, on lines of its own
+        lines += prose(path, "head", indent=len(_INDENT.text), width=options.width)
+        open_line = [_INDENT, Span(" " * columns.path)]
+    status = Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad")
+    notes = _note_parts(finding, options)
+    if columns.metric is not None:
+        open_line += [_GAP, Span(padded(label, columns.metric))]
+    open_line += [_GAP, status]
+    used = sum([text_width(text) for text, _ in open_line])
+    room = options.width if columns.beside else 0
+    for group in (_value_parts(item, options), *[(part,) for part in notes]):
+        if not group:
+            continue
         spans = [span for part in group for span in (_GAP, *part)]
-        length = sum([len(text) for text, _ in spans])
-        if used + length <= options.width:
+        length = sum([text_width(text) for text, _ in spans])
+        if used + length <= room:
             open_line += spans
             used += length
             continue
         last = open_line.pop()
         lines.append((*open_line, last._replace(text=last.text.rstrip())))
-        *full, last_line = _below(group, spans[1:], length - 2, options.width)
+        *full, last_line = _below(group, spans[1:], length - len(_GAP.text), options.width)
         lines += full
         open_line = [*last_line]
-        used = sum([len(text) for text, _ in open_line])
+        used = sum([text_width(text) for text, _ in open_line])
+        room = options.width
+    if columns.metric is None:
+        metric = Span(label, "dim")
+        if used + len(_GAP.text) + text_width(label) <= options.width:
+            open_line += [_GAP, metric]
+        elif options.verbosity > 0:
+            return [*lines, tuple(open_line), *wrap_spans([metric], indent=_BELOW, width=options.width)]
     lines.append(tuple(open_line))
     return lines
-
-
-_INDENT: Final = Span("  ")
 
 
 def citation_text(citation: Citation) -> str:
@@ -322,7 +438,6 @@ def citation_text(citation: Citation) -> str:
     return ", ".join(parts)
 
 
-_GAP: Final = Span("  ")
 _GOLD: Final = Span("gold ")
 _EXTRACTED: Final = Span("extracted ")
 
@@ -334,13 +449,10 @@ def _below(group: Sequence[Line], spans: Sequence[Span], length: int, width: int
     """
     if _BELOW + length <= width:
         return [line(*spans, indent=_BELOW)]
-    if len(group) > 1:
+    if group[0][0] in {_GOLD, _EXTRACTED}:
         wide = max(len(part[0].text) for part in group)
         return [line(Span(name.text.ljust(wide)), *rest, indent=_BELOW) for name, *rest in group]
-    (only,) = group
-    if len(only) > 1:
-        return [line(*only, indent=_BELOW)]
-    return prose(only[0].text, only[0].style, indent=_BELOW, width=width)
+    return wrap_spans(group[0], indent=_BELOW, width=width)
 
 
 def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
@@ -429,6 +541,9 @@ def counts_text(
         counts.append(f"{tally[Status.SKIPPED]:,} skipped")
     if score.vacuous:
         counts.append(f"{score.vacuous:,} absent on both sides")
+    if score.rules:
+        held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
+        counts.append(f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}")
     passes = EmptyPasses.of(score)
     if passes.empty or not passes.compared:
         counts.append(f"{BY_EMPTINESS}: {passes}")

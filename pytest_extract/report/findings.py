@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.mistakes.output import compared_results
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
 from pytest_extract.report.lines import plural
@@ -40,6 +38,8 @@ class Split(NamedTuple):
 
 def split_known(score: ScoreRecord, known: Sequence[str]) -> Split:
     """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
+    from pytest_extract.core.mistakes.output import compared_results
+
     results = compared_results(score.leaves, score.fields)
     if not known:
         return Split(results, [])
@@ -120,6 +120,8 @@ def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]
         for path in mistake.paths:
             for size in range(len(path), -1, -1):
                 named.setdefault(path[:size], mistake)
+    from pytest_extract.core.mistakes import mistakes_by_path
+
     exact = mistakes_by_path(mistakes)
     return [
         finding

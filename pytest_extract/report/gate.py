@@ -18,8 +18,7 @@ from pytest_extract.regression.effects import Effect
 from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import TestResult
-from pytest_extract.regression.reasons import broken_text, call_text, interval_text
-from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
 from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
 from pytest_extract.report.values import show
 
@@ -89,8 +88,9 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
 
 
 def basis_texts(decision: GateDecision) -> list[str]:
-    """Return how many runs each side has, what broke, and what a call costs and takes."""
-    texts = [runs_text(effect) for effect in decision.effects if effect.bounds is not None]
+    """Return what a confirmation took, how many runs each side has, what broke, and what a call costs and takes."""
+    texts = [] if decision.confirmation is None else [spent_text(decision.confirmation)]
+    texts += [runs_text(effect) for effect in decision.effects if effect.bounds is not None]
     found = [broken_text(broken) for broken in decision.broken]
     texts += [text for text in found if not any(text in reason for reason in decision.reasons)]
     calls = [
@@ -146,9 +146,7 @@ def _pattern_table(arm: ArmComparison, decision: GateDecision, width: int, most:
         f"{'field':<{wide}} {'':<12} {'fields':>7} {'before':>8} {'after':>8} {'fixed':>6} {'regressed':>10} {'p':>9}"
     )
     lines = [line(Span(head, "dim"), indent=2)]
-    lines += [
-        line(_pattern_span(row, p_cell(tests.get(row.pattern), decision.rules), wide), indent=2) for row in moved[:most]
-    ]
+    lines += [line(_pattern_span(row, p_cell(tests.get(row.pattern)), wide), indent=2) for row in moved[:most]]
     lines += _more_rows_line(len(moved), most, "changed pattern")
     still = len(arm.patterns) - len(moved)
     return [*lines, line(Span(f"{plural(still, 'pattern')} unchanged", "dim"), indent=2)] if still else lines
@@ -163,13 +161,13 @@ def _pattern_span(row: PatternComparison, p: str, wide: int) -> Span:
     return Span(f"{text} {p:>9}", _KIND_STYLE.get(row.kind, "plain"))
 
 
-def p_cell(test: TestResult | None, rules: Rules) -> str:
+def p_cell(test: TestResult | None) -> str:
     """Return the corrected p-value of a row: `too few` where no result of so few cases could be significant."""
     if test is None:
         return ""
-    if test.adjusted <= rules.alpha:
+    if test.significant:
         return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
-    return f">{rules.alpha:g}" if test.decidable else "too few"
+    return f">{test.level:g}" if test.decidable else "too few"
 
 
 MOST_CHANGED: Final = 5
@@ -202,6 +200,8 @@ def _changed_field_lines(changes: Sequence[FieldChange], width: int, most: int) 
 def _change_line(change: FieldChange, width: int, indent: int) -> Line:
     room = max(12, (width - 30) // 3)
     values = f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
+    if change.mistake is not None and len(change.mistake.paths) == 1:
+        values += f": {safe_prose(change.mistake.text)}"
     rates = f" {_rate_change(change)}" if change.before.denominator > 1 or change.after.denominator > 1 else ""
     where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
     return line(where if change.path.startswith("(") else f"{where}: {values}", indent=indent)

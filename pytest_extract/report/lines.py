@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import traceback
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
+from pytest_extract.lazy import lazy_pattern
+
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
 ELLIPSIS: Final = "…"
-_HARMFUL: Final = re.compile(
+_HARMFUL: Final = lazy_pattern(
     # control characters, surrogates, direction marks and overrides, line separators, and what XML may not hold
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 )
@@ -38,18 +41,109 @@ def text_of(spans: Iterable[Span]) -> str:
     return "".join(span.text for span in spans)
 
 
-def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
-    """Break a sentence at spaces into lines of at most `width` characters; nothing of it is left out."""
-    import textwrap
+_NARROWEST: Final = 20
+"""Text is not wrapped to fewer columns than this."""
+_WORD: Final = lazy_pattern(r"\S+")
 
-    broken = textwrap.wrap(safe_prose(text), max(width - indent, 20), break_on_hyphens=False) or [""]
-    return [line(Span(piece, style), indent=indent) for piece in broken]
+
+def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:
+    """Break a sentence at spaces into lines of at most `width` columns; nothing of it is left out."""
+    return wrap_spans((Span(safe_prose(text), style),), indent=indent, width=width)
+
+
+def wrap_spans(spans: Sequence[Span], *, indent: int, width: int) -> list[Line]:
+    """Break styled text at spaces into lines of at most `width` columns; a longer word is broken anywhere."""
+    room = max(width - indent, _NARROWEST)
+    return [
+        line(*_cut_spans(spans, start, end), indent=indent) for start, end in _line_ranges(text_of(spans), room)
+    ] or [line(Span(""), indent=indent)]
+
+
+def _line_ranges(text: str, room: int) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each line, without the spaces between two lines."""
+    start = end = used = 0
+    for word in _WORD.finditer(text):
+        at, last = word.span()
+        size = text_width(word[0])
+        gap = at - end
+        if used and used + gap + size > room and (size <= room or used + gap >= room):
+            yield start, end
+            start, used, gap = at, 0, 0
+        used += gap
+        while size > room - used and at < last:
+            piece = left_part(text[at : min(at + room, last)], room - used)
+            size -= text_width(piece)
+            at += len(piece)
+            yield start, at
+            start, used = at, 0
+        used += size
+        end = last
+    if start < end:
+        yield start, end
+
+
+def _cut_spans(spans: Iterable[Span], start: int, end: int) -> Iterator[Span]:
+    """Yield the part of styled text between two characters."""
+    at = 0
+    for text, style in spans:
+        piece = text[max(start - at, 0) : max(end - at, 0)]
+        at += len(text)
+        if piece:
+            yield Span(piece, style)
+
+
+def text_width(text: str) -> int:
+    """Return the columns that a text takes on a terminal, as pytest counts them: wide characters two, marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_width, unicodedata.normalize("NFC", text)))
+
+
+@lru_cache(1_000)
+def _char_width(char: str) -> int:
+    code = ord(char)
+    if 0x200B <= code <= 0x200F or 0x2028 <= code <= 0x202E or 0x2060 <= code <= 0x2063:
+        return 0
+    if unicodedata.category(char) in {"Me", "Mn"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"F", "W"} else 1
+
+
+def left_part(text: str, width: int) -> str:
+    """Return the longest beginning of a text that takes at most `width` columns, and has as many characters."""
+    text = text[: max(width, 0)]
+    if text.isascii():
+        return text
+    used = 0
+    for index, char in enumerate(text):
+        used += _char_width(char)
+        if used > width:
+            return text[:index]
+    return text
+
+
+def right_part(text: str, width: int) -> str:
+    """Return the longest end of a text that takes at most `width` columns, and has as many characters."""
+    text = text[max(len(text) - width, 0) :] if width > 0 else ""
+    if text.isascii():
+        return text
+    used = 0
+    for index in range(len(text) - 1, -1, -1):
+        used += _char_width(text[index])
+        if used > width:
+            return text[index + 1 :]
+    return text
+
+
+def padded(text: str, width: int) -> str:
+    """Fill a text with spaces up to `width` columns."""
+    return text + " " * (width - text_width(text))
 
 
 def titled(title: str, text: str, width: int) -> list[Line]:
     """Write `title: text` in one line, or the text below its title if the line is too long."""
     whole = line(Span(f"{title}: ", "head"), Span(safe_prose(text), "bad"), indent=2)
-    if len(text_of(whole)) <= width:
+    if text_width(text_of(whole)) <= width:
         return [whole]
     return [line(Span(f"{title}:", "head"), indent=2), *prose(text, "bad", indent=4, width=width)]
 
@@ -90,18 +184,18 @@ def _escape(char: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Cut to `width` characters, from the middle, with an ellipsis where something is left out."""
-    if len(text) <= width:
+    """Cut to `width` columns, from the middle, with an ellipsis where something is left out."""
+    if len(text) <= width and text_width(text) <= width:
         return text
     width = max(width, 5)
     head = (width - 1) * 2 // 3
-    return text[:head] + ELLIPSIS + text[len(text) - (width - 1 - head) :]
+    return left_part(text, head) + ELLIPSIS + right_part(text, width - 1 - head)
 
 
 def number_text(value: float) -> str:
-    """Write a number for people: four significant digits, no trailing zeros, thousands apart: `0.9474`, `1,389`."""
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
+    """Write a number for people: at least four significant digits, no trailing zeros, thousands apart: `0.9474`."""
+    if 1e3 <= abs(value) < 1e15 or (value == int(value) and abs(value) < 1e15):
+        return f"{value:,.0f}"
     return f"{value:.4g}"
 
 
@@ -132,7 +226,7 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
     """
     wide = [max([len(head), *(len(row[index]) for row in rows)]) for index, head in enumerate(heads)][1:]
     names = [safe_prose(name) for name in (heads[0], *(row[0] for row in rows))]
-    longest = max(len(name) for name in names)
+    longest = max(map(text_width, names))
     room = width - _TABLE_INDENT - sum(each + 1 for each in wide)
     stacked = room < min(longest, _NARROWEST_NAME)
     lines: list[Line] = []
@@ -144,7 +238,7 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
             lines.append(line(Span(figures[1:], style), indent=2 * _TABLE_INDENT))
         else:
             column = min(longest, room)
-            lines.append(line(Span(f"{shorten(name, column):<{column}}{figures}", style), indent=_TABLE_INDENT))
+            lines.append(line(Span(f"{padded(shorten(name, column), column)}{figures}", style), indent=_TABLE_INDENT))
     return lines
 
 

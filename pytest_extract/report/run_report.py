@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -11,6 +11,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate.auto_accept import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
@@ -185,7 +186,7 @@ def next_steps(run: RunReport) -> list[str]:
                 "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
             )
     elif run.judged is not None and run.judged.answer is Answer.CANNOT_TELL:
-        steps.append("Add cases or repeats (`--extract-repeat`) for a decision; the gate's reasons say how many.")
+        steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons of the gate say how many.")
     if left := outcomes[Outcome.NOT_RUN]:
         steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
     return steps

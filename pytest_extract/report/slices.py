@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import Rates
@@ -13,6 +12,7 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number, text_table
 
 MOST_SLICES: Final = 50

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.judges import GIVE_A_JUDGE
+from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.findings import FAILED
@@ -15,12 +17,16 @@ from pytest_extract.report.lines import (
     Span,
     Style,
     line,
+    padded,
     percent,
     plural,
     prose,
     safe_prose,
     score_number,
+    shorten,
     text_of,
+    text_table,
+    text_width,
 )
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
@@ -32,6 +38,7 @@ from pytest_extract.report.totals import (
     JudgeSpending,
     KnownTotals,
     PatternCounts,
+    RuleTotals,
     RunTotals,
     Spending,
     WrappedTotals,
@@ -39,13 +46,26 @@ from pytest_extract.report.totals import (
     worst_patterns,
 )
 
+if TYPE_CHECKING:
+    from pytest_extract.core.mistakes.limit import NamingLimit
+
 WORST_FIELDS: Final = 10
+_INDENT: Final = 2
+_NARROWEST_FIELD: Final = 20
 _MOST_REASONS: Final = 3
 _MOST_KNOWN: Final = 5
 _MOST_EMPTY: Final = 5
 _MOST_PASSED_WRONG: Final = 5
 _MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
+_MOST_RULE_CASES: Final = 5
+_KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
+_RULE_WORDS: Final = {
+    RuleStatus.HELD: "holds in",
+    RuleStatus.BROKEN: "broken in",
+    RuleStatus.UNCHECKED: "cannot be checked in",
+    RuleStatus.NOT_APPLICABLE: "does not apply in",
+}
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
@@ -63,28 +83,32 @@ def summary_lines(
     width: int = 100,
     verbosity: int = 0,
     fields: bool = True,
+    diffs: bool = True,
 ) -> list[Line]:
     """Summarize a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
     `totals`: those of `results`, if the caller has them. `expected`: number of cases that fail as an xfail mark
-    expects. `fields`: list the worst field patterns, too.
+    expects. `fields`: list the worst field patterns, too. `diffs`: the reader sees the diffs of failing cases, so that
+    only fields that are wrong in several cases are news.
     """
     totals = totals_of(results) if totals is None else totals
     lines = [_cases_line(totals, expected)]
     if len(totals.arms) > 1:
-        lines += _arm_table(totals.arms)
+        lines += _arm_table(totals.arms, width)
     if fields:
-        lines += _worst_field_lines(totals.fields, width, most=None if verbosity >= 2 else WORST_FIELDS)
+        most = None if verbosity >= 2 else WORST_FIELDS
+        lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
     lines += _passed_wrong_lines(totals.passed_wrong, width, verbosity)
-    lines += mistake_lines(totals.mistakes, width=width)
-    lines += failure_lines(totals)
+    lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
+    lines += failure_lines(totals, width=width)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
+    lines += rule_lines(totals.rules, width=width, verbosity=verbosity)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
     lines += _money_lines(totals.spending)
     lines += _judge_lines(judge or JudgeSpending())
-    return lines + _slowest_lines(totals.slowest)
+    return lines + _slowest_lines(totals.slowest, width)
 
 
 def _cases_line(totals: RunTotals, expected: int) -> Line:
@@ -102,38 +126,45 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     return line(*parts)
 
 
-def _arm_table(arms: Mapping[str, ArmTotals]) -> list[Line]:
-    wide = max(len(arm) for arm in arms)
-    head = f"{'':<{wide}}  {'cases':>6} {'passed':>7} {'failed':>7} {'broken':>7} {'not run':>8}"
-    lines = [line(Span(head + "".join(f" {name:>10}" for name in MEASURES) + f" {'cost':>10}", "dim"), indent=2)]
+def _arm_table(arms: Mapping[str, ArmTotals], width: int) -> list[Line]:
+    heads = ("", "cases", "passed", "failed", "broken", "not run", *MEASURES, "cost")
+    rows = []
     for label, arm in sorted(arms.items()):
         counts, means = arm.outcomes, arm.means
-        text = f"{safe_prose(label):<{wide}}  {counts.total():>6,} {counts[Outcome.PASSED]:>7,}"
-        text += f" {counts[Outcome.FAILED]:>7,} {counts[Outcome.BROKEN]:>7,} {counts[Outcome.NOT_RUN]:>8,}"
-        text += "".join(f" {score_number(means[name]) if name in means else '-':>10}" for name in MEASURES)
-        lines.append(line(f"{text} {arm.spending.cost_text:>10}", indent=2))
-    return lines
+        outcomes = [counts[each] for each in (Outcome.PASSED, Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN)]
+        figures = [f"{count:,}" for count in (counts.total(), *outcomes)]
+        scores = [score_number(means[name]) if name in means else "-" for name in MEASURES]
+        rows.append((label, *figures, *scores, arm.spending.cost_text))
+    return text_table(heads, rows, width)
 
 
-def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, most: int | None) -> list[Line]:
+def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
     bad = worst_patterns(fields)
-    if len({case for _, tally in bad for case in tally.cases}) < 2:  # the diff of the only case says it all
+    telling = [(name, tally) for name, tally in bad if len(tally.cases) > 1] if diffs else bad
+    if not telling:
         return []
-    shown = bad[:most]
-    wide = min(max(len(safe_prose(name)) for name, _ in shown), max(width - 40, 20))
+    shown = telling[:most] if most is not None else bad
+    counts = [
+        f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})"
+        f" in {plural(len(tally.cases), 'case')}"
+        for _, tally in shown
+    ]
+    room = max(width - 2 * _INDENT - max(map(len, counts)), _NARROWEST_FIELD)
+    names = [shorten(safe_prose(name), room) for name, _ in shown]
+    wide = max(map(text_width, names))
     lines = [line(Span("worst fields", "head"))]
-    for name, tally in shown:
+    for name, count, (_, tally) in zip(names, counts, shown, strict=True):
         kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
-        row = line(
-            f"{safe_prose(name):<{wide}}  ",
-            Span(f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})", "bad"),
-            f" in {plural(len(tally.cases), 'case')}",
-            indent=2,
-        )
-        fits = len(text_of(row)) + len(kinds) + 2 <= width
+        wrong, _, cases = count.partition(" in ")
+        row = line(f"{padded(name, wide)}  ", Span(wrong, "bad"), f" in {cases}", indent=_INDENT)
+        fits = text_width(text_of(row)) + len(kinds) + 2 <= width
         lines.append((*row, Span(f": {kinds}")) if fits else row)
-    if len(bad) > len(shown):
-        lines.append(line(Span(f"… {plural(len(bad) - len(shown), 'more field')} (-vv shows all)", "dim"), indent=2))
+    left = [tally for _, tally in bad if len(tally.cases) > 1][len(shown) :] if diffs else bad[len(shown) :]
+    single = len(bad) - len(telling)
+    if most is not None and (left or single):
+        parts = [plural(len(left), "more field")] if left else []
+        parts += [f"{single:,} wrong in one case only"] if single else []
+        lines.append(line(Span(f"… {', '.join(parts)} (-vv shows all)", "dim"), indent=_INDENT))
     return lines
 
 
@@ -150,20 +181,29 @@ def _passed_wrong_lines(passed: Mapping[str, int], width: int, verbosity: int) -
     return prose(f"{cases} {values}, within the thresholds: {', '.join(shown)}{more}", "warn", indent=0, width=width)
 
 
-def mistake_lines(mistakes: Mapping[str, int], *, width: int) -> list[Line]:
-    """Count the mistakes of a run by kind, the most frequent first."""
+def mistake_lines(mistakes: Mapping[str, int], limit: NamingLimit | None, *, width: int) -> list[Line]:
+    """Count the mistakes of a run by kind, the most frequent first; `limit` counts the wrong values without a name."""
     if not mistakes:
         return []
     ordered = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
     names = [f"{count:,} {kind.replace('_', ' ')}" for kind, count in ordered[:_MOST_KINDS]]
     left = sum(count for _, count in ordered[_MOST_KINDS:])
     more = f", {left:,} of {plural(len(ordered) - _MOST_KINDS, 'other kind')}" if left else ""
-    return prose(f"kinds of mistakes: {', '.join(names)}{more}", "plain", indent=0, width=width)
+    first = f"; {limit}" if limit is not None else ""
+    return prose(f"kinds of mistakes: {', '.join(names)}{more}{first}", "plain", indent=0, width=width)
 
 
-def failure_lines(totals: RunTotals) -> list[Line]:
+def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     """List why outputs were not scored, and why cases were broken or not run."""
     lines = []
+    if totals.without_judge:
+        needs = (
+            "1 case is broken because it needs"
+            if totals.without_judge == 1
+            else (f"{totals.without_judge:,} cases are broken because they need")
+        )
+        text = f"{needs} a judge for semantic comparisons and the run has none: {GIVE_A_JUDGE}"
+        lines += prose(text, "warn", indent=0, width=width)
     if totals.unusable:
         kinds = ", ".join(f"{count} {kind}" for kind, count in totals.unusable.most_common())
         lines.append(line(Span("unusable outputs", "head"), ": ", Span(kinds, "bad")))
@@ -204,6 +244,32 @@ def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
     lines += [line(safe_prose(f"{nodeid}: {text}"), indent=2) for nodeid, text in shown]
     if len(shown) < len(totals.outputs):
         lines.append(line(f"and {len(totals.outputs) - len(shown):,} more (-vv shows all)", indent=2))
+    return lines
+
+
+def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Line]:
+    """Count the outputs that keep each rule across fields, unless all do; name a rule that was compared nowhere."""
+    if not totals.statuses:
+        return []
+    kept = {
+        name: counts for name, counts in totals.statuses.items() if set(counts) <= _KEPT and counts[RuleStatus.HELD]
+    }
+    if len(kept) == len(totals.statuses) and verbosity < 1:
+        return []
+    head = f"{len(kept):,} of {plural(len(totals.statuses), 'rule')} {'holds' if len(kept) == 1 else 'hold'} everywhere"
+    lines = [line(Span("rules", "head"), ": ", Span(head, "good" if len(kept) == len(totals.statuses) else "bad"))]
+    for name, counts in totals.statuses.items():
+        if name in kept and verbosity < 1:
+            continue
+        if not counts.keys() - {RuleStatus.NOT_APPLICABLE}:
+            text = f"applied in none of {plural(counts.total(), 'output')}: nothing was compared"
+        else:
+            text = ", ".join(f"{_RULE_WORDS[status]} {counts[status]:,}" for status in RuleStatus if counts[status])
+            text = f"{text} of {plural(counts.total(), 'output')}"
+        cases = totals.cases[name]
+        more = f" and {len(cases) - _MOST_RULE_CASES:,} more" if len(cases) > _MOST_RULE_CASES else ""
+        where = f" ({', '.join(cases[:_MOST_RULE_CASES])}{more})" if cases else ""
+        lines += prose(f"{name}: {text}{where}", "plain" if name in kept else "warn", indent=2, width=width)
     return lines
 
 
@@ -269,11 +335,11 @@ def _money_lines(spent: Spending) -> list[Line]:
     return [line("; ".join(parts))] if parts else []
 
 
-def _slowest_lines(slow: Sequence[tuple[float, str]]) -> list[Line]:
+def _slowest_lines(slow: Sequence[tuple[float, str]], width: int) -> list[Line]:
     if not slow or slow[0][0] < 0.1:
         return []
     cases = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
-    return [line("slowest: ", cases)]
+    return prose(f"slowest: {cases}", "plain", indent=0, width=width)
 
 
 def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
-from typing import Final, NamedTuple
+from dataclasses import field
+from math import fsum
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
-from pytest_extract.core.results import ScoreRecord, Status, is_covered
+from pytest_extract.core.judges import WITHOUT_JUDGE
+from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
+
+if TYPE_CHECKING:
+    from pytest_extract.core.mistakes.limit import NamingLimit
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
@@ -28,7 +33,7 @@ def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
     """Return the mean of each measure over the repeats of a case, without measures that the case does not have."""
     scored = [score.measures for score in result.scores]
     values = {name: [measures[name] for measures in scored if name in measures] for name in names}
-    return {name: fmean(found) for name, found in values.items() if found}
+    return {name: fsum(found) / len(found) for name, found in values.items() if found}
 
 
 def read_scores(result: CaseResult) -> list[ScoreRecord]:
@@ -209,6 +214,23 @@ class WrappedTotals:
                 self.outputs.append((result.nodeid, "; ".join(attempt.score.wrapped.values())))
 
 
+@dataclass(slots=True)
+class RuleTotals:
+    """Rules across fields, by name: the outputs in each status, and the cases in which it does not hold."""
+
+    statuses: dict[str, Counter[RuleStatus]] = field(default_factory=dict)
+    cases: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, result: CaseResult) -> None:
+        """Add a case."""
+        for score in result.scores:
+            for rule in score.rules:
+                self.statuses.setdefault(rule.name, Counter())[rule.status] += 1
+                named = self.cases.setdefault(rule.name, [])
+                if rule.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) and named[-1:] != [result.case_id]:
+                    named.append(result.case_id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSpending:
     """Calls, tokens and cost of the judge's model; `unpriced` calls have no known price."""
@@ -307,7 +329,7 @@ class ArmTotals:
     @property
     def means(self) -> dict[str, float]:
         """Means over the cases, without measures that no case has."""
-        return {name: fmean(self.measures[name]) for name in MEASURES if name in self.measures}
+        return {name: fsum(found) / len(found) for name in MEASURES if (found := self.measures.get(name))}
 
 
 @dataclass(slots=True)
@@ -315,7 +337,8 @@ class RunTotals:
     """The cases of a run.
 
     `arms` by label. `fields`: leaf results by pattern. `unusable`: failure kinds of outputs. `reasons`: why cases were
-    broken or not run. `passed_wrong`: wrong values of passed cases, by node id.
+    broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
+    wrong values of passed cases, by node id.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
     """
 
@@ -325,11 +348,14 @@ class RunTotals:
     reasons: Mapping[Outcome, Counter[str]] = field(
         default_factory=lambda: {Outcome.BROKEN: Counter(), Outcome.NOT_RUN: Counter()}
     )
+    without_judge: int = 0
     known: KnownTotals = field(default_factory=KnownTotals)
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
     wrapped: WrappedTotals = field(default_factory=WrappedTotals)
+    rules: RuleTotals = field(default_factory=RuleTotals)
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
+    naming_limit: NamingLimit | None = None
     passed_wrong: dict[str, int] = field(default_factory=dict)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
@@ -350,7 +376,7 @@ class RunTotals:
         values = {
             name: [value for arm in self.arms.values() for value in arm.measures.get(name, ())] for name in MEASURES
         }
-        return {name: fmean(found) for name, found in values.items() if found}
+        return {name: fsum(found) / len(found) for name, found in values.items() if found}
 
     @property
     def spending(self) -> Spending:
@@ -371,17 +397,30 @@ class RunTotals:
                 self.unusable[attempt.score.failure.kind] += 1
             if attempt.latency_s:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
-        if result.outcome in self.reasons:
+        if result.outcome is Outcome.BROKEN and (result.why or "").startswith(WITHOUT_JUDGE):
+            self.without_judge += 1
+        elif result.outcome in self.reasons:
             self.reasons[result.outcome][shorten(safe_prose(result.why or "?"), _LONGEST_REASON)] += 1
         if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
             self.passed_wrong[result.nodeid] = wrong
         self.known.add(result)
         self.emptiness.add(result)
         self.wrapped.add(result)
-        for attempt in result.attempts:
-            if attempt.score is not None:
-                self.mistakes.update(mistake.kind for mistake in attempt.score.mistakes)
+        self.rules.add(result)
+        self._add_mistakes([attempt.score for attempt in result.attempts if attempt.score and attempt.score.mistakes])
         self.repeated = self.repeated or len(result.attempts) > 1
+
+    def _add_mistakes(self, scores: Sequence[ScoreRecord]) -> None:
+        """Count the mistakes of the outputs in which some were named."""
+        if not scores:
+            return
+        from pytest_extract.core.mistakes.limit import NamingLimit
+
+        for score in scores:
+            self.mistakes.update(mistake.kind for mistake in score.mistakes)
+            limit = NamingLimit.of(score)
+            if limit is not None:
+                self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
 
 
 def _most_wrong(result: CaseResult) -> int:

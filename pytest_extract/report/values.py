@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Final
 
 from pytest_extract.core.values import Json, Missing
-from pytest_extract.report.lines import ELLIPSIS, plural, safe, shorten
+from pytest_extract.report.lines import ELLIPSIS, left_part, plural, right_part, safe, shorten, text_width
 
 _MOST_PARTS: Final = 12
 WHOLE: Final = 1_000_000
@@ -17,7 +17,7 @@ WHOLE: Final = 1_000_000
 
 
 def show(value: Json | Missing, width: int, *, at: int = 0) -> str:
-    """Write a value as JSON-like text of about `width` characters, with marks for what is left out.
+    """Write a value as JSON-like text of about `width` columns, with marks for what is left out.
 
     Of a long text, the part around the character `at` is shown, by default its beginning and its end.
     """
@@ -46,22 +46,26 @@ def _show_text(value: str, width: int, at: int) -> str:
     # The text is cut before it is escaped, so that the time does not grow with its length.
     if len(value) <= max(width - 2, 5):
         shown = safe(value)
-        if len(shown) <= width - 2:
+        if text_width(shown) <= width - 2:
             return f'"{shown}"'
     count = f" ({len(value):,} characters)"
     room = max(width - len(count) - 2, 8)
     head, tail = room * 2 // 3, room - room * 2 // 3 - 1
-    if len(value) <= head + tail + 1:
+    if len(value) <= room and text_width(value) <= room:
         return f'"{shorten(safe(value), max(width - 2, 8))}"'
-    if at > head:
+    if at > len(left_part(value[:room], head)):
         return f'"{_text_around(value, at, room)}"{count}'
-    return f'"{shorten(safe(value[:head] + ELLIPSIS + value[len(value) - tail :]), room)}"{count}'
+    begin, end = left_part(value[:head], head), right_part(value[max(len(value) - tail, 0) :], tail)
+    return f'"{shorten(safe(begin + ELLIPSIS + end), room)}"{count}'
 
 
 def _text_around(value: str, at: int, room: int) -> str:
-    start = min(at - room // 2, len(value) - room + 2)
-    part = safe(value[start : start + room - 2])[: room - 2]
-    return f"{ELLIPSIS}{part}{ELLIPSIS if start + room - 2 < len(value) else ''}"
+    """Show the part around the character `at`, which is near the end if the text ends soon after it."""
+    most = room - 2
+    after = left_part(value[at : at + most], most - room // 2)
+    before = right_part(value[max(at - most, 0) : at], most - text_width(after))
+    part = left_part(safe(before + after), most)
+    return f"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ''}"
 
 
 def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
@@ -77,10 +81,10 @@ def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
     for name, item in _labelled_items(value):
         room = width - len(f", {ELLIPSIS} {len(value) - len(parts) - 1:,} more") * (len(parts) + 1 < len(value))
         text = shorten(name + _item_text(item, max(width // 2, 12)), max(room - 2, 12))
-        if parts and used + len(text) + 2 > room:
+        if parts and used + text_width(text) + 2 > room:
             break
         parts.append(text)
-        used += len(text) + 2
+        used += text_width(text) + 2
     left = len(value) - len(parts)
     more = f", {ELLIPSIS} {left:,} more" if left else ""
     return f"{opening}{', '.join(parts)}{more}{closing}"
@@ -102,22 +106,22 @@ def _inline_text(value: Json, room: int) -> str | None:
     """Write a whole value; None if it takes more than `room` characters."""
     if isinstance(value, str):
         text = f'"{safe(value)}"' if len(value) <= room else ""
-        return text if 0 < len(text) <= room else None
+        return text if text and text_width(text) <= room else None
     if not isinstance(value, list | dict):
         text = show(value, room)
-        return text if len(text) <= room else None
+        return text if text_width(text) <= room else None
     if len(value) > _MOST_PARTS or room < 2:
         return None
     parts: list[str] = []
     left = room - 2
     for name, item in _labelled_items(value):
-        inner = _inline_text(item, left - len(name))
+        inner = _inline_text(item, left - text_width(name))
         if inner is None:
             return None
         parts.append(name + inner)
-        left -= len(parts[-1]) + 2
+        left -= text_width(parts[-1]) + 2
     text = ", ".join(parts)
-    if len(text) > room - 2:
+    if text_width(text) > room - 2:
         return None
     return f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
 

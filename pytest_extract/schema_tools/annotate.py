@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -12,6 +11,7 @@ from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
+from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.propose import AnnotationProposals, propose_annotations
 from pytest_extract.schema_tools.subschemas import map_children
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pytest_extract.core.mistakes.scalars import reads_as_date
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json, json_type
+from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.subschemas import map_children
 
 FEWEST_ROWS: Final = 3

@@ -7,12 +7,12 @@ beside a `$ref`, `required` of all branches, and recursion, which stays a `$ref`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
+from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.subschemas import map_children
 
 MOST_NODES: Final = 100_000

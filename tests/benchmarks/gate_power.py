@@ -7,11 +7,14 @@ in % that every rule calls worse. `--suites` sets how many suites a line has, `-
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -20,11 +23,19 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.permutation import Runs
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison, PatternComparison
-from pytest_extract.regression.gate import Answer, decide
+from pytest_extract.regression.confirmation import (
+    FIRST_SHARE,
+    MOST_CONFIRMED,
+    Spent,
+    confirm,
+    plan_arm,
+    rests_on_few,
+)
+from pytest_extract.regression.gate import Answer, decide, decide_confirmed
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.rules import Rules
 
-RULES = Rules(permutations=2_000)
+RULES = Rules(permutations=2_000, resamples=400)
 """Fewer arrangements than the gate's own 10,000, for speed: two standard errors are added, so they find a little less."""
 
 
@@ -78,16 +89,26 @@ EFFECTS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What is true of one suite: how probable every field is to be right before and now, (cases, fields)."""
+
+    kind: Kind
+    effect: Effect
+    before: np.ndarray
+    after: np.ndarray
+    first: np.ndarray
+    always: np.ndarray
+
+
 @dataclass(slots=True)
 class Suites:
     """Draws suites: arrays of passed fields, (runs, cases, fields), before and after."""
 
     source: np.random.Generator
 
-    def draw(
-        self, kind: Kind, effect: Effect, cases: int, fields: int, runs: tuple[int, int]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return both sides of one suite."""
+    def truth(self, kind: Kind, effect: Effect, cases: int, fields: int) -> Truth:
+        """Draw what is true of a suite."""
         chance = self._chances(kind, cases, fields)
         later = chance.copy()
         if effect.drop:
@@ -95,15 +116,24 @@ class Suites:
         later[:, 0] = np.maximum(0, later[:, 0] - effect.field)
         first = self.source.random((cases, fields)) < chance
         always = self.source.random((cases, fields)) < kind.fixed
-        before = self._answers(kind, chance, runs[0], kind.whole)
-        after = self._answers(kind, later, runs[1], kind.whole + effect.whole)
-        before, after = (
-            np.where(always, first, before),
-            np.where(always & ~_touched(effect, cases, fields), first, after),
-        )
+        return Truth(kind=kind, effect=effect, before=chance, after=later, first=first, always=always)
+
+    def runs(self, truth: Truth, before: int, after: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return so many runs of both sides; every call draws fresh ones."""
+        kind, effect = truth.kind, truth.effect
+        was = self._answers(kind, truth.before, before, kind.whole)
+        now = self._answers(kind, truth.after, after, kind.whole + effect.whole)
+        was = np.where(truth.always, truth.first, was)
+        now = np.where(truth.always & ~_touched(effect, *truth.before.shape), truth.first, now)
         if effect.dead:
-            after[:, : max(1, cases // 10)] = False
-        return before, after
+            now[:, : max(1, now.shape[1] // 10)] = False
+        return was, now
+
+    def draw(
+        self, kind: Kind, effect: Effect, cases: int, fields: int, runs: tuple[int, int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return both sides of one suite."""
+        return self.runs(self.truth(kind, effect, cases, fields), *runs)
 
     def _chances(self, kind: Kind, cases: int, fields: int) -> np.ndarray:
         case, column, cell = kind.spread
@@ -137,9 +167,11 @@ def _quantiles(chance: np.ndarray) -> np.ndarray:
     return norm.ppf(chance)
 
 
-def comparison_of(before: np.ndarray, after: np.ndarray) -> Comparison:
-    """Make the comparison that the gate would make of two runs with these fields."""
-    rows = [_case_row(number, ~before[:, number], ~after[:, number]) for number in range(before.shape[1])]
+def comparison_of(before: np.ndarray, after: np.ndarray, numbers: Sequence[int] | None = None) -> Comparison:
+    """Make the comparison that the gate would make of two runs with these fields; `numbers`: of these cases only."""
+    numbers = range(before.shape[1]) if numbers is None else numbers
+    before, after = before[:, numbers], after[:, numbers]
+    rows = [_case_row(number, ~before[:, place], ~after[:, place]) for place, number in enumerate(numbers)]
     patterns = [
         PatternComparison(
             pattern=f"f{column}",
@@ -203,6 +235,34 @@ def gate(before: np.ndarray, after: np.ndarray) -> bool:
     return any(test.adjusted <= RULES.alpha and test.drop >= RULES.min_drop for test in tests)
 
 
+def confirmed(draw: Suites, truth: Truth, before: np.ndarray, after: np.ndarray) -> tuple[bool, int]:
+    """What the gate says with `--extract-confirm`, and the calls of the confirmation.
+
+    Where the earlier side has several runs, it is a baseline: all but the first of these stand for its fresh runs.
+    """
+    first = decide(comparison_of(before, after), RULES, level=RULES.alpha * FIRST_SHARE)
+    effect = first.effects[0]
+    if first.answer is Answer.NOT_WORSE or (
+        first.answer is Answer.WORSE and not rests_on_few(first.tests, effect, RULES, MOST_CONFIRMED)
+    ):
+        return first.answer is Answer.WORSE, 0
+    held = len(before) - 1
+    arm, tests = first.comparison.arms[0], first.tests
+    if held:
+        (arm,) = comparison_of(before[:1], after).arms
+        tests = run_tests(Comparison(arms=(arm,)), RULES).results
+    plan = plan_arm(
+        arm, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in arm.cases} if held else None
+    )
+    if isinstance(plan, str):
+        return first.answer is Answer.WORSE, 0
+    was, now = draw.runs(truth, plan.runs, plan.runs)
+    numbers = [int(case.removeprefix("s::")) for case in plan.cases]
+    fresh = comparison_of(before[1:] if held else was, now, numbers)
+    found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
+    return decide_confirmed(first, found).answer is Answer.WORSE, plan.calls
+
+
 def sign_test(before: np.ndarray, after: np.ndarray) -> bool:
     """Exact sign test over cases at 5 %."""
     change = after.mean((0, 2)) - before.mean((0, 2))
@@ -230,21 +290,24 @@ def case_permutation(source: np.random.Generator) -> Callable[[np.ndarray, np.nd
     return test
 
 
-COLUMNS = ("gate", "sign test", "mean -2", "McNemar", "case perm.")
+COLUMNS = ("gate", "confirmed", "sign test", "mean -2", "McNemar", "case perm.")
 
 
 def rates(
     kind: Kind, effect: Effect, *, cases: int, fields: int, runs: tuple[int, int], suites: int, seed: int
-) -> list[float]:
-    """Return the share of suites that every rule calls worse, in %."""
+) -> tuple[list[float], float]:
+    """Return the share of suites that every rule calls worse, in %, and the mean calls of a confirmation."""
     source = np.random.default_rng(seed)
     draw = Suites(source)
-    rules = (gate, sign_test, mean_threshold, naive_mcnemar, case_permutation(source))
-    found = np.zeros(len(rules))
+    rules = (sign_test, mean_threshold, naive_mcnemar, case_permutation(source))
+    found, calls = np.zeros(len(COLUMNS)), 0
     for _ in range(suites):
-        before, after = draw.draw(kind, effect, cases, fields, runs)
-        found += [rule(before, after) for rule in rules]
-    return (100 * found / suites).tolist()
+        truth = draw.truth(kind, effect, cases, fields)
+        before, after = draw.runs(truth, *runs)
+        worse, made = confirmed(draw, truth, before, after)
+        found += [gate(before, after), worse, *(rule(before, after) for rule in rules)]
+        calls += made
+    return (100 * found / suites).tolist(), calls / suites
 
 
 def not_worse(kind: Kind, effect: Effect, *, cases: int, suites: int, seed: int) -> tuple[float, float]:
@@ -261,11 +324,13 @@ def not_worse(kind: Kind, effect: Effect, *, cases: int, suites: int, seed: int)
 
 def no_change(suites: int, seed: int, sizes: Sequence[tuple[int, int]]) -> None:
     """Print how often each rule says worse when nothing changed."""
-    print("\n| no change | cases x fields | " + " | ".join(COLUMNS) + " |\n|---|---|" + "---:|" * len(COLUMNS))
+    print(
+        "\n| no change | cases x fields | " + " | ".join(COLUMNS) + " |\n|---|---|" + "---:|" * len(COLUMNS), flush=True
+    )
     for name, kind in KINDS.items():
         every = np.zeros(len(COLUMNS))
         for cases, fields in sizes:
-            found = rates(kind, NOTHING, cases=cases, fields=fields, runs=(1, 1), suites=suites, seed=seed)
+            found, _ = rates(kind, NOTHING, cases=cases, fields=fields, runs=(1, 1), suites=suites, seed=seed)
             print(f"| {name} | {cases} x {fields} | " + " | ".join(f"{rate:.1f}" for rate in found) + " |", flush=True)
             every += found
         shares = " | ".join(f"{rate:.1f}" for rate in every / len(sizes))
@@ -288,16 +353,71 @@ def margin(suites: int, seed: int) -> None:
 
 
 def power(suites: int, seed: int) -> None:
-    """Print how often each rule finds a change."""
-    print("\n| change | cases x fields | runs | " + " | ".join(COLUMNS) + " |\n|---|---|---|" + "---:|" * len(COLUMNS))
+    """Print how often each rule finds a change, and the mean calls of the confirmation."""
+    heads = " | ".join((*COLUMNS, "calls"))
+    print(f"\n| change | cases x fields | runs | {heads} |\n|---|---|---|" + "---:|" * (len(COLUMNS) + 1))
     for name, effect in EFFECTS.items():
         for cases, runs in ((20, (1, 1)), (50, (1, 1)), (50, (5, 1)), (50, (3, 3))):
             kind = KINDS["hard and easy cases"]
-            found = rates(kind, effect, cases=cases, fields=20, runs=runs, suites=suites, seed=seed)
-            sides = f"{runs[0]} v {runs[1]}"
-            print(
-                f"| {name} | {cases} x 20 | {sides} | " + " | ".join(f"{rate:.0f}" for rate in found) + " |", flush=True
-            )
+            found, calls = rates(kind, effect, cases=cases, fields=20, runs=runs, suites=suites, seed=seed)
+            cells = " | ".join(f"{rate:.0f}" for rate in (*found, calls))
+            print(f"| {name} | {cases} x 20 | {runs[0]} v {runs[1]} | {cells} |", flush=True)
+
+
+def advice(kind: Kind, effect: Effect, *, cases: int, suites: int, seed: int) -> tuple[int, list[float], float]:
+    """Follow the advice on further cases, which are drawn afresh, in suites that the gate cannot decide.
+
+    Return their number, the share in % that is decided with the first and with the second number of cases, and the
+    median of the second.
+    """
+    draw = Suites(np.random.default_rng(seed))
+    decided, counts = np.zeros(2), []
+    for _ in range(suites):
+        truth = draw.truth(kind, effect, cases, 20)
+        sides = draw.runs(truth, 1, 1)
+        first = decide(comparison_of(*sides), RULES)
+        needs = first.effects[0].needs
+        if first.answer is not Answer.CANNOT_TELL or needs is None or needs.cases is None or needs.cases[1] is None:
+            continue
+        amounts = [amount.count for amount in needs.cases if amount is not None]
+        counts.append(amounts[1])
+        for place, amount in enumerate(amounts):
+            more = draw.draw(kind, effect, amount, 20, (1, 1))
+            whole = [np.concatenate([seen, further], 1) for seen, further in zip(sides, more, strict=True)]
+            decided[place] += decide(comparison_of(*whole), RULES).answer is not Answer.CANNOT_TELL
+    return len(counts), (100 * decided / max(1, len(counts))).tolist(), float(np.median(counts)) if counts else 0.0
+
+
+def follow_advice(suites: int, seed: int) -> None:
+    """Print how often the advice on further cases leads to a decision."""
+    print("\n| suite | cases | not decided | with the first number | with the second | its median |")
+    print("|---|---:|---:|---:|---:|---:|")
+    truths = {
+        "no change, hard and easy cases": ("hard and easy cases", NOTHING),
+        "no change, mixture": ("mixture", NOTHING),
+        "-5 points, hard and easy cases": ("hard and easy cases", EFFECTS["-5 points"]),
+    }
+    for name, (kind, effect) in truths.items():
+        for cases in (10, 20, 50):
+            asked, shares, median = advice(KINDS[kind], effect, cases=cases, suites=suites, seed=seed)
+            cells = " | ".join(f"{share:.0f}" for share in (100 * asked / suites, *shares, median))
+            print(f"| {name} | {cases} | {cells} |", flush=True)
+
+
+TABLES = {"null": "no change", "margin": "a fall of the margin", "power": "changes", "advice": "advice"}
+"""Parts of the report, and what the manual calls their tables."""
+MANUAL = Path(__file__).parents[2] / "pytest_extract/docs/statistics.md"
+
+
+def write_into_manual(part: str, table: str, manual: Path = MANUAL) -> None:
+    """Put a table in place of the one between the marks of its part."""
+    text = manual.read_text(encoding="utf-8")
+    begin, end = f"<!-- table: {TABLES[part]} -->\n", "<!-- end of table -->\n"
+    head, _, rest = text.partition(begin)
+    _, mark, tail = rest.partition(end)
+    if not mark:
+        raise SystemExit(f"{manual}: no place for the table {TABLES[part]!r}")
+    manual.write_text(f"{head}{begin}{table.strip()}\n{end}{tail}", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -305,14 +425,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--suites", type=int, default=300, help="suites a line (default 300)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--part", choices=("null", "margin", "power"))
+    parser.add_argument("--part", choices=TABLES, action="append", help="this table only; repeatable")
+    parser.add_argument("--write", action="store_true", help="write the tables into the manual's page too")
     given = parser.parse_args(arguments)
-    if given.part in (None, "null"):
-        no_change(given.suites, given.seed, ((5, 3), (20, 20), (50, 20), (50, 100), (200, 20)))
-    if given.part in (None, "margin"):
-        margin(given.suites, given.seed)
-    if given.part in (None, "power"):
-        power(given.suites, given.seed)
+    sizes = ((5, 3), (20, 20), (50, 20), (50, 100), (200, 20))
+    make = {
+        "null": lambda: no_change(given.suites, given.seed, sizes),
+        "margin": lambda: margin(given.suites, given.seed),
+        "power": lambda: power(given.suites, given.seed),
+        "advice": lambda: follow_advice(given.suites, given.seed),
+    }
+    for part in given.part or TABLES:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(_Both(printed, sys.stdout)):
+            make[part]()
+        if given.write:
+            write_into_manual(part, printed.getvalue())
+
+
+class _Both(io.TextIOBase):
+    """Writes to two files: a table is seen as it grows."""
+
+    def __init__(self, *files: TextIO) -> None:
+        self._files = files
+
+    def write(self, text: str) -> int:
+        for file in self._files:
+            file.write(text)
+            file.flush()
+        return len(text)
 
 
 if __name__ == "__main__":

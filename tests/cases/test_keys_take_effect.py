@@ -184,6 +184,7 @@ KEYS = {
         {"schema": {**SCHEMA, "required": ["note"]}},
         {"schema": {**SCHEMA, "required": ["note"]}, "gates": {"schema": False}},
     ),
+    "gates.rules": (breaches, {"rules": ["total == 100"]}, {"rules": ["total == 100"], "gates": {"rules": False}}),
     "gates.coverage": (of_extra, {}, {"gates": {"coverage": False}}),
     "gates.coverage.mode": (
         of_extra,
@@ -303,6 +304,21 @@ KEYS = {
         {"overrides": {"$": {"nulls": "value"}}},
     ),
     "overrides.post": (scores, {}, {"overrides": {"$": {"post": POST}}}),
+    "rules": (breaches, {}, {"rules": ["total == 100"]}),
+    "rules.rule": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total >= 100"}]}),
+    "rules.name": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "name": "t"}]}),
+    "rules.each": (
+        breaches,
+        {"rules": [{"rule": "sum($.items[].qty) == 3"}]},
+        {"rules": [{"rule": "sku != 'aa'", "each": "items[]"}]},
+    ),
+    "rules.rel": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "rel": 0.01}]}),
+    "rules.abs": (breaches, {"rules": [{"rule": "total == 100"}]}, {"rules": [{"rule": "total == 100", "abs": 0.1}]}),
+    "rules.severity": (
+        breaches,
+        {"rules": [{"rule": "total == 100"}]},
+        {"rules": [{"rule": "total == 100", "severity": "warning"}]},
+    ),
     "post_process": (scores, {}, {"post_process": POST}),
     "uncompared": (collected, {**MOSTLY, "uncompared": "allow"}, {**MOSTLY, "uncompared": "refuse"}),
 }

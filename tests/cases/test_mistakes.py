@@ -118,7 +118,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("known failure key", BASE + "known_failures: [{path: total, »untl: 2027-01-31}]\n", ["no key 'untl'", "did you mean 'until'?"]),
     ("known failure field", BASE + "known_failures: [{path: »'items[].taxes'}]\n", ["no field 'items[].taxes'", "did you mean 'items[].tax'?"]),
     ("gates key", BASE + "gates: {»shema: false}\n", ["gates has no key 'shema'", "did you mean 'schema'?"]),
-    ("gates a number", BASE + "gates: »1\n", ["`gates` must be a mapping with schema, coverage, bare, grounded, not 1"]),
+    ("gates a number", BASE + "gates: »1\n", ["`gates` must be a mapping with schema, coverage, bare, grounded, rules, not 1"]),
     ("gates text", BASE + "gates: {schema: »no}\n", ["`gates.schema` must be true or false, not 'no'"]),
     ("coverage mode", BASE + "gates: {coverage: {mode: »hart}}\n", ["must be one of hard, soft, off", "did you mean 'hard'?"]),
     ("coverage floor", BASE + "gates: {coverage: {floor: »95}}\n", ["`gates.coverage.floor` must be a number above 0, at most 1, not 95"]),

@@ -112,3 +112,45 @@ def test_the_command_is_installed_and_imports_one_command_only() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("{")
     assert done.stderr.strip() == "['pytest_extract.cli', 'pytest_extract.cli.schema']"
+
+
+def loaded_by(tmp_path, *arguments):
+    """Return the modules that a command loads, of the package and of the libraries that take long to import."""
+    heavy = ["jsonschema", "statistics", "fractions", "rapidfuzz", "numpy", "lxml", "jinja2", "yaml", "dataclasses"]
+    code = (
+        f"import sys; sys.argv = ['pytest-extract', *{list(arguments)!r}]\n"
+        "from pytest_extract.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "finally: print('LOADED', *sorted(name for name in sys.modules if name.startswith('pytest_extract.') "
+        f"or name in {heavy}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split()[1:])
+
+
+def test_help_loads_the_list_of_commands_and_nothing_else(tmp_path):
+    assert loaded_by(tmp_path, "--help") == {"pytest_extract.cli", "pytest_extract.lazy"}
+
+
+def test_score_loads_no_cases_no_reports_and_no_unused_metrics(tmp_path):
+    for name, text in (("s", '{"properties": {"a": {"type": "string"}}}'), ("g", '{"a": "x"}'), ("o", '{"a": "y"}')):
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    loaded = loaded_by(tmp_path, "score", "s.json", "g.json", "o.json")
+    unused = (
+        "cases.load",
+        "core.metrics.calendar",
+        "core.metrics.locales",
+        "core.metrics.units",
+        "core.metrics.fuzzy",
+        "cases.build",
+        "core.aggregate",
+        "evidence",
+        "golds",
+        "redact",
+        "regression",
+        "report.diff",
+        "schema_tools.annotate",
+    )
+    assert {name for name in loaded if name.startswith(tuple(f"pytest_extract.{name}" for name in unused))} == set()
+    assert {name for name in loaded if not name.startswith("pytest_extract.")} <= {"dataclasses"}

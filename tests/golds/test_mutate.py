@@ -16,7 +16,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli import main
-from pytest_extract.core.mistakes import MISTAKE_KINDS
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, canonical_json, copied, iter_leaves

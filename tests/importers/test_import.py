@@ -52,7 +52,7 @@ def test_extract_bench(bench, capsys, how):
     assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out"), *how]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("3 cases in ")
-    assert "1 golds break their own schema" in told.out
+    assert "1 gold breaks its own schema: the schema gate of its case is off" in told.out
     assert "lost.gold.json: left out, lost.pdf is not there" in told.err
     files = [bench / "out/finance/bills/bills.extract.yaml", bench / "out/hiring/cv/cv.extract.yaml"]
     cases = loaded(*files)
@@ -68,6 +68,26 @@ def test_extract_bench(bench, capsys, how):
     text = files[0].read_text(encoding="utf-8")
     assert "  # total: '1' is a string, a number was expected\n  gates: {schema: false}\n" in text.replace('"1"', "'1'")
     assert text.count("gates:") == 1
+
+
+def test_that_a_judge_will_be_needed_is_said_beforehand(bench, capsys):
+    judged = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
+    put(bench / "src/hiring/cv/cv-schema.json", judged)
+    put(bench / "src/hiring/cv/pdf+gold/ada.gold.json", {"name": "Ada"})
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
+    assert "1 case has fields whose values only a judge can compare" in (told := capsys.readouterr().out)
+    assert "give --extract-judge-model=PROVIDER/NAME" in told
+    rows = [{"id": n, "text": "x", "category": "c", "true_depth": 3, "json": '{"name": "A"}'} for n in range(3)]
+    schemas = [judged, judged, SCHEMA]
+    lines = [json.dumps({**row, "schema": json.dumps(schema)}) for row, schema in zip(rows, schemas, strict=True)]
+    put(bench / "part.jsonl", "\n".join(lines))
+    assert main(["import", "deepjsoneval", str(bench / "part.jsonl"), str(bench / "dj")]) == 0
+    assert "2 of 3 cases have fields whose values only a judge can compare" in capsys.readouterr().out
+
+
+def test_no_judge_is_mentioned_where_none_is_needed(bench, capsys):
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
+    assert "--extract-judge" not in capsys.readouterr().out
 
 
 def test_nothing_is_written_over_unless_asked(bench, capsys):

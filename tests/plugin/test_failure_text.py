@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fnmatch import fnmatch
 
 import pytest
 
@@ -13,21 +14,26 @@ Write = Callable[..., None]
 BAD = {**GOLD, "vendor": "ACME Gmbh"}
 DIFF = '*vendor  text  mismatch  gold "ACME GmbH"  extracted "ACME Gmbh"  ACME Gmb?H→h?*'
 
+BRIEF = '  vendor  "ACME GmbH" → "ACME Gmbh"  only the case differs'
+
 
 @pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
 @pytest.mark.parametrize(
     ("style", "diff", "crash_lines"),
-    [("auto", True, 1), ("long", True, 1), ("short", True, 1), ("native", True, 1), ("line", False, 1), ("no", False, 0)],
-)  # fmt: skip
+    [("auto", DIFF, 1), ("long", DIFF, 1), ("short", BRIEF, 1), ("native", DIFF, 1), ("line", "", 1), ("no", "", 0)],
+)
 def test_tb_styles(
-    pytester: pytest.Pytester, write_case: Write, args: list[str], style: str, diff: bool, crash_lines: int
+    pytester: pytest.Pytester, write_case: Write, args: list[str], style: str, diff: str, crash_lines: int
 ) -> None:
     if args and style not in {"auto", "line"}:
         pytest.skip("the same on the controller")
     write_case("acme", BAD)
     result = pytester.runpytest(f"--tb={style}", *args)
     result.assert_outcomes(failed=1)
-    (result.stdout.fnmatch_lines if diff else result.stdout.no_fnmatch_line)([DIFF] if diff else DIFF)  # type: ignore[operator]
+    for each in (DIFF, BRIEF):
+        shown = any(fnmatch(line, each) for line in result.outlines)
+        assert shown is (each == diff)
+    assert ("worst fields" in result.outlines) is (not diff)  # where a diff is shown, it says all of the only case
     places = [each for each in result.outlines if each.startswith("acme.extract.yaml:1: ")]
     told = "failed" if diff else "pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed"
     assert places == [f"acme.extract.yaml:1: {told}"] * crash_lines

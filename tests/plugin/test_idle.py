@@ -57,3 +57,83 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
         loaded(tmp_path, {"numpy", "scipy", "litellm", "jinja2", "deepdiff"}, "--extract-model=m", "--collect-only")
         == "LOADED []"
     )
+
+
+MAY_LOAD = """
+cases cases.build cases.cache cases.checks cases.defaults cases.embedded_schema cases.globbed cases.json_text cases.load
+cases.model cases.patterns cases.review_file cases.source_position cases.sources cases.yaml_text
+documents documents.box documents.errors documents.text_store
+errors
+extraction extraction.base extraction.call extraction.llm extraction.llm.errors extraction.loop
+files lazy
+plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
+plugin.judging plugin.limits plugin.options plugin.prefetch plugin.result_store plugin.run_results plugin.session
+plugin.terminal plugin.transport plugin.write_errors
+redact redact.formats redact.patterns redact.secrets
+regression regression.extractor_sources
+report report.auto_accept report.findings report.lines report.summary report.totals report.values
+results run_case
+schema_tools schema_tools.subschemas
+sharing thresholds
+"""
+"""What a passing case may load outside of `core`; another module is imported at its point of use, or has its reason."""
+
+NEVER_OF_CORE = (
+    "engine.pairing",
+    "engine.pairs",
+    "feedback",
+    "matching",
+    "mistakes.table",
+    "mistakes.structure",
+    "output_shape",
+    "regex",
+    "validate.linear",
+)
+"""Parts of `core` that a passing case does not need."""
+
+ONE_CASE = """
+import pytest, sys
+
+@pytest.fixture
+def extractor():
+    return lambda document: {"a": 1, "b": ["x", "y"]}
+
+def pytest_unconfigure(config):
+    print("LOADED", *sorted(name for name in sys.modules if name.startswith("pytest_extract.")))
+    names = {"jsonschema", "statistics", "fractions", "rapidfuzz", "numpy", "scipy", "lxml", "deepdiff", "jinja2"}
+    print("LIBRARIES", *sorted(names & sys.modules.keys()))
+    print("REWRITTEN", *sorted(
+        name for name, module in sys.modules.items()
+        if name.startswith("pytest_extract.") and "Rewriting" in type(module.__loader__).__name__
+    ))
+"""
+
+
+def test_a_passing_case_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
+    schema = '{"properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"type": "string", "minLength": 1}}}}'
+    (tmp_path / "a.extract.yaml").write_text(
+        f'text: x\ngold: {{"a": 1, "b": ["x", "y"]}}\nschema: {schema}', encoding="utf-8"
+    )
+    (tmp_path / "conftest.py").write_text(ONE_CASE, encoding="utf-8")
+    others = ["asyncio", "hypothesispytest", "anyio", "randomly", "rerunfailures", "timeout", "xdist"]
+    without = [part for name in others for part in ("-p", f"no:{name}")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *without], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    lines = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
+    modules = {name.removeprefix("pytest_extract.") for name in lines["LOADED"]}
+    assert {name for name in modules if name != "core" and not name.startswith("core.")} - {*MAY_LOAD.split()} == set()
+    never = tuple(f"core.{name}" for name in NEVER_OF_CORE)
+    assert {name for name in modules if name.startswith(never)} == set()
+    families = {name for name in modules if name.startswith("core.metrics.")}
+    assert families & {f"core.metrics.{name}" for name in ("dates", "amounts", "units", "calendar", "fuzzy")} == set()
+    assert lines["LIBRARIES"] == []
+    # what pytest loads before the plugin can say where its modules are
+    assert {*lines["REWRITTEN"]} <= {"pytest_extract.lazy", "pytest_extract.plugin"}
+
+
+def test_a_run_in_process_leaves_the_import_system_as_it_was(pytester: pytest.Pytester) -> None:
+    before = [*sys.meta_path]
+    pytester.makepyfile("def test_it(): pass")
+    assert pytest.main([str(pytester.path), "-q", "-p", "no:cacheprovider"]) == 0
+    assert sys.meta_path == before

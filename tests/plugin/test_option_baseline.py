@@ -287,7 +287,8 @@ def test_a_baseline_of_one_paid_run_says_what_three_are_worth(pytester, suite):
     run = suite(2)
     run(UPDATE).stdout.no_fnmatch_line("*--extract-repeat=3*")
     pytester.makeconftest(PRICED)
-    run(UPDATE).stdout.fnmatch_lines(["baseline written: *(2 cases); one run of each case: with --extract-repeat=3 *"])
+    single = run(UPDATE, "--extract-repeat=1")
+    single.stdout.fnmatch_lines(["baseline written: *(2 cases); one run of each case: with --extract-repeat=3 *"])
     run(UPDATE, "--extract-repeat=3").stdout.no_fnmatch_line("*--extract-repeat=3*")
     stored = json.loads((pytester.path / "base.json").read_text())["cases"]["all.extract.yaml::c0"][""]
     assert stored["runs"] == 3
@@ -295,3 +296,79 @@ def test_a_baseline_of_one_paid_run_says_what_three_are_worth(pytester, suite):
     judged.stdout.fnmatch_lines(
         ["*2 cases: 3 runs of each before, 1 run now.", "*cost of a call $0.01, was $0.01 (+0 %)."]
     )
+
+
+WITH_A_PRICE = """
+import json, pytest
+from pathlib import Path
+from pytest_extract import Extraction
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document):
+        with (Path(__file__).parent / "calls").open("a") as log:
+            log.write(".")
+        return Extraction(document.text, cost_usd=PRICE)
+    return extract
+"""
+
+
+@pytest.fixture
+def calls(pytester, suite):
+    """Three cases of an extractor with a price; returns how often it was called since."""
+    suite(3)
+
+    def priced(price="0.01"):
+        pytester.makeconftest(WITH_A_PRICE.replace("PRICE", price))
+
+        def count():
+            log = pytester.path / "calls"
+            made = len(log.read_text()) if log.exists() else 0
+            log.unlink(missing_ok=True)
+            return made
+
+        return count
+
+    return priced
+
+
+BASE = "--extract-baseline=base.json"
+
+
+@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+def test_a_baseline_that_a_model_makes_has_three_runs_of_each_case(pytester, calls, xdist):
+    count = calls()
+    written = pytester.runpytest(UPDATE, BASE, *xdist)
+    written.stdout.fnmatch_lines(["baseline written: * (3 cases, 3 runs of each (--extract-repeat=1 for one))"])
+    assert count() == 9
+    cases = json.loads((pytester.path / "base.json").read_text())["cases"]
+    assert {case[""]["runs"] for case in cases.values()} == {3}
+    pytester.runpytest(GATE, BASE).stdout.fnmatch_lines(["  3 cases: 3 runs of each before, 1 run now."])
+
+
+def test_a_number_of_runs_that_is_given_holds(pytester, calls):
+    count = calls()
+    one = pytester.runpytest(UPDATE, BASE, "--extract-repeat=1")
+    one.stdout.fnmatch_lines(["baseline written: * (3 cases); one run of each case: with --extract-repeat=3 *"])
+    assert count() == 3
+
+
+def test_an_extractor_without_a_price_runs_once(pytester, calls):
+    count = calls("None")
+    pytester.runpytest(UPDATE, BASE).stdout.fnmatch_lines(["baseline written: * (3 cases)"])
+    assert count() == 3
+
+
+def test_a_replayed_baseline_stays_one_run_and_costs_nothing(pytester, calls):
+    count = calls()
+    pytester.runpytest("--extract-record=once")
+    assert count() == 3
+    pytester.runpytest(UPDATE, BASE, "--extract-record=once")
+    assert count() == 0
+    (pytester.path / "base.json").unlink()
+    pytester.runpytest("--extract-results=run.jsonl")
+    count()
+    pytester.runpytest(UPDATE, BASE, "--extract-from=run.jsonl").stdout.fnmatch_lines(
+        ["baseline written: * (3 cases)*"]
+    )
+    assert count() == 0

@@ -60,11 +60,27 @@ def test_a_comparison_that_needs_a_judge_is_an_error_without_one(pytester: pytes
     result.stdout.fnmatch_lines(
         [
             "BROKEN: *",
-            "  a, b: a semantic comparison needs a judge and none is configured: give*",
-            "*--extract-judge=exact or fuzzy*",
+            "  no judge for 2 comparisons: a, b",
             "1 case: 1 broken",
+            "1 case is broken because it needs a judge for semantic comparisons and the run has none: give*",
+            "BROKEN acme.extract.yaml::acme - no judge for 2 comparisons: a, b",
         ]
     )
+    result.stdout.no_fnmatch_line("*judge_error*")
+
+
+@pytest.mark.parametrize("args", [[], ["-v"], ["--tb=short"], ["-n2"]], ids=["plain", "v", "short", "workers"])
+def test_a_missing_judge_is_said_once_a_session(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
+    for number in range(4):
+        write_case(f"c{number}", OTHER, schema=SCHEMA, gold=GOLD)
+    text = pytester.runpytest(*args, "--extract-markdown=report.md", "--extract-html=report.html").stdout.str()
+    flat = " ".join(text.split())
+    assert "4 cases are broken because they need a judge for semantic comparisons and the run has none" in flat
+    assert flat.count("--extract-judge-model=PROVIDER/NAME") == 1
+    assert flat.count("--extract-judge=exact or fuzzy") == 1
+    markdown = " ".join((pytester.path / "report.md").read_text(encoding="utf-8").split())
+    assert markdown.count("4 cases are broken because they need a judge") == 1
+    assert "4 cases are broken because they need a judge" in (pytester.path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

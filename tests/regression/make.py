@@ -6,6 +6,7 @@ from typing import Any
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult
+from pytest_extract.regression.shards import Merged, merge
 from tests.records import field_result, pass_rate, score_record
 
 FILE = "invoices/acme.extract.yaml"
@@ -66,3 +67,8 @@ def prompt_changed(results: list[CaseResult]) -> list[CaseResult]:
     from dataclasses import replace
 
     return [replace(one, digests={**one.digests, "prompt": "b" * 64}) for one in results]
+
+
+def merged_results(*shards: tuple[str, list[CaseResult]]) -> Merged[CaseResult]:
+    """Merge named shards whose results are in memory."""
+    return merge(((name, ((one, one) for one in results)) for name, results in shards), lambda one: one)

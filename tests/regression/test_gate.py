@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
 import pytest
 
 from pytest_extract.core.case_result import Arm
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.baseline import updated_baseline
 from pytest_extract.regression.compare import compare
+from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
 from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules, read_rule
-from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.snapshots import case_state, snapshot
+from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.lines import text_of
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated
@@ -36,6 +41,57 @@ def test_a_field_that_breaks_everywhere_is_worse_and_named():
         )
         for reason in found.reasons
     )
+
+
+SCORER = compile_schema({"properties": {"total": {"type": "number"}, "name": {"type": "string"}}})
+
+
+def scored(case_id, *outputs):
+    gold = {"total": 1200 + int(case_id[1:]), "name": f"Company {case_id}"}
+    outputs = [{**gold, **output(gold)} for output in outputs]
+    scores = [SCORER.score(gold, output).record() for output in outputs]
+    return result(case_id, *(attempt({}, index=index, score=score) for index, score in enumerate(scores)))
+
+
+def right(_gold):
+    return {}
+
+
+def thousandfold(gold):
+    return {"total": gold["total"] * 1000}
+
+
+def cut(gold):
+    return {"name": gold["name"][:7]}
+
+
+def test_reasons_name_the_kinds_of_new_mistakes():
+    before = [scored(f"c{number}", right) for number in range(40)]
+    after = [
+        scored(f"c{n}", thousandfold if n < 10 else (lambda _: {"total": 17.25}) if n < 12 else right)
+        for n in range(40)
+    ]
+    decision = verdict(before, after)
+    assert decision.answer is Answer.WORSE
+    told = "new mistakes: 10 power of ten (1,000 times the gold), 2 others"
+    assert all(reason.endswith(told) or told in reason for reason in decision.reasons)
+    assert decision.reasons[0].endswith(f"0 rose; {told}")
+    field = next(reason for reason in decision.reasons if reason.startswith("total: "))
+    assert f"better in 0; {told} (p " in field
+    lines = [text_of(each) for each in gate_lines(decision, width=200, verbosity=1)]
+    assert any(each.endswith("-> 1201000 (gold 1201): 1,000 times the gold") for each in lines)
+    fields = json.loads(json.dumps(decision_record(decision)))["arms"][0]["fields"]
+    assert {each.get("mistake", {}).get("kind") for each in fields} == {"power_of_ten", None}
+
+
+def test_the_mistake_is_that_of_the_last_failing_run_and_a_fixed_field_has_none():
+    state = case_state(scored("c1", thousandfold, cut, thousandfold, right))
+    assert {path: entry.mistake.kind for path, entry in state.failing.items()} == {
+        "total": "power_of_ten",
+        "name": "affix",
+    }
+    before, after = [scored(f"c{n}", thousandfold) for n in range(30)], [scored(f"c{n}", right) for n in range(30)]
+    assert all(change.mistake is None for change in verdict(before, after).comparison.arms[0].fields)
 
 
 def test_one_fixed_and_another_broken_is_worse():

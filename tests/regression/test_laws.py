@@ -17,11 +17,10 @@ from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.flakiness import aa_test
 from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.shards import merge
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
-from tests.regression.make import INVENTED, broken, result
+from tests.regression.make import INVENTED, broken, merged_results, result
 from tests.strategies import nested
 
 RULES = Rules(resamples=100, permutations=1_000)
@@ -115,7 +114,7 @@ def test_an_outage_never_makes_it_worse(drawn, data):
 def test_shards_give_the_verdict_of_the_whole(drawn, count):
     whole = [result(f"c{number}", *pair[1]) for number, pair in enumerate(drawn)]
     shards = [(f"s{index}", whole[index::count]) for index in range(count)]
-    merged = merge(shards)
+    merged = merged_results(*shards)
     assert not merged.conflicts
     assert not merged.notes
     assert snapshot(merged.results) == snapshot(whole)
@@ -127,7 +126,7 @@ def test_overlapping_shards_keep_what_was_run(drawn):
     whole = [result(f"c{number}", *pair[1]) for number, pair in enumerate(drawn)]
     lost = [broken(one.case_id) for one in whole]
     for order in ([("a", whole), ("b", lost)], [("a", lost), ("b", whole)], [("a", whole), ("b", whole)]):
-        merged = merge(order)
+        merged = merged_results(*order)
         assert snapshot(merged.results) == snapshot(whole)
         assert len(merged.notes) == len(whole)
         assert not merged.conflicts

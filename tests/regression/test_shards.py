@@ -7,20 +7,19 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.core.case_result import Arm
-from pytest_extract.regression.shards import merge
-from tests.regression.make import broken, not_run, result
+from tests.regression.make import broken, merged_results, not_run, result
 
 GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
 
 
 def test_results_keep_the_order_of_the_shards():
-    merged = merge([("1", [result("b", {"n": True})]), ("2", [GOOD])])
+    merged = merged_results(("1", [result("b", {"n": True})]), ("2", [GOOD]))
     assert [one.case_id for one in merged.results] == ["b", "a"]
     assert (merged.notes, merged.conflicts) == ((), ())
 
 
 def test_arms_of_a_case_are_results_of_their_own():
-    merged = merge([("1", [GOOD]), ("2", [result("a", {"n": True}, arm=Arm(model="m"))])])
+    merged = merged_results(("1", [GOOD]), ("2", [result("a", {"n": True}, arm=Arm(model="m"))]))
     assert len(merged.results) == 2
 
 
@@ -36,14 +35,14 @@ def test_arms_of_a_case_are_results_of_their_own():
     ids=["run, not run", "not run, run", "broken, failed", "failed, broken", "not run, broken"],
 )
 def test_the_one_that_got_further_is_kept_and_told(first, second, kept):
-    merged = merge([("one", [first]), ("two", [second])])
+    merged = merged_results(("one", [first]), ("two", [second]))
     assert merged.results == (kept,)
     assert "one and two" in merged.notes[0]
     assert merged.conflicts == ()
 
 
 def test_the_same_result_twice_is_kept_once_however_long_it_took():
-    merged = merge([("one", [GOOD]), ("two", [replace(GOOD, duration_s=9.0)])])
+    merged = merged_results(("one", [GOOD]), ("two", [replace(GOOD, duration_s=9.0)]))
     assert merged.results == (GOOD,)
     assert "the same" in merged.notes[0]
     assert merged.conflicts == ()
@@ -51,7 +50,7 @@ def test_the_same_result_twice_is_kept_once_however_long_it_took():
 
 @pytest.mark.parametrize(("first", "second"), [(GOOD, BAD), (BAD, GOOD)])
 def test_two_results_that_differ_are_a_conflict(first, second):
-    merged = merge([("one", [first]), ("two", [second])])
+    merged = merged_results(("one", [first]), ("two", [second]))
     assert merged.results == (second,)
     assert len(merged.conflicts) == 1
     assert merged.notes == ()

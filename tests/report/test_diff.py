@@ -9,7 +9,9 @@ from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Ou
 from pytest_extract.core.results import Failure, FailureKind, FieldResult, NamedMistake, ScoreRecord
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
-from pytest_extract.report.lines import text_of
+from pytest_extract.report.lines import text_of, text_width
+from pytest_extract.report.summary import mistake_lines
+from pytest_extract.report.totals import totals_of
 from tests.records import field_result as leaf
 from tests.records import score_record as score
 
@@ -79,6 +81,41 @@ def test_a_narrow_window_continues_below() -> None:
     assert lines[1].startswith("      ")
 
 
+LONG = "income_statement.operating_income[14].segment_name"
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_columns_hold_at_every_width(width: int) -> None:
+    rows = (
+        leaf("total", 1, 2, metric="number_tolerance", params={"tolerance": 0.001}),
+        leaf(LONG, "HDD", "SSD", metric="string_case_insensitive"),
+        leaf("rows[1].name", "文書番号" * 9, "文書号番" * 9),
+        leaf("客戶.名稱", "甲", "乙"),
+    )
+    lines = told(score(*rows), width=width)
+    heads = [each for each in lines if re.match(r"  [^ ]", each) and not each.startswith("  0 values")]
+    assert [each.split()[0] for each in heads] == ["total", LONG, "rows[1].name", "客戶.名稱"]
+    assert {text_width(each[: each.index("mismatch")]) for each in heads} == {
+        text_width(heads[1][: heads[1].index("mismatch")])
+    }
+    assert max(map(text_width, lines)) <= width
+
+
+def test_three_columns_that_are_too_wide_put_the_metric_with_the_notes() -> None:
+    record = leaf(LONG, 1500, 2700, metric="number_tolerance", params={"tolerance": 0.001})
+    shown = [f"  {LONG}  mismatch", "      gold 1500  extracted 2700  off by +80.00%"]
+    assert told(score(record), width=80)[:2] == shown
+    assert told(score(record), width=80, verbosity=1)[:3] == [*shown, "      number_tolerance(tolerance=0.001)"]
+    assert told(score(record), width=86)[1] == f"{shown[1]}  number_tolerance(tolerance=0.001)"
+
+
+def test_a_path_wider_than_the_window_has_lines_of_its_own() -> None:
+    path = "a" * 60 + "." + "b" * 60
+    lines = told(score(leaf(path, 1, 2), leaf("total", 3, 4)), width=80)
+    assert "".join(lines[:2]).replace(" ", "") == path
+    assert [each.index("mismatch") for each in lines if "mismatch" in each] == [72, 72]
+
+
 def test_values_too_long_for_one_line_stand_one_below_the_other() -> None:
     gold = "The quick brown fox jumps over the lazy dog"
     assert told(score(leaf("vendor.name", gold, gold.replace("jumps", "jumped"))), width=80)[:4] == [
@@ -101,8 +138,10 @@ def test_vv_shows_whole_values_and_marks_what_is_around_the_difference() -> None
     gold = "".join(f"word{i} " for i in range(500))
     lines = told(score(leaf("a", gold, gold.replace("word250 ", "ward250 "))), verbosity=2, width=80)
     assert lines[1] == f'      gold      "{gold}"'
-    assert "w[o→a]rd250" in lines[3]
-    assert len(lines[3]) < 5 * 80
+    marked = lines[3:-1]
+    assert any("w[o→a]rd250" in each for each in marked)
+    assert max(map(len, marked)) <= 80
+    assert len(marked) <= 5
 
 
 @pytest.mark.parametrize(
@@ -191,10 +230,55 @@ def test_a_key_with_brackets_is_no_row() -> None:
     assert [each.split()[0] for each in lines[:2]] == ['["odd[3]"].p', '["odd[3]"].q']
 
 
+def test_tb_short_has_a_line_for_each_field() -> None:
+    one = score(
+        leaf("total", 450_000_000, 45_000_000, metric="number", reason="off by 405,000,000, relative error 0.9"),
+        leaf("vendor.name", "ACME GmbH", "ACME Gmbh"),
+        leaf("iban", "DE02"),
+        leaf("note", extracted="paid"),
+        leaf("items[2].p", 1),
+        leaf("items[2].q", "a"),
+        leaf("summary", "The quick brown fox jumps over the dog", "The quick brown fox jumped over the dog"),
+        leaf("same", "x", "y", status="judge_error", reason="timed out"),
+        leaf("a", 1, 1),
+        mistakes=(NamedMistake("power_of_ten", (FieldPath.parse("total"),), "1/10 of the gold"),),
+    )
+    assert told(one, width=80, brief=True) == [
+        "  total        450000000 → 45000000  1/10 of the gold",
+        '  vendor.name  "ACME GmbH" → "ACME Gmbh"',
+        '  iban         "DE02" → nothing',
+        '  note         nothing → "paid"',
+        "  items[2]     whole row missing, 2 fields",
+        "  summary      The quick brown fox jump[s→ed] over the dog",
+        "  same         not decided: timed out",
+        "  --tb=auto shows metrics and reasons",
+    ]
+
+
+def test_tb_short_shows_fields_that_count_first() -> None:
+    lines = told(score(*ITEMS, fields=FIELDS), brief=True, breaches=breaches("fields.note"))
+    assert [each.split()[0] for each in lines] == ["note", "items[0].price", "items[1].price", "--tb=auto"]
+
+
+def test_tb_short_keeps_gates_and_unreadable_outputs_to_a_line() -> None:
+    lines = told(score(leaf("a", 1, 2), failed={"schema": "word " * 60}), width=80, brief=True)
+    assert lines[0].startswith("  schema gate: word ")
+    assert len(lines[0]) <= 80
+    failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma before }", line=3, column=9)
+    assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}', brief=True) == [
+        "  trailing_comma at line 3, column 9: a comma before }"
+    ]
+
+
 @pytest.mark.parametrize(
     ("look", "shown", "more"),
     [
-        pytest.param({"brief": True}, 8, "… 192 more failing fields (-v shows more, -vv all)", id="tb-short"),
+        pytest.param(
+            {"brief": True},
+            8,
+            "… 192 more failing fields (-vv shows all); --tb=auto shows metrics and reasons",
+            id="tb-short",
+        ),
         pytest.param({}, 25, "… 175 more failing fields (-v shows more, -vv all)", id="plain"),
         pytest.param({"verbosity": 1}, 100, "… 100 more failing fields (-vv shows all)", id="v"),
     ],
@@ -416,3 +500,15 @@ def test_of_many_failed_fields_the_first_are_named() -> None:
 def test_a_known_failure_is_no_failed_field() -> None:
     lines = told(score(*ITEMS, fields=FIELDS), breaches=breaches("pass_rate"), known=["items[].price"])
     assert not any("failed field" in each for each in lines)
+
+
+def test_more_wrong_values_than_are_named_are_counted() -> None:
+    leaves = [leaf(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
+    one = score(*leaves, mistakes=(named("power_of_ten", "1,000 times the gold", "rows[1]"),))
+    text = "mistakes are named for the first 1,000 of 1,201 wrong values"
+    assert text in squeezed(told(one))
+    assert text not in squeezed(told(score(*leaves[:1000], mistakes=one.mistakes)))
+    totals = totals_of([result(Attempt(index=0, outcome=Outcome.FAILED, score=one))] * 2)
+    assert [text_of(each) for each in mistake_lines(totals.mistakes, totals.naming_limit, width=200)] == [
+        "kinds of mistakes: 2 power of ten; mistakes are named for the first 2,000 of 2,402 wrong values of 2 outputs"
+    ]

@@ -83,7 +83,7 @@ def test_worst_fields_stand_first_over_all_cases() -> None:
     start = lines.index("worst fields")
     assert lines[start + 1 : start + 3] == [
         "  y  2 of 2 wrong (100 %) in 2 cases: 1 omission, 1 hallucination",
-        "  x  1 of 2 wrong (50 %) in 1 case: 1 mismatch",
+        "  … 1 wrong in one case only (-vv shows all)",
     ]
     assert "unusable outputs: 1 no_json" in lines
     assert not any(line.startswith(("  z", "  known ")) for line in lines)
@@ -115,6 +115,9 @@ def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
 def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
     bad = attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))
     assert "worst fields" not in told(case("a", bad), verbosity=verbosity)  # the diff of the only case says it all
+    assert "worst fields" in told(case("a", bad), verbosity=verbosity, diffs=False)
+    others = attempt(0.5, *(leaf(f"g{i:02}", "mismatch") for i in range(15)))
+    assert "worst fields" not in told(case("a", bad), case("b", others))  # each diff says all of its own
     lines = told(case("a", bad), case("b", bad), verbosity=verbosity)
     assert sum(line.startswith("  f") for line in lines) == shown
     assert ("  … 5 more fields (-vv shows all)" in lines) == (shown == 10)
@@ -239,3 +242,15 @@ def test_of_many_passed_cases_with_wrong_values_a_few_are_named(verbosity: int, 
     (line,) = [each for each in told(*results, verbosity=verbosity, width=200) if "wrong values" in each]
     assert line.startswith("7 passed cases have 7 wrong values")
     assert line.endswith(end)
+
+
+def test_a_run_of_several_models_stays_in_a_narrow_window() -> None:
+    slow = {"latency_s": 12.5}
+    results = [
+        case(f"a-case-with-a-long-name-{n}", attempt(1.0, **slow), arm=Arm(model=f"provider/a-long-model-name-{n % 2}"))
+        for n in range(6)
+    ]
+    lines = told(*results, width=80)
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("slowest: ") for line in lines)
+    assert any("a-long-model-name-1" in line for line in lines)

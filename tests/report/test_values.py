@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pytest_extract.core.values import MISSING
-from pytest_extract.report.lines import safe, safe_prose, shorten, text_of
+from pytest_extract.report.lines import number_text, safe, safe_prose, shorten, text_of, text_width
 from pytest_extract.report.value_diff import value_difference
 from pytest_extract.report.values import show
 
@@ -112,3 +112,27 @@ def test_more_differences_than_fit_are_counted() -> None:
 )
 def test_shorten(text: str, width: int, short: str) -> None:
     assert shorten(text, width) == short
+
+
+def test_wide_characters_take_two_columns() -> None:
+    gold = "文書番号" * 30
+    shown = show(gold, 40)
+    assert text_width(shown) <= 40
+    assert shown.startswith('"文書番号')
+    assert "…" in shown
+    assert "(120 characters)" in shown
+    assert text_width(show([gold, gold], 60)) <= 60
+
+
+def test_the_part_around_a_difference_is_shown_in_wide_text() -> None:
+    gold = "あ" * 100 + "漢" + "い" * 100
+    assert "漢" in show(gold, 40, at=100)
+    assert text_width(show(gold, 40, at=100)) <= 40
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1389, "1,389"), (12345.6, "12,346"), (450_000_000.5, "450,000,000"), (0.94736, "0.9474"), (12.5, "12.5")],
+)
+def test_numbers_for_people_are_written_in_full(value: float, text: str) -> None:
+    assert number_text(value) == text

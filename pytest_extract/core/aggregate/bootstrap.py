@@ -13,8 +13,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
+
+from pytest_extract.lazy import dataclass
 
 PLAIN_SEED: Final = 42
 WEIGHTED_SEED: Final = 43
@@ -47,18 +49,43 @@ def intervals(
     weights sum to 0; `seed` is by default SOB's (42 plain, 43 weighted). Of more than `most_own_draws` rows, all
     columns share the draws of the first. Raises ValueError where lengths differ.
     """
+    (found,) = intervals_of_groups([columns], weights, samples=samples, seed=seed, most_own_draws=most_own_draws)
+    return found
+
+
+def intervals_of_groups(
+    groups: Sequence[Mapping[str, Sequence[float]]],
+    weights: Sequence[float] | None = None,
+    *,
+    samples: int = SAMPLES,
+    seed: int | None = None,
+    most_own_draws: int = MOST_OWN_DRAWS,
+) -> list[dict[str, Estimate]]:
+    """Return the `intervals` of each group of columns; of many rows, all groups together take one group's draws."""
     seed = seed if seed is not None else PLAIN_SEED if weights is None else WEIGHTED_SEED
-    size = len(next(iter(columns.values()), ()))
-    if any(len(column) != size for column in (*columns.values(), *(() if weights is None else (weights,)))):
+    size = len(next((column for columns in groups for column in columns.values()), ()))
+    columns_of_all = [column for columns in groups for column in columns.values()]
+    if any(len(column) != size for column in (*columns_of_all, *(() if weights is None else (weights,)))):
         raise ValueError("all columns and the weights must be of one length")
     if size == 0:
-        return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
-    draw = _drawer(seed, size, samples)
+        return [{name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns} for columns in groups]
     if size > most_own_draws:
-        resampled: Iterable[list[float]] = draw.shared([*columns.values()], weights)
-    else:
-        resampled = (draw(column, weights) for column in columns.values())
-    found = {}
+        resampled = _drawer(seed, size, samples).shared([[*columns.values()] for columns in groups], weights)
+        return [_estimates(columns, means, weights, samples) for columns, means in zip(groups, resampled, strict=True)]
+    draws = [_drawer(seed, size, samples) for _ in groups]
+    return [
+        _estimates(columns, (draw(column, weights) for column in columns.values()), weights, samples)
+        for columns, draw in zip(groups, draws, strict=True)
+    ]
+
+
+def _estimates(
+    columns: Mapping[str, Sequence[float]],
+    resampled: Iterable[list[float]],
+    weights: Sequence[float] | None,
+    samples: int,
+) -> dict[str, Estimate]:
+    found: dict[str, Estimate] = {}
     for (name, column), drawn in zip(columns.items(), resampled, strict=True):
         means = sorted(drawn)
         low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
@@ -105,8 +132,11 @@ class _Plain:
             means.append(total / weight if weight else 0.0)
         return means
 
-    def shared(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> list[list[float]]:
-        """Return the means of all columns over the same resamples; equal rows are drawn as one."""
+    def shared(
+        self, groups: Sequence[Sequence[Sequence[float]]], weights: Sequence[float] | None
+    ) -> list[list[list[float]]]:
+        """Return the means of all columns of each group over the same resamples; equal rows are drawn as one."""
+        columns = [column for group in groups for column in group]
         shares = [1.0] * self._size if weights is None else weights
         rows = list(zip(shares, *columns, strict=True))
         numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
@@ -121,7 +151,8 @@ class _Plain:
             for index, found in enumerate(means):
                 total = sum(share * values[index] for share, values in drawn)
                 found.append(total / weight if weight else 0.0)
-        return means
+        found_means = iter(means)
+        return [[*islice(found_means, len(group))] for group in groups]
 
 
 class _Vectorised:
@@ -155,23 +186,33 @@ class _Vectorised:
             means.extend(np.divide(totals, sums, out=np.zeros(count), where=sums != 0).tolist())
         return means
 
-    def shared(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> list[list[float]]:
-        """Return the means of all columns over the same resamples; rounding aside those of `_Plain.shared`."""
+    def shared(
+        self, groups: Sequence[Sequence[Sequence[float]]], weights: Sequence[float] | None
+    ) -> list[list[list[float]]]:
+        """Return the means of all columns of each group over the same resamples.
+
+        Rounding aside, they are those of `_Plain.shared`.
+        """
         import numpy as np
 
         shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
-        values = np.column_stack([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
-        parts = []
+        values = [
+            np.column_stack([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
+            for columns in groups
+        ]
+        parts: list[list[Any]] = [[] for _ in groups]
         left = self._samples
         while left:
             count = min(max(1, _CHUNK // self._size), left)
             left -= count
             drawn = self._draw(count * self._size).reshape(count, self._size)
-            times = np.stack([np.bincount(sample, minlength=self._size) for sample in drawn])
-            weight, *totals = (times @ values).T
-            parts.append(np.divide(totals, weight, out=np.zeros_like(totals), where=weight != 0))
-        means: list[list[float]] = np.concatenate(parts, axis=1).tolist()
-        return means
+            times = np.empty((count, self._size))
+            for row, sample in zip(times, drawn, strict=True):
+                row[:] = np.bincount(sample, minlength=self._size)
+            for found, table in zip(parts, values, strict=True):
+                weight, *totals = (times @ table).T
+                found.append(np.divide(totals, weight, out=np.zeros_like(totals), where=weight != 0))
+        return [np.concatenate(found, axis=1).tolist() for found in parts]
 
     def _draw(self, count: int) -> Any:
         """Draw `count` row numbers; what was drawn too many waits for the next call."""
@@ -181,8 +222,9 @@ class _Vectorised:
         parts, have = [self._left], len(self._left)
         while have < count:
             wanted = (count - have) * (1 << bits) // self._size + 64
-            raw = self._generator.random_raw(wanted).astype(np.uint32)
-            fresh = (raw >> np.uint32(32 - bits)).astype(np.int64)
+            raw = self._generator.random_raw(wanted)  # 32 bits each, in integers of 64
+            raw >>= np.uint64(32 - bits)
+            fresh = raw.view(np.int64)
             parts.append(fresh[fresh < self._size])
             have += len(parts[-1])
         drawn = np.concatenate(parts)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
+from pytest_extract.lazy import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,17 +6,19 @@ Cases that are broken or were not run have no measures: they are counted and tak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field, replace
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
+from pytest_extract.core.aggregate.bootstrap import MOST_OWN_DRAWS as MOST_SOB_DRAWS
+from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals, intervals_of_groups
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.fields import FieldCounts, field_table
-from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_summary
+from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_columns, sob_summary_of
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass
 
 MOST_OWN_DRAWS: Final = 1_000
 """Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""
@@ -65,14 +67,22 @@ def measure_means(
     rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> dict[str, MeasureMeans]:
     """Estimate every measure that all rows have, at least `measures` (None: all); empty without rows."""
-    names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
-    if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
-        names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
-    columns = {name: [row.measures[name] for row in rows] for name in names}
+    columns = _columns(rows, measures)
     weights = [row.weight for row in rows]
     plain = intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS)
     weighted = intervals(columns, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS) if any(weights) else {}
-    return {name: MeasureMeans(plain=plain[name], weighted=weighted.get(name)) for name in names}
+    return _means(plain, weighted)
+
+
+def _columns(rows: Sequence[CaseMeasures], measures: Sequence[str] | None) -> dict[str, list[float]]:
+    names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
+    if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
+        names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
+    return {name: [row.measures[name] for row in rows] for name in names}
+
+
+def _means(plain: Mapping[str, Estimate], weighted: Mapping[str, Estimate]) -> dict[str, MeasureMeans]:
+    return {name: MeasureMeans(plain=found, weighted=weighted.get(name)) for name, found in plain.items()}
 
 
 def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
@@ -97,6 +107,7 @@ class RunAggregate:
     cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
     sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
     by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
+    Where only some measures are estimated, they have no weighted means, and what follows them is empty.
     """
 
     cases: int
@@ -104,33 +115,53 @@ class RunAggregate:
     broken: int
     not_run: int
     measures: Mapping[str, MeasureMeans]
-    sob: SobSummary | None
-    sob_weighted: SobSummary | None
-    rates: Rates
-    by_depth: Mapping[str, Mapping[str, float]]
+    sob: SobSummary | None = None
+    sob_weighted: SobSummary | None = None
+    rates: Rates = field(default_factory=Rates)
+    by_depth: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     fields: Mapping[str, FieldCounts] = field(default_factory=dict)
 
 
 def aggregate(
     results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> RunAggregate:
-    """Aggregate the results of one arm; with `measures`, estimate only those, and no summary of SOB."""
+    """Aggregate the results of one arm; with `measures`, estimate only their plain means, and leave out the rest."""
     rows = case_rows(results)
-    kept = [(result, score) for result in results for score in result.scores]
-    columns = published_columns([row.measures for row in rows])
     weights = [row.weight for row in rows]
-    return RunAggregate(
+    counted = RunAggregate(
         cases=len(results),
         scored=len(rows),
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
-        measures=measure_means(rows, samples=samples, measures=measures),
-        sob=sob_summary(columns, samples=samples) if rows and measures is None else None,
-        sob_weighted=sob_summary(columns, weights, samples=samples) if any(weights) and measures is None else None,
+        measures={},
+    )
+    if measures is not None:
+        columns = _columns(rows, measures)
+        return replace(counted, measures=_means(intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS), {}))
+    groups = [_columns(rows, None), sob_columns(published_columns([row.measures for row in rows]))]
+    plain, sob = _intervals_of_both(groups, None, samples)
+    weighted, sob_weighted = _intervals_of_both(groups, weights, samples) if any(weights) else ({}, None)
+    kept = [(result, score) for result in results for score in result.scores]
+    return replace(
+        counted,
+        measures=_means(plain, weighted),
+        sob=sob_summary_of(sob, len(rows)) if rows else None,
+        sob_weighted=None if sob_weighted is None else sob_summary_of(sob_weighted, len(rows)),
         rates=extract_bench_rates(score for _, score in kept),
         by_depth=by_depth(rows),
         fields=field_table((result.nodeid, score.leaves) for result, score in kept),
     )
+
+
+def _intervals_of_both(
+    groups: Sequence[Mapping[str, Sequence[float]]], weights: Sequence[float] | None, samples: int
+) -> Sequence[dict[str, Estimate]]:
+    """Return the intervals of all measures and of SOB's columns, which share their draws where each does in itself."""
+    measures, sob = groups
+    if len(next(iter(sob.values()))) > MOST_SOB_DRAWS:
+        return intervals_of_groups(groups, weights, samples=samples)
+    own = intervals(measures, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS)
+    return own, intervals(sob, weights, samples=samples)
 
 
 def estimate_dict(means: MeasureMeans) -> dict[str, Json]:

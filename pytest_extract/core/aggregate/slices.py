@@ -11,15 +11,17 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.fields import FieldCounts
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.mistakes.limit import NamingLimit
 from pytest_extract.core.results import FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type
+from pytest_extract.lazy import dataclass
 
 Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"
@@ -42,6 +44,7 @@ class Dimension:
 
 PARSE_FAILURE: Final = "no JSON could be read"
 SCHEMA_FAILURE: Final = "schema violation"
+_UNNAMED: Final = "(not named)"
 _VALUE_FAILURES: Final[Mapping[Status, str]] = {
     Status.OMISSION: "missing value",
     Status.HALLUCINATION: "invented value",
@@ -238,6 +241,9 @@ class Slicer:
         for score in result.scores:
             if self._by.name == "mistake":
                 self._failures.update((each.kind, arm) for each in score.mistakes)
+                limit = NamingLimit.of(score)
+                if limit is not None:
+                    self._failures[_UNNAMED, arm] += limit.wrong - limit.named
                 continue
             if score.failure is not None and not score.readable:
                 self._failures[f"{PARSE_FAILURE}: {score.failure.kind}", arm] += 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from operator import add
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass
 
 SOB_METRICS: Final[Mapping[str, str]] = {
     "json_parse_success": "JSON Parse Success",
@@ -86,12 +87,24 @@ def sob_summary(
 
     A category is the mean over rows of the row's mean over its components.
     """
+    return sob_summary_of(intervals(sob_columns(rows), weights, samples=samples), len(rows))
+
+
+def sob_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Return the columns that a summary of rows estimates: metrics, then categories."""
     columns = {name: [float(row[name]) for row in rows] for name in SOB_METRICS}
-    for name, components in CATEGORIES.items():
-        columns[name] = [sum(float(row[part]) for part in components) / len(components) for row in rows]
-    found = intervals(columns, weights, samples=samples)
+    for name, (first, *others) in CATEGORIES.items():
+        sums = columns[first]
+        for part in others:
+            sums = [*map(add, sums, columns[part])]
+        columns[name] = [total / (1 + len(others)) for total in sums]
+    return columns
+
+
+def sob_summary_of(found: Mapping[str, Estimate], rows: int) -> SobSummary:
+    """Make a summary of the estimates of `sob_columns`."""
     return SobSummary(
-        n=len(rows),
+        n=rows,
         metrics={name: found[name] for name in SOB_METRICS},
         categories={name: found[name] for name in CATEGORIES},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -58,7 +59,7 @@ class Binder:
         self._metrics: Mapping[str, MetricSpec] = METRICS
         self._bound = _SHARED
         if extensions.metrics:
-            self._metrics, self._bound = {**METRICS, **extensions.metrics}, {}
+            self._metrics, self._bound = ChainMap(dict(extensions.metrics), METRICS), {}  # type: ignore[arg-type]  # read only
         self._defaults: dict[str, tuple[FieldMetric, ...]] = {}
         self._of_annotations: dict[int, tuple[Annotation, tuple[FieldMetric, ...]]] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
@@ -69,13 +70,17 @@ class Binder:
         """The project's judges that the configurations bound so far name."""
         return dict(self._judges)
 
-    def default_metrics(self, json_type: str) -> tuple[FieldMetric, ...]:
-        """Return the semantics' metric for a leaf of this type that names none; empty: it is not scored."""
-        found = self._defaults.get(json_type)
+    def default_metrics(self, json_type: str, text_format: str | None = None) -> tuple[FieldMetric, ...]:
+        """Return the semantics' metric for a leaf of a type and format that names none; empty: it is not scored."""
+        of_format = None
+        if text_format is not None and json_type == "string":
+            of_format = self._semantics.format_metrics.get(text_format)
+        key = json_type if of_format is None else f"{json_type}:{text_format}"
+        found = self._defaults.get(key)
         if found is None:
-            default = self._semantics.default_metrics.get(json_type)
+            default = of_format or self._semantics.default_metrics.get(json_type)
             found = () if default is None else (self._bind(default.name, default.params, show_defaults=True),)
-            self._defaults[json_type] = found
+            self._defaults[key] = found
         return found
 
     def default_array_metric(self, name: str) -> FieldMetric:

@@ -254,13 +254,15 @@ class Compiler:
             return Skip(pattern=pattern, field=field, never=True)
         json_type = schema.types[0] if schema.types else "null" if schema.nullable else None
         if json_type in _SCALAR_TYPES and json_type is not None:
-            metrics = self._adjusted(self._binder.default_metrics(json_type), annotation)
+            metrics = self._adjusted(self._binder.default_metrics(json_type, schema.format), annotation)
             return self._leaf(schema, metrics, pattern, field=field)
-        return self._any_value(annotation, pattern, field=field)
+        return self._any_value(annotation, pattern, field=field, text_format=schema.format)
 
-    def _any_value(self, annotation: Annotation | None, pattern: str, *, field: bool) -> Leaf:
-        """Compile a value that the schema does not describe: compared by the type that gold has."""
-        found = {name: self._binder.default_metrics(name) for name in _SCALAR_TYPES}
+    def _any_value(
+        self, annotation: Annotation | None, pattern: str, *, field: bool, text_format: str | None = None
+    ) -> Leaf:
+        """Compile a value of which the schema says no type: compared by the type that gold has."""
+        found = {name: self._binder.default_metrics(name, text_format) for name in _SCALAR_TYPES}
         by_type = {name: self._adjusted(metrics, annotation) for name, metrics in found.items() if metrics}
         exact = self._adjusted((self._binder.exact_metric(),), annotation)
         return Leaf(pattern=pattern, checks=exact, by_type=by_type, field=field)
@@ -270,7 +272,7 @@ class Compiler:
             if not self._semantics.default_metrics:
                 return self._default_leaf(schema, annotation, pattern, field=field)
             if not {"object", "array"} & {*schema.types}:
-                return self._any_value(annotation, pattern, field=field)
+                return self._any_value(annotation, pattern, field=field, text_format=schema.format)
             options = [schema._replace(types=(name,)) for name in schema.types]
             branches = [(option, self._scored(option, annotation, pattern, field=field)) for option in options]
             return Union(pattern=pattern, branches=tuple(branches), field=field)
@@ -367,7 +369,7 @@ class Compiler:
             # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
             # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
             equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
-            table=None if prefix else _row_table(items),
+            table=None if prefix else row_table(items),
         )
 
     def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:
@@ -472,7 +474,7 @@ def _column(name: str, node: Node, *, field: bool) -> TableColumn:
     return TableColumn(name, node, node.pattern, "", {}, 1.0, NOTHING)
 
 
-def _row_table(items: Node) -> Object | None:
+def row_table(items: Node) -> Object | None:
     """Return rows as flat objects; plain values are objects of one column. None where they are anything else."""
     if isinstance(items, Object):
         return items if items.bulk is not None else None

@@ -7,16 +7,19 @@ Nodes are named tuples because a schema has many, and a frozen dataclass takes t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.regex.linear import LinearRegex
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import FieldPath, Json, Step
+from pytest_extract.lazy import dataclass
+
+if TYPE_CHECKING:
+    from pytest_extract.core.regex.linear import LinearRegex
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
-from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
+
+if TYPE_CHECKING:
+    from pytest_extract.core.matching.pairing import Pairing
 
 Path: TypeAlias = tuple[Step, ...]
 Walker: TypeAlias = Callable[["ScoringContext", Any, Json | Missing, Json | Missing, Path, Path | None], None]

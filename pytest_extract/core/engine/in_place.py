@@ -1,5 +1,7 @@
 """Rows with lists in them of which all but one are equal where they are: the usual list with a mistake.
 
+Of two rows, both may differ: then the two pairs are held against the two others.
+
 The pairs are scored first, and no other pairing is tried where this one proves to be the best.
 
 Lemma: let row r be the one whose partner c differs, with the score s; let S(r, o) be the highest score of r with any
@@ -14,12 +16,13 @@ of weight d in which they differ; what only one of them has counts as well.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import fsum
 from operator import ne
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
-from pytest_extract.core.engine.pairs import sums
+from pytest_extract.core.engine.pairs import pair_score, sums
 from pytest_extract.core.matching.columns import objective_score
 from pytest_extract.core.metrics.equality import json_text
 from pytest_extract.core.results import COUNTED, STRUCTURE, FieldResult
@@ -28,8 +31,10 @@ from pytest_extract.core.values import Json
 _ROUNDING: Final = 1e-12
 
 
-def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]) -> int | None:
-    """Return the one row that differs from its partner; None if there are more, or the lemma says nothing of them."""
+def unlike_rows(
+    run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]
+) -> Sequence[int] | None:
+    """Return the rows that differ from their partners: one, or both of two; None if more, or if nothing is proved."""
     if len(gold) != len(extracted) or array.align.mode != "best_fit" or array.prefix or array.checks:
         return None
     if run.f1 or run.empty_is_free or not run.absent or run.accept or run.absent_rules:
@@ -38,7 +43,8 @@ def only_unlike_row(run: ScoringContext, array: Array, gold: Sequence[Json], ext
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
     except RecursionError:
         return None
-    return unlike[0] if len(unlike) == 1 and isinstance(array.items, Object) and _is_additive(array.items) else None
+    few = len(unlike) == 1 or (len(unlike) == len(gold) == 2)
+    return unlike if few and isinstance(array.items, Object) and _is_additive(array.items) else None
 
 
 def _is_additive(node: Node) -> bool:
@@ -58,16 +64,21 @@ def _is_additive(node: Node) -> bool:
 
 
 def is_best_fit(
+    run: ScoringContext,
     items: Object,
     gold: Sequence[Json],
     extracted: Sequence[Json],
-    unlike: int,
+    unlike_rows: Sequence[int],
     results: Sequence[Sequence[FieldResult]],
 ) -> bool:
     """Whether rows in their places are a best fit; `results`: of each row with its partner."""
+    for row in unlike_rows:
+        if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in results[row]):
+            return False
+    if len(unlike_rows) == 2:
+        return _are_best_fit(run, items, gold, extracted, results)
+    (unlike,) = unlike_rows
     own = results[unlike]
-    if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
-        return False
     found = sums(own)
     score = objective_score("mean", found)
     weight_of_gold, weight_of_extracted = found.compared + found.omitted, found.compared + found.hallucinated
@@ -83,6 +94,24 @@ def is_best_fit(
             most = score if same else _most(weights, others, partner, weight, weight_of_extracted)
             most_of_extracted = max(most_of_extracted, most)
     return most_of_gold + most_of_extracted <= 1.0 + score + _ROUNDING
+
+
+def _are_best_fit(
+    run: ScoringContext,
+    items: Object,
+    gold: Sequence[Json],
+    extracted: Sequence[Json],
+    results: Sequence[Sequence[FieldResult]],
+) -> bool:
+    """Whether two pairs of unlike rows are worth no less than the two others."""
+    ours, theirs = [*map(json_text, gold)], [*map(json_text, extracted)]
+    if ours[0] == ours[1] or theirs[0] == theirs[1]:
+        return True
+    if ours[0] == theirs[1] or ours[1] == theirs[0]:
+        return False
+    score, own = pair_score(run, items), fsum([objective_score("mean", sums(leaves)) for leaves in results])
+    others = [objective_score("mean", score(gold[one], extracted[1 - one])) for one in (0, 1)]
+    return fsum(others) <= own + _ROUNDING
 
 
 def _keys(items: Object, rows: Sequence[Json]) -> tuple[list[float], list[tuple[Hashable, ...]]]:

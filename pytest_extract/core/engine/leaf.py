@@ -183,31 +183,26 @@ def _compared(
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
         wrong = f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
         return _result(leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
-    score, reason = _decide(run, check, values[0], values[1], path)
-    if run.accept and check.metric.judged and score is not None and score < check.threshold:
+    metric, reason = check.metric, None
+    if metric.judged:
+        score, reason = _ask(run, check, values[0], values[1], path)
+    else:
+        kind = type(values[0])
+        alike = kind in check.fast and kind is type(values[1]) and values[0] == values[1]
+        score = 1.0 if alike else metric.compare(values[0], values[1])
+        if not 0.0 <= score <= 1.0:
+            why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
+            score, reason = None, f"the metric {metric.name!r} broke: {why}"
+    if run.accept and metric.judged and score is not None and score < check.threshold:
         score, reason = _judged_reading(run, leaf, check, values[1], path, _Outcome(score, reason))
     if score is None:
         return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, reason)
     right = score >= check.threshold
     if reason is None and problem is not None and not right:
         reason = problem
-    elif reason is None and score < 1.0 and not run.depth and check.metric.explain is not None:
-        reason = check.metric.explain(values[0], values[1])
+    elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
+        reason = metric.explain(values[0], values[1])
     return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
-
-
-def _decide(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:
-    metric = check.metric
-    if metric.judged:
-        return _ask(run, check, gold, extracted, path)
-    kind = type(gold)
-    if kind in check.fast and kind is type(extracted) and gold == extracted:
-        return _RIGHT
-    score = metric.compare(gold, extracted)
-    if not 0.0 <= score <= 1.0:
-        why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
-        return _Outcome(None, f"the metric {metric.name!r} broke: {why}")
-    return _Outcome(score)
 
 
 def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:

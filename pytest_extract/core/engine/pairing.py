@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node
+from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
 from pytest_extract.core.engine.cells import is_plain
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
@@ -105,12 +105,18 @@ def _by_value(run: ScoringContext, array: Array, gold: list[Json], extracted: li
             return same
         rest = multiset([gold[i] for i in same.missing], [extracted[j] for j in same.extra], equality.text_key)
         return _with(same, [(same.missing[i], same.extra[j]) for i, j in rest.pairs])
-    sides = [[transformed(check, value, MISSING)[0][0] for value in rows] for rows in (gold, extracted)]
+    sides: list[list[Any]] = [gold, extracted]
+    if check.transform is not None:
+        sides = [[transformed(check, value, MISSING)[0][0] for value in rows] for rows in sides]
     metric = check.metric
     if metric.key is not None and not metric.judged:
         return multiset(sides[0], sides[1], metric.key)
     same = multiset(sides[0], sides[1], strict_key)
     if not same.missing or not same.extra:
+        return same
+    if not metric.judged and _none_passes(
+        check, [sides[0][i] for i in same.missing], [sides[1][j] for j in same.extra]
+    ):
         return same
     column = leaf_column(run, check, [gold[i] for i in same.missing], [extracted[j] for j in same.extra])
     rest = best_fit([column], len(same.missing), len(same.extra), objective="mean")
@@ -120,6 +126,13 @@ def _by_value(run: ScoringContext, array: Array, gold: list[Json], extracted: li
         if metric.judged or metric.compare(sides[0][pair[0]], sides[1][pair[1]]) >= check.threshold:
             close.append(pair)
     return _with(same, close)
+
+
+def _none_passes(check: FieldMetric, ours: list[Any], theirs: list[Any]) -> bool:
+    """Whether no value passes for one of the other side; False where finding out is dear, or a value is null."""
+    if len(ours) * len(theirs) > MOST_SCORES or None in ours or None in theirs:
+        return False
+    return all(check.metric.compare(one, other) < check.threshold for one in ours for other in theirs)
 
 
 def _by_reading(run: ScoringContext, items: Node, extracted: list[Json], found: Pairing, path: Path) -> Pairing:

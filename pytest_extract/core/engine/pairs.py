@@ -10,6 +10,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.table import RowFit
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
 from pytest_extract.core.metrics import equality
@@ -229,17 +230,6 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
         elif leaf.status is Status.HALLUCINATION:
             hallucinated += leaf.weight
     return PairScore(score, compared, omitted, hallucinated)
-
-
-class RowFit(NamedTuple):
-    """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
-
-    `apart`: its rows have nothing in common, and best fit had better leave them apart.
-    """
-
-    score: float
-    lost: float
-    apart: bool
 
 
 def row_fit(run: ScoringContext, array: Array, leaves: Sequence[FieldResult]) -> RowFit:

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.pairs import RowFit, row_fit
-from pytest_extract.core.engine.table import Pairs, Table, matches, places_of
+from pytest_extract.core.engine.table import Pairs, RowFit, Table, matches, places_of
 from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
@@ -55,6 +54,8 @@ def keep_pairs(
         else places_of(table.items, pairs, path, at)
     )
     results: list[FieldResult | None] = [*matches(table.bulk, table.gold, table.extracted, places, wheres)]
+    from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
+
     flawed, empty = _put_differing(run, table, places, wheres, results)
     width = table.width
     undone: set[tuple[int, int]] = set()

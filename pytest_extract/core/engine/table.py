@@ -29,6 +29,17 @@ ABSENT: Final = frozenset({type(None), Missing})
 _CELLS: Final = SCALARS | ABSENT
 
 
+class RowFit(NamedTuple):
+    """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
+
+    `apart`: its rows have nothing in common, and best fit had better leave them apart.
+    """
+
+    score: float
+    lost: float
+    apart: bool
+
+
 class CellDiff(NamedTuple):
     """How the cells of two tables compare, by their places, ascending.
 

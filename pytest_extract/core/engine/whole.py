@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext
 from pytest_extract.core.engine.table import identity
-from pytest_extract.core.matching.pairing import Pairing
 from pytest_extract.core.results import ArrayResult, FieldResult, Status
 from pytest_extract.core.values import Json, Missing, Step, as_place
+
+if TYPE_CHECKING:
+    from pytest_extract.core.matching.pairing import Pairing
 
 _new: Final = tuple.__new__
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from itertools import chain
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import json_text
-from pytest_extract.core.values import Json, Missing
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.lazy import dataclass
 
 Objective: TypeAlias = Literal["mean", "f1"]
 
@@ -34,6 +35,9 @@ class Bags(NamedTuple):
 
     exact: Mapping[int, float]
     inexact: Mapping[int, float]
+
+
+_EQUAL_KINDS: Final = frozenset({bool, int, float})  # of which Python finds some values equal
 
 
 class Content:
@@ -99,14 +103,15 @@ def strict_key(value: Json) -> Hashable:
     return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
 
 
-def strict_keys(column: Sequence[Json | Missing]) -> list[Hashable]:
-    """Return the strict keys of a whole column, without a call a value where its types allow.
+def strict_keys(*sides: Sequence[Json | Missing]) -> list[Sequence[Hashable]]:
+    """Return the strict keys of the sides of a column; MISSING is its own.
 
-    A NaN may then differ from another; it is compared with it later, and not paired first.
+    Most columns are their own keys. A NaN may then differ from another; it is compared with it later, not paired first.
     """
-    if {list, dict}.isdisjoint(map(type, column)):
-        return list(zip(map(type, column), column, strict=True))
-    return list(map(strict_key, column))
+    kinds = {*chain.from_iterable(map(type, side) for side in sides)}
+    if len(kinds & _EQUAL_KINDS) <= 1 and kinds.isdisjoint((list, dict)):
+        return [*sides]
+    return [[value if value is MISSING else strict_key(value) for value in side] for side in sides]
 
 
 def f1_of(score: float, expected: float, given: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from pytest_extract.core.matching.columns import (
@@ -13,11 +13,11 @@ from pytest_extract.core.matching.columns import (
     Pair,
     PairScore,
     shared_weight,
-    strict_key,
     strict_keys,
 )
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.lazy import dataclass
 
 Pairs: TypeAlias = list[tuple[int, int]]
 ABSENT = -1
@@ -30,7 +30,7 @@ class EncodedColumn:
 
     `equality`: two present values score 1 where their codes are equal, and 0 elsewhere; nothing else is left to
     compare. `values[code]` is one value of that code. `contents[code]`: what a nested value holds, where that bounds
-    its scores; `rough`: by its weight alone.
+    its scores.
     """
 
     gold: Sequence[int]
@@ -43,32 +43,47 @@ class EncodedColumn:
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
     contents: Mapping[int, Content] | None = None
     shared: dict[tuple[int, int], float] = field(default_factory=dict)
-    rough: bool = False
 
     @property
     def has_search(self) -> bool:
         """Whether the values that score highest are found without a look at all of them."""
         return self.metric is not None and not self.equality and self.metric.search is not None
 
-    def search(self, codes: Sequence[int]) -> Callable[[int, float], dict[int, float]]:
-        """Return the function from a gold code and a cutoff to the scores of these codes, those from the cutoff on."""
+    def search(self, codes: Sequence[int]) -> Callable[[int, float], list[tuple[list[int], float]]]:
+        """Return the function from a code and a cutoff to places of these codes, with scores from the cutoff on."""
         assert self.metric is not None  # noqa: S101 - where has_search
         assert self.metric.search is not None  # noqa: S101
-        distinct = [code for code in {*codes} if code != ABSENT]
-        find = self.metric.search([self.values[code] for code in distinct])
-        return lambda gold, cutoff: {distinct[place]: score for place, score in find(self.values[gold], cutoff)}
+        places: dict[int, list[int]] = {}
+        for place, code in enumerate(codes):
+            places.setdefault(code, []).append(place)
+        absent = [(places.pop(ABSENT, []), 1.0)]
+        groups = [*places.values()]
+        find = self.metric.search([self.values[code] for code in places])
 
-    @property
-    def is_dear(self) -> bool:
-        """Whether values are compared pair by pair."""
-        return self.metric is not None and not self.equality and self.metric.near is None
+        def found(code: int, cutoff: float) -> list[tuple[list[int], float]]:
+            return absent if code == ABSENT else [(groups[at], score) for at, score in find(self.values[code], cutoff)]
 
-    def rougher(self) -> EncodedColumn:
-        """Return the column with a score of 1 for any two present leaves; of nested values, by their weights."""
+        return found
+
+    def most(self, codes: set[int], others: set[int], *, gold: bool) -> Mapping[int, float]:
+        """Return what present values score at most with any of the other present ones; `gold`: whether they are gold's.
+
+        0 where that is left out. Of nested values, these are sums of scores.
+        """
         if self.contents is not None:
-            return replace(self, rough=True)
-        sides = ([min(code, 0) for code in side] for side in (self.gold, self.extracted))
-        return replace(self, gold=next(sides), extracted=next(sides), equality=True)
+            heaviest = max((self.contents[other].weight for other in others), default=0.0)
+            return {code: min(self.contents[code].weight, heaviest) for code in codes}
+        if self.equality:
+            return dict.fromkeys(codes & others, 1.0)
+        if self.metric is None or self.metric.near is None:
+            return dict.fromkeys(codes, 1.0) if others else {}
+        sides = [*codes], [*others]
+        found = self.metric.near(*([self.values[code] for code in side] for side in (sides if gold else sides[::-1])))
+        most: dict[int, float] = {}
+        for one, other, score in found:
+            code = sides[0][one if gold else other]
+            most[code] = max(score, most.get(code, 0.0))
+        return most
 
     @property
     def triangle(self) -> bool:
@@ -108,8 +123,6 @@ class EncodedColumn:
         """Return the score of two nested values where it is known, else what it is at most."""
         if ABSENT in (gold, extracted):
             return 0.0
-        if self.rough:
-            return min(self.weight_of(gold), self.weight_of(extracted))
         known = self.memo.get((gold, extracted))
         if known is not None:
             return known.score
@@ -119,13 +132,9 @@ class EncodedColumn:
             bound = self.shared[gold, extracted] = shared_weight(self.contents[gold], self.contents[extracted])
         return bound
 
-    def weight_of(self, code: int) -> float:
-        """Return the weight of all leaves of a nested value."""
-        return 0.0 if code == ABSENT or self.contents is None else self.contents[code].weight
-
     def floor(self, code: int) -> float:
-        """Return the weight that a nested value has in any pair."""
-        return 0.0 if code == ABSENT or self.contents is None else self.contents[code].floor
+        """Return what a value counts in any pair, before the column's weight."""
+        return 0.0 if code == ABSENT else 1.0 if self.contents is None else self.contents[code].floor
 
     def _value(self, code: int) -> Json | Missing:
         return MISSING if code == ABSENT else self.values[code]
@@ -151,15 +160,17 @@ def encode(column: Column) -> EncodedColumn:
     if column.contents is not None:
         return _encode_contents(column, *column.contents)
     metric = column.metric
-    gold, extracted = strict_keys(column.gold), strict_keys(column.extracted)
+    gold, extracted = strict_keys(column.gold, column.extracted)
     distinct = dict(zip(extracted, column.extracted, strict=True))
     distinct.update(zip(gold, column.gold, strict=True))
-    distinct.pop(strict_key(MISSING), None)
+    distinct.pop(MISSING, None)
     values, keys = list(distinct.values()), list(distinct)
     equal_by = _equality_keys(metric, values)
-    table: dict[Hashable, int] = {}
-    codes = {key: table.setdefault(by, code) for code, (key, by) in enumerate(zip(keys, equal_by or keys, strict=True))}
-    codes[strict_key(MISSING)] = ABSENT
+    codes: dict[Hashable, int] = dict(zip(keys, range(len(keys)), strict=True))
+    if equal_by is not None:
+        first = dict(zip(reversed(equal_by), range(len(keys) - 1, -1, -1), strict=True))
+        codes = dict(zip(keys, map(first.__getitem__, equal_by), strict=True))
+    codes[MISSING] = ABSENT
     coded = EncodedColumn(
         gold=list(map(codes.__getitem__, gold)),
         extracted=list(map(codes.__getitem__, extracted)),
@@ -222,6 +233,8 @@ def merge_near(coded: EncodedColumn) -> EncodedColumn:
     groups = _equivalence(len(values), metric.near(values, values))
     if groups is None:
         return coded
+    if groups == [*range(len(values))]:
+        return replace(coded, equality=True)
     names = {ABSENT: ABSENT, **{code: codes[group] for code, group in zip(codes, groups, strict=True)}}
     gold, extracted = [names[code] for code in coded.gold], [names[code] for code in coded.extracted]
     return replace(coded, gold=gold, extracted=extracted, equality=True)
@@ -229,16 +242,18 @@ def merge_near(coded: EncodedColumn) -> EncodedColumn:
 
 def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int] | None:
     """Return the group of each value where near values fall into groups of all-alike; None where they do not."""
-    alike: list[set[int]] = [set() for _ in range(size)]
+    alike: dict[int, set[int]] = {}
+    like_themselves = 0
     for one, other, score in near:
         if score != 1.0:
             return None
-        alike[one].add(other)
-    groups = [min(others, default=ABSENT) for others in alike]
-    for one, others in enumerate(alike):
-        if one not in others or (len(others) > 1 and any(alike[other] != others for other in others)):
-            return None
-    return groups
+        if one == other:
+            like_themselves += 1
+        else:
+            alike.setdefault(one, {one}).add(other)
+    if like_themselves < size or any(alike.get(other) != group for group in alike.values() for other in group):
+        return None
+    return [min(alike.get(one, (one,))) for one in range(size)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,12 +290,14 @@ def encode_problem(
     )
 
 
-def row_keys(problem: EncodedTable, rows: Sequence[int], *, gold: bool) -> list[tuple[int, ...]]:
-    """Return, for each of these rows, its codes in all columns."""
-    codes = [column.gold if gold else column.extracted for column in problem.columns]
-    if not codes:
-        return [()] * len(rows)
-    return list(zip(*(map(column.__getitem__, rows) for column in codes), strict=True))
+def row_keys(problem: EncodedTable) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return the codes of each of gold's and of the extracted rows in all columns."""
+    if not problem.columns:
+        return [()] * problem.height, [()] * problem.width
+    return (
+        list(zip(*(column.gold for column in problem.columns), strict=True)),
+        list(zip(*(column.extracted for column in problem.columns), strict=True)),
+    )
 
 
 def perfect(problem: EncodedTable, key: tuple[int, ...]) -> bool:

@@ -4,24 +4,28 @@
 2. The other rows are assigned by upper bounds of their scores; the pairs chosen are scored exactly, and the assignment
    is repeated with their scores as long as one falls below its bound.
 3. The potentials of that assignment show which equal rows may be worth more apart. Those join the other rows, and 2 is
-   repeated; where that pays no more, all rows are assigned at once.
+   repeated; after a few rounds all rows are assigned at once.
 
 Lemma 1: let `bounds >= scores` for every pair of rows, and equal on the pairs of an assignment that is best by the
 bounds. It is best by the scores: any other sums to no more by its scores than by its bounds, so to no more than this.
 
 Lemma 2 (duality of linear programming): an assignment is best where every row has a potential such that those of any
 two rows sum to their score at least, to exactly it on the pairs, and are 0 for a row without a partner, never less on
-the longer side. The other rows have theirs from their own assignment. Two equal rows score 1: theirs are 1 - t and t.
+the longer side. The other rows have theirs from their own assignment. Two equal rows score 1, the most that rows can
+score: theirs are 1 - t and t, and with one t for all of them, they sum to enough with each other.
+
+A row needs no look where all that it could share with equal rows, column by column, is no more than its potential and
+theirs. Most rows share too little.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict, deque
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, TypeAlias
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
@@ -37,40 +41,34 @@ _NUMPY_PAYS_LONG = 200  # rows or columns
 _ROUNDS = 4
 _PAYS = 0.7  # share of all cells that may be looked at for the sake of equal rows
 _ROUNDING = 1e-12
-_SAMPLE = 32
-_CANDIDATES = 16
-_FIXED_COST = 0.01
 _LONG_TEXT = 64  # characters
-_FEW_CELLS = 20_000  # between equal and other rows: all are looked at
 _FEW_TEXTS = 400  # pairs of long texts that are compared at once
 _CUTOFFS = (0.9, 0.7, 0.0)
 _CELLS_AT_ONCE = 2_000_000
-_SINGLE_PAIR = 60  # cells of a matrix that cost what a pair of rows costs alone
+_FEW_CELLS = 20_000  # between equal and other rows: all are looked at
 _NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
-
-
-class Similarity(Protocol):
-    """How alike the rows of two lists are; `is_dear`: whether it takes long to score a pair."""
-
-    is_dear: bool
-
-    def matrix(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
-        """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
-
-    def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
-        """Put the scores of chosen pairs (places in the matrix) in the place of their bounds; whether one is lower."""
-
-    def above(
-        self,
-        rows: Sequence[int],
-        columns: Sequence[int],
-        row_limits: Sequence[float],
-        column_limits: Sequence[float],
-    ) -> Pairs:
-        """Return the pairs, by their places, whose score may be above the sum of their limits."""
+Search: TypeAlias = Callable[[int, float], list[tuple[list[int], float]]]
 
 
 # --- the algorithm
+
+
+def fit(similarity: Similarity) -> Pairs:
+    """Return the pairs of a best fit, without those of score 0."""
+    problem = similarity.problem
+    rows, columns = range(problem.height), range(problem.width)
+    if problem.objective == "f1" and problem.height * problem.width <= PUBLISHED_LIMIT:
+        # every pair is scored, so that ties fall as in the published program
+        scores = [[similarity.score(row, column) for column in columns] for row in rows]
+        return [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
+    same, left, others = _pair_equal_rows(similarity)
+    if not left or not others:
+        return same
+    if problem.objective == "mean" and all(column.triangle for column in problem.columns):
+        # 1 - score is a distance: along a detour the numerators add up to no less, and a field that only the detour
+        # has adds the same to numerator and denominator. Equal rows are then never worth more apart
+        return sorted(same + assign_rows(similarity, left, others)[0])
+    return sorted(fit_rows(similarity, same, left, others))
 
 
 def fit_rows(similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
@@ -96,7 +94,7 @@ def assign_rows(
     similarity: Similarity, rows: Sequence[int], columns: Sequence[int], *, potentials: bool = False
 ) -> tuple[Pairs, Assignment]:
     """Assign rows by upper bounds, which scores replace until none that is chosen is lower (lemma 1)."""
-    scores = similarity.matrix(rows, columns)
+    scores = similarity.bounds(rows, columns)
     found = best_assignment(scores, potentials=potentials)
     while similarity.make_exact(rows, columns, scores, found.pairs):
         found = best_assignment(scores, potentials=potentials)
@@ -111,12 +109,10 @@ def _worth_more_apart(
     size = len(same)
     usual = 0.0
     unsure = {*range(size)}
-    if similarity.is_dear or size * (len(rows) + len(columns)) > _FEW_CELLS:
-        usual = _usual_potential(found)
-        unsure = {x for _, x in similarity.above(rows, others, found.rows, [usual] * size)}
-        unsure |= {x for x, _ in similarity.above(golds, columns, [1.0 - usual] * size, found.columns)}
+    if similarity.searches or size * (len(rows) + len(columns)) > _FEW_CELLS:
+        usual, unsure = _reached(similarity, same, rows, columns, found)
         if not unsure:
-            return set()  # one t for all fits any two equal pairs, as no score is above 1
+            return set()
         if 2 * len(unsure) > size:
             return None
     looked_at = sorted(unsure)
@@ -140,27 +136,56 @@ def _worth_more_apart(
     return {raised[x] for x, _ in above} | {lowered[x] for _, x in below}
 
 
-def _usual_potential(found: Assignment) -> float:
-    """Return a potential of the extracted rows of equal pairs with which few other rows can be worth more to them.
+def _reached(
+    similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
+) -> tuple[float, set[int]]:
+    """Return a potential for the extracted rows of equal pairs, and the pairs for which it may not be enough."""
+    golds, others = [i for i, _ in same], [j for _, j in same]
+    # the t that each of gold's rows asks for, and the 1 - t that each extracted row does: at most, then exactly
+    ours = [most - x for most, x in zip(similarity.reach(rows, same, gold=True), found.rows, strict=True)]
+    theirs = [most - x for most, x in zip(similarity.reach(columns, same, gold=False), found.columns, strict=True)]
+    exact: tuple[set[int], set[int]] = set(), set()
+    while True:
+        t = _potential(ours, theirs)
+        far = (
+            [i for i, x in enumerate(ours) if x > t + _ROUNDING],
+            [j for j, x in enumerate(theirs) if x > 1.0 - t + _ROUNDING],
+        )
+        if similarity.searches or (exact[0].issuperset(far[0]) and exact[1].issuperset(far[1])):
+            break
+        if unknown := [i for i in far[0] if i not in exact[0]]:
+            scores = similarity.bounds([rows[i] for i in unknown], others)
+            for i, most in zip(unknown, _highest_by_row(scores, [0.0] * len(others)), strict=True):
+                ours[i] = most - found.rows[i]
+        exact[0].update(unknown)
+        if unknown := [j for j in far[1] if j not in exact[1]]:
+            scores = similarity.bounds(golds, [columns[j] for j in unknown])
+            for j, most in zip(unknown, _highest_by_column(scores, [0.0] * len(golds)), strict=True):
+                theirs[j] = most - found.columns[j]
+        exact[1].update(unknown)
+    size = len(same)
+    limits = [found.rows[i] for i in far[0]], [found.columns[j] for j in far[1]]
+    above = similarity.above([rows[i] for i in far[0]], others, limits[0], [t] * size)
+    below = similarity.above(golds, [columns[j] for j in far[1]], [1.0 - t] * size, limits[1])
+    return t, {x for _, x in above} | {x for x, _ in below}
 
-    A row with a limit of 1 needs no look, and one with a high limit a short one.
-    """
-    rows, columns = (side[:: 1 + len(side) // _SAMPLE] for side in (found.rows, found.columns))
-    candidates = sorted({0.0, *(min(max(1.0 - x, 0.0), 1.0) for x in rows), *(min(max(x, 0.0), 1.0) for x in columns)})
 
-    def cost(t: float) -> float:
-        gaps = [1.0 - x - t for x in rows] + [t - x for x in columns]
-        return sum([_FIXED_COST + gap * gap for gap in gaps if gap > _ROUNDING])
+def _potential(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Return the t that is enough for most rows."""
+    least, most = sorted(ours), sorted(1.0 - x for x in theirs)
 
-    return min(candidates[:: 1 + len(candidates) // _CANDIDATES], key=cost)
+    def too_few(t: float) -> int:
+        return len(least) - bisect_right(least, t) + bisect_left(most, t)
+
+    return min((most[0], least[-1], *least, *most), key=too_few)
 
 
 def _limits(
     similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
 ) -> tuple[list[float], list[float]]:
     """Return between which potentials the extracted row of each equal pair may be, for the sake of all other rows."""
-    least = _highest_by_column(similarity.matrix(rows, [j for _, j in same]), found.rows)
-    most = [1.0 - x for x in _highest_by_row(similarity.matrix([i for i, _ in same], columns), found.columns)]
+    least = _highest_by_column(similarity.bounds(rows, [j for _, j in same]), found.rows)
+    most = [1.0 - x for x in _highest_by_row(similarity.bounds([i for i, _ in same], columns), found.columns)]
     # the longer side may have rows without a partner, at a potential of 0: none of its own is below
     if len(rows) < len(columns):
         least = [max(x, 0.0) for x in least]
@@ -197,136 +222,136 @@ def _cells_above(matrix: Any, row_limits: Sequence[float], column_limits: Sequen
     ]
 
 
-# --- rows as columns of values
+# --- how alike rows are
 
 
-class _TableSimilarity:
+class Similarity:
     """How alike encoded rows are; numpy where that pays, which gives the same floats."""
 
-    def __init__(self, problem: EncodedTable, *, exact: bool) -> None:
-        self._problem = problem
-        self._exact = exact
+    def __init__(self, problem: EncodedTable) -> None:
+        self.problem = problem
         self._nested = any(column.contents is not None for column in problem.columns)
         # where rows are one text each, only those that are much alike are compared to the end
         self._texts = problem.columns[0] if len(problem.columns) == 1 and problem.columns[0].has_search else None
         self._cutoffs: dict[int, Sequence[float]] = {}  # of rows that were searched: those still to be tried
-        everything = range(problem.height), range(problem.width)
-        self.is_dear = not exact and self._are_long(*everything)
+        self._search: Search | None = None
         self._scored: dict[tuple[int, int], float] = {}
-        self._search: Callable[[int, float], dict[int, float]] | None = None
+        # the scores of some rows, where they are no bounds, and their places
+        self._known: tuple[Any, dict[int, int], dict[int, int]] = [], {}, {}
 
     @cached_property
-    def _rough(self) -> EncodedTable:
-        """The table with higher bounds of the values that would take long to compare."""
-        rows = self._problem.height + self._problem.width
-        columns = [
-            column.rougher() if column.contents or (column.is_dear and 4 * len(column.values) > rows) else column
-            for column in self._problem.columns
-        ]
-        return replace(self._problem, columns=columns)
+    def searches(self) -> bool:
+        """Whether rows above a limit are found without a look at all of them."""
+        everything = range(self.problem.height), range(self.problem.width)
+        return self._texts is not None and self._are_long(self._texts, *everything)
 
-    def matrix(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
-        if self._exact and self._nested:
-            return [[score_of(self._problem, row, column) for column in columns] for row in rows]
-        if self._texts is not None and not self._exact and self._are_long(rows, columns):
+    @cached_property
+    def row_keys(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The codes of each of gold's and of the extracted rows."""
+        return row_keys(self.problem)
+
+    def score(self, row: int, other: int) -> float:
+        """Return what a pair of rows scores."""
+        matrix, rows, columns = self._known
+        if row in rows and other in columns:
+            return float(matrix[rows[row]][columns[other]])
+        found = self._scored.get((row, other))
+        if found is None:
+            sums = pair_sums(self.problem, row, other)
+            found = self._scored[row, other] = objective_score(self.problem.objective, sums)
+        return found
+
+    def bound(self, row: int, other: int) -> float:
+        """Return what a pair of rows scores at most, where that is cheaper to find."""
+        return bound_of(self.problem, row, other) if self._nested else 1.0
+
+    def bounds(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
+        """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
+        if self._nested and len(rows) == len(columns) == 1:
+            return [[self.score(rows[0], columns[0])]]
+        if self._texts is not None and self._are_long(self._texts, rows, columns):
             self._search = self._texts.search([self._texts.extracted[column] for column in columns])
-            return [self._searched_row(self._texts, self._search, row, columns) for row in rows]
-        problem = self._rough if self._nested and len(rows) == len(columns) == 1 else self._problem
-        return self._module(rows, columns).score_matrix(problem, rows, columns)
+            return [self._searched_row(self._search, self._texts.gold[row], row, len(columns)) for row in rows]
+        return self._module(rows, columns).score_matrix(self.problem, rows, columns)
 
-    def _are_long(self, rows: Sequence[int], columns: Sequence[int]) -> bool:
+    def _are_long(self, texts: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> bool:
         """Whether it pays to compare a text with those only that may be much alike."""
-        if self._texts is None or len(rows) * len(columns) < _FEW_TEXTS:
+        if len(rows) * len(columns) < _FEW_TEXTS:
             return False
-        texts = [str(self._texts.values[self._texts.gold[row]]) for row in rows[::8] if self._texts.gold[row] != ABSENT]
-        return sum(map(len, texts)) > _LONG_TEXT * len(texts)
+        some = [str(texts.values[texts.gold[row]]) for row in rows[::8] if texts.gold[row] != ABSENT]
+        return sum(map(len, some)) > _LONG_TEXT * len(some)
 
     def _module(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
-        work = len(rows) * len(columns) * max(1, len(self._problem.columns))
+        work = len(rows) * len(columns) * max(1, len(self.problem.columns))
         if "numpy" in sys.modules:
             pays = work >= _NUMPY_PAYS_LOADED or max(len(rows), len(columns)) >= _NUMPY_PAYS_LONG
         else:
             pays = work >= _NUMPY_PAYS
         return similarity_numpy if pays and installed("numpy") else similarity_pure
 
-    def _searched_row(
-        self, texts: EncodedColumn, search: Callable[[int, float], dict[int, float]], row: int, columns: Sequence[int]
-    ) -> list[float]:
-        """Return the scores of a row with some columns; those below its next cutoff are that cutoff."""
+    def _searched_row(self, search: Search, code: int, row: int, size: int) -> list[float]:
+        """Return the scores of a row with all that were searched; those below its next cutoff are that cutoff."""
         cutoff, *more = self._cutoffs.get(row, _CUTOFFS)
         self._cutoffs[row] = more or [0.0]
-        code = texts.gold[row]
-        scores = {} if code == ABSENT else search(code, cutoff)
-        if code == ABSENT:
-            scores, cutoff = {ABSENT: 1.0}, 0.0
-        return [scores.get(texts.extracted[column], cutoff) for column in columns]
+        scores = [0.0 if code == ABSENT else cutoff] * size
+        for places, score in search(code, cutoff):
+            for place in places:
+                scores[place] = score
+        return scores
 
     def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
-        if self._exact or not (self._nested or self._search):
+        """Put the scores of chosen pairs (places in the matrix) in the place of their bounds; whether one is lower."""
+        if not (self._nested or self._search):
+            self._known = scores, *({x: place for place, x in enumerate(side)} for side in (rows, columns))
             return False
         lower: set[int] = set()
         for i, j in pairs:
-            place = rows[i], columns[j]
-            score = self._scored.get(place)
-            if score is None:
-                score = self._scored[place] = score_of(self._problem, *place)
+            score = self.score(rows[i], columns[j])
             if score < scores[i][j] - _ROUNDING:
                 lower.add(i)
                 scores[i][j] = score
         if self._texts is not None and self._search is not None:
             for i in lower:
-                scores[i] = self._searched_row(self._texts, self._search, rows[i], columns)
+                scores[i] = self._searched_row(self._search, self._texts.gold[rows[i]], rows[i], len(columns))
         return bool(lower)
 
-    def above(
-        self,
-        rows: Sequence[int],
-        columns: Sequence[int],
-        row_limits: Sequence[float],
-        column_limits: Sequence[float],
-    ) -> Pairs:
-        # no score is above 1
-        lowest = min(column_limits, default=1.0)
-        few = [i for i, limit in enumerate(row_limits) if limit + lowest < 1.0 - _ROUNDING]
-        lowest = min((row_limits[i] for i in few), default=1.0)
-        kept = [j for j, limit in enumerate(column_limits) if limit + lowest < 1.0 - _ROUNDING]
-        if not few or not kept:
-            return []
-        others = [columns[j] for j in kept]
-        limits = [column_limits[j] for j in kept]
-        if self._texts is not None:
-            found = _search_above(self._texts, [rows[i] for i in few], others, [row_limits[i] for i in few], limits)
-            return [(few[i], kept[j]) for i, j in found]
-        found = []
-        step = max(1, _CELLS_AT_ONCE // len(kept))
-        for start in range(0, len(few), step):
-            part = few[start : start + step]
-            above = self._places_above([rows[i] for i in part], others, [row_limits[i] for i in part], limits)
-            found += [(part[i], kept[j]) for i, j in above]
-        return found
+    def reach(self, rows: Sequence[int], same: Pairs, *, gold: bool) -> list[float]:
+        """Return how much some rows score at most with a row of equal pairs, column by column."""
+        problem = self.problem
+        adds = problem.omitted if gold else problem.hallucinated
+        scores, weights = [0.0] * len(rows), [adds[row] for row in rows]
+        golds = [i for i, _ in same]
+        for column in problem.columns:
+            codes = column.gold if gold else column.extracted
+            own = [codes[row] for row in rows]
+            if column.pair is not None and column.contents is None:
+                return [1.0] * len(rows)
+            equal = {*map(column.gold.__getitem__, golds)} - {ABSENT}
+            most = column.most({*own} - {ABSENT}, equal, gold=gold)
+            for place, code in enumerate(own):
+                if code != ABSENT:
+                    scores[place] += column.weight * most.get(code, 0.0)
+                    weights[place] += column.weight * max(column.floor(code), most.get(code, 0.0))
+        if problem.objective == "f1":
+            weights = [(weight + score) / 2 for weight, score in zip(weights, scores, strict=True)]
+        return [min(1.0, score / weight) if weight else 1.0 for score, weight in zip(scores, weights, strict=True)]
 
-    def _places_above(
-        self,
-        rows: Sequence[int],
-        columns: Sequence[int],
-        row_limits: Sequence[float],
-        column_limits: Sequence[float],
+    def above(
+        self, rows: Sequence[int], columns: Sequence[int], row_limits: Sequence[float], column_limits: Sequence[float]
     ) -> Pairs:
-        """Do it for a few rows: those for which rough bounds leave it open are scored."""
-        module, rough = self._module(rows, columns), self._rough
-        found = _cells_above(module.score_matrix(rough, rows, columns), row_limits, column_limits)
-        if rough.columns == self._problem.columns or not found:
-            return found
-        own, others = sorted({i for i, _ in found}), sorted({j for _, j in found})
-        if len(found) * _SINGLE_PAIR > len(own) * len(others):
-            scores = module.score_matrix(self._problem, [rows[i] for i in own], [columns[j] for j in others])
-            limits = [row_limits[i] for i in own], [column_limits[j] for j in others]
-            return [(own[i], others[j]) for i, j in _cells_above(scores, *limits)]
-        return [
-            (i, j)
-            for i, j in found
-            if bound_of(self._problem, rows[i], columns[j]) > row_limits[i] + column_limits[j] + _ROUNDING
-        ]
+        """Return the pairs, by their places, whose score may be above the sum of their limits."""
+        if not rows or not columns:
+            return []
+        if self._texts is not None:
+            return _search_above(self._texts, rows, columns, row_limits, column_limits)
+        found: Pairs = []
+        step = max(1, _CELLS_AT_ONCE // len(columns))
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            matrix = self._module(part, columns).score_matrix(self.problem, part, columns)
+            above = _cells_above(matrix, row_limits[start : start + step], column_limits)
+            found += [(start + i, j) for i, j in above]
+        return found
 
 
 def _search_above(
@@ -350,74 +375,45 @@ def _search(
     our_limits: Sequence[float],
     their_limits: Sequence[float],
 ) -> Pairs:
-    places: dict[int, list[int]] = {}
-    for j, code in enumerate(theirs):
-        places.setdefault(code, []).append(j)
-    search, lowest = texts.search([*places]), min(their_limits)
+    search, lowest = texts.search(theirs), min(their_limits)
     found: Pairs = []
     for i, (code, limit) in enumerate(zip(ours, our_limits, strict=True)):
-        scores = {ABSENT: 1.0} if code == ABSENT else search(code, max(0.0, limit + lowest))
-        for other, score in scores.items():
-            found += [(i, j) for j in places.get(other, ()) if score > limit + their_limits[j] + _ROUNDING]
+        for places, score in search(code, max(0.0, limit + lowest)):
+            found += [(i, j) for j in places if score > limit + their_limits[j] + _ROUNDING]
     return found
 
 
-def fit(problem: EncodedTable) -> Pairs:
-    """Return the pairs of a best fit, without those of score 0."""
-    rows, columns = range(problem.height), range(problem.width)
-    if not rows or not columns:
-        return []
-    if problem.objective == "f1" and problem.height * problem.width <= PUBLISHED_LIMIT:
-        # every pair is scored, so that ties fall as in the published program
-        return assign_rows(_TableSimilarity(problem, exact=True), rows, columns)[0]
-    similarity = _TableSimilarity(problem, exact=False)
-    same, left, others = _pair_equal_rows(problem)
-    if not left or not others:
-        return same
-    if problem.objective == "mean" and all(column.triangle for column in problem.columns):
-        # 1 - score is a distance: along a detour the numerators add up to no less, and a field that only the detour
-        # has adds the same to numerator and denominator. Equal rows are then never worth more apart
-        return sorted(same + assign_rows(similarity, left, others)[0])
-    return sorted(fit_rows(similarity, same, left, others))
-
-
-def ordered(problem: EncodedTable, pairs: Pairs) -> Pairs:
+def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
     """Return a pairing as good as this one, in which rows keep their order as far as that goes.
 
     Equal rows stay together; which of several equal ones these are goes by their order.
     """
-    ours = row_keys(problem, range(problem.height), gold=True)
-    theirs = row_keys(problem, range(problem.width), gold=False)
+    problem = similarity.problem
+    ours, theirs = similarity.row_keys
     alone = [*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]
     pairs = equal_in_order(pairs, *alone)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
     kept = {*pairs}.difference(unlike)
-    return sorted([*kept, *in_order(unlike, partial(score_of, problem), partial(bound_of, problem))])
+    return sorted([*kept, *in_order(unlike, similarity.score, similarity.bound)])
 
 
-def _pair_equal_rows(problem: EncodedTable) -> tuple[Pairs, list[int], list[int]]:
+def _pair_equal_rows(similarity: Similarity) -> tuple[Pairs, list[int], list[int]]:
     """Pair equal rows in order, as far as they score 1; return the rows and columns left over too."""
-    waiting: dict[tuple[int, ...], deque[int]] = {}
-    columns = range(problem.width)
-    for other, key in enumerate(row_keys(problem, columns, gold=False)):
+    problem = similarity.problem
+    ours, theirs = similarity.row_keys
+    waiting: dict[tuple[int, ...], list[int]] = {}
+    for other in range(problem.width - 1, -1, -1):
         if not problem.hallucinated[other]:
-            waiting.setdefault(key, deque()).append(other)
+            waiting.setdefault(theirs[other], []).append(other)
     same: Pairs = []
-    left: list[int] = []
     doubtful = any(not column.reflexive for column in problem.columns)
-    for row, key in enumerate(row_keys(problem, range(problem.height), gold=True)):
+    for row, key in enumerate(ours):
         others = waiting.get(key)
         if others and not problem.omitted[row] and not (doubtful and not perfect(problem, key)):
-            same.append((row, others.popleft()))
-        else:
-            left.append(row)
-    taken = {other for _, other in same}
-    return same, left, [other for other in columns if other not in taken]
-
-
-def score_of(problem: EncodedTable, row: int, other: int) -> float:
-    """Return what a pair of rows scores."""
-    return objective_score(problem.objective, pair_sums(problem, row, other))
+            same.append((row, others.pop()))
+    rows, columns = {row for row, _ in same}, {other for _, other in same}
+    left = [row for row in range(problem.height) if row not in rows]
+    return same, left, [other for other in range(problem.width) if other not in columns]
 
 
 def pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
@@ -476,10 +472,11 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
     """
     if not all(map(_is_reflexive, columns)):
         return None
-    gold, extracted = [], []
+    gold: list[Sequence[Hashable]] = []
+    extracted: list[Sequence[Hashable]] = []
     for column in columns:
-        gold.append(_strict_values(column, gold=True))
-        extracted.append(_strict_values(column, gold=False))
+        for side, values in zip((gold, extracted), _strict_values(column), strict=True):
+            side.append(values)
         if set(gold[-1]) != set(extracted[-1]):
             return None
     rows = _as_rows(gold, length)
@@ -500,7 +497,7 @@ def _as_rows(columns: Sequence[Sequence[Hashable]], length: int) -> list[Hashabl
     return list(zip(*columns, strict=True)) if columns else [()] * length
 
 
-def _strict_values(column: Column, *, gold: bool) -> list[Hashable]:
+def _strict_values(column: Column) -> Sequence[Sequence[Hashable]]:
     if column.contents is not None:
-        return [content and content.key for content in column.contents[0 if gold else 1]]
-    return strict_keys(column.gold if gold else column.extracted)
+        return [[content and content.key for content in side] for side in column.contents]
+    return strict_keys(column.gold, column.extracted)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column, Objective, strict_key
 from pytest_extract.core.matching.encoding import EncodedTable, encode_problem
-from pytest_extract.core.matching.fit import fit, ordered, pair_all_equal
+from pytest_extract.core.matching.fit import Similarity, fit, ordered, pair_all_equal
 from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.values import Json
 
@@ -189,7 +189,8 @@ def best_fit(
 
 def best_fit_encoded(problem: EncodedTable) -> Pairing:
     """Pair the rows of two lists whose values are encoded already."""
-    pairs = fit(problem)
+    similarity = Similarity(problem)
+    pairs = fit(similarity)
     if problem.objective == "mean":
-        pairs = ordered(problem, pairs)
+        pairs = ordered(similarity, pairs)
     return paired(pairs, problem.height, problem.width)

@@ -95,12 +95,6 @@ def _content_bounds(column: EncodedColumn, rows: Sequence[int], columns: Sequenc
     """Return the known scores of nested values, elsewhere upper bounds."""
     import numpy as np
 
-    if column.rough:
-        ours, theirs = (
-            [column.weight_of(code) for code in side]
-            for side in ([column.gold[row] for row in rows], [column.extracted[other] for other in columns])
-        )
-        return np.minimum.outer(ours, theirs)
     golds, gold_at = np.unique([column.gold[row] for row in rows], return_inverse=True)
     others, other_at = np.unique([column.extracted[other] for other in columns], return_inverse=True)
     bounds = [[column.score_bound(gold, other) for other in others.tolist()] for gold in golds.tolist()]

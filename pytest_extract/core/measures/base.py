@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Literal, ParamSpec
+
+from pytest_extract.lazy import dataclass
 
 P = ParamSpec("P")
 

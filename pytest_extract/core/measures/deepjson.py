@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"

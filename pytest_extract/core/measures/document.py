@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from pytest_extract.core.gates import GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, sob
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_paths import Declared, declare
-from pytest_extract.core.results import Failure, FailureKind, Gates
+from pytest_extract.core.results import ArrayResult, Failure, FailureKind, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
 
@@ -31,38 +33,30 @@ class DocumentMeasures:
         failure: Failure | None = None,
         modality: str = "text",
         config: GateConfig | None = None,
+        arrays: Sequence[ArrayResult] = (),
     ) -> DocumentScore:
-        """Return the lazy score of one output; `failure` says why there is no value."""
+        """Return gates and measures of one output; `failure` says why there is no value.
+
+        `arrays` say how rows were matched, so that the coverage gate names the rows that the results name.
+        """
+        config = config or GateConfig()
         sides = DocumentPair(gold, extracted, self.validator, self._declared)
-        return DocumentScore(sides, failure, modality, config or GateConfig())
+        gates = gates_of(sides, failure, modality, config, arrays)
+        if failure is None and gates.root.passed and not gates.schema.passed:
+            violation = sides.violation
+            message, path = (gates.schema.why, None) if violation is None else (violation.message, violation.path)
+            failure = Failure(kind=FailureKind.SCHEMA_VIOLATION, message=message, path=path)
+        own = sob.sob_measures(sides, config.coverage(modality))
+        return DocumentScore(gates, failure, {**own, **deepjson.deepjson_measures(sides)})
 
 
-class DocumentScore:
-    """Gates and measures of one output, each worked out when first asked for."""
+class DocumentScore(NamedTuple):
+    """What one output is as a whole.
 
-    def __init__(self, sides: DocumentPair, failure: Failure | None, modality: str, config: GateConfig) -> None:
-        self.sides = sides
-        self._failure = failure
-        self._modality = modality
-        self._config = config
+    failure: why the output does not count: why there is none, or, where the schema gate fails, `schema_violation`.
+    measures: SOB's nine and DeepJSONEval's three, by their names in contract section 6.
+    """
 
-    @cached_property
-    def gates(self) -> Gates:
-        """The four gates."""
-        return gates_of(self.sides, self._failure, self._modality, self._config)
-
-    @cached_property
-    def failure(self) -> Failure | None:
-        """Why the output does not count: why there is none, or, where the schema gate fails, `schema_violation`."""
-        if self._failure is not None or not self.gates.root.passed or self.gates.schema.passed:
-            return self._failure
-        violation = self.sides.violation
-        if violation is None:
-            return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=self.gates.schema.why)
-        return Failure(kind=FailureKind.SCHEMA_VIOLATION, message=violation.message, path=violation.path)
-
-    @property
-    def measures(self) -> dict[str, float]:
-        """SOB's nine measures and DeepJSONEval's three, by their names in contract section 6."""
-        gate = self._config.coverage(self._modality)
-        return {**sob.sob_measures(self.sides, gate), **deepjson.deepjson_measures(self.sides)}
+    gates: Gates
+    failure: Failure | None
+    measures: dict[str, float]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
@@ -12,11 +10,14 @@ from pytest_extract.core.values import MISSING, Json, Missing
 
 
 class DocumentPair:
-    """One comparison; everything but the first walk is lazy.
+    """One comparison.
 
     extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
     structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
-    declared: types and required keys of the schema, as SOB reads them; counts: what that walk counted.
+    declared: types and required keys of the schema, as SOB reads them; counts: what the walk over both counted.
+    coverage: SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty.
+    equal: Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`.
+    valid: whether the schema, under its declared draft, admits the extracted value.
     """
 
     def __init__(
@@ -33,13 +34,11 @@ class DocumentPair:
             self.deep = True
             self.extracted = MISSING
             self.counts = LeafCounts()
-        self.structured = isinstance(self.extracted, dict | list)
-
-    @cached_property
-    def coverage(self) -> float:
-        """SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty."""
         counts = self.counts
-        return 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
+        self.coverage: float = 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
+        self.structured = isinstance(self.extracted, dict | list)
+        self.equal = not self.deep and self.extracted is not MISSING and bool(gold == self.extracted)
+        self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted, shallow=True)
 
     @property
     def key_match(self) -> float:
@@ -51,36 +50,34 @@ class DocumentPair:
         found = self.counts.key_match
         return float(self.gold is not None and self.gold == self.extracted) if found is None else found
 
-    @cached_property
-    def valid(self) -> bool:
-        """Whether the schema, under its declared draft, admits the extracted value."""
-        return self.extracted is not MISSING and self.validator.is_valid(self.extracted, shallow=True)
-
-    @cached_property
+    @property
     def valid_draft7(self) -> bool:
         """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
         if not self.structured or not self.validator.valid_schema_draft7:
             return False
-        return self.valid if self.validator.same_as_draft7 else self.validator.is_valid_draft7(self.extracted)
+        return (
+            self.valid
+            if self.validator.same_as_draft7
+            else self.validator.is_valid_draft7(self.extracted, shallow=True)
+        )
 
-    @cached_property
+    @property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
-        return None if self.valid or self.extracted is MISSING else self.validator.first_error(self.extracted)
+        return (
+            None
+            if self.valid or self.extracted is MISSING
+            else self.validator.first_error(self.extracted, shallow=True)
+        )
 
-    @cached_property
+    @property
     def missing_required(self) -> list[str]:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
         if not self.structured or not self.validator.valid_schema_draft7:
             return [path for path, _ in self.declared.required]
         return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous)
 
-    @cached_property
-    def equal(self) -> bool:
-        """Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`."""
-        return not self.deep and self.extracted is not MISSING and bool(self.gold == self.extracted)
-
-    @cached_property
+    @property
     def identical(self) -> bool:
         """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
 
@@ -93,11 +90,6 @@ class DocumentPair:
         if self.counts.ambiguous or not isinstance(self.gold, dict | list):
             return self.equal and written_alike(self.gold, self.extracted)
         return self.counts.same == self.counts.expected and self.equal
-
-    def unexpected(self) -> list[str]:
-        """Paths of extracted leaves that the gold has not, in the order of the output."""
-        expected = leaf_map(self.gold)
-        return [path for path in leaf_map(self.extracted) if path not in expected]
 
     def lacking(self) -> list[str]:
         """Paths of gold leaves that the output has not, in the order of the gold."""

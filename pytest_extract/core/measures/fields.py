@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, NamedTuple
+from functools import reduce
+from itertools import compress
+from operator import add, itemgetter
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import SCORED, FieldResult, Status
 
-_LEFT_OUT = frozenset({Status.SKIPPED})
+_status_of: Final[Any] = itemgetter(FieldResult._fields.index("status"))
+_score_of: Final[Any] = itemgetter(FieldResult._fields.index("score"))
 
 
 class Counts(NamedTuple):
@@ -42,81 +44,61 @@ def _share(score: float, size: int) -> float:
     return score / size if size else 1.0
 
 
-def count_leaf_results(leaves: Iterable[FieldResult]) -> Counts:
+def count_leaf_results(leaves: Sequence[FieldResult]) -> Counts:
     """Sum over leaf results; what is skipped or undecided does not count."""
-    score, compared, omitted, hallucinated = 0.0, 0, 0, 0
-    for leaf in leaves:
-        status = leaf.status
-        if status is Status.MATCH or status is Status.MISMATCH:
-            score += leaf.score
-            compared += 1
-        elif status is Status.OMISSION:
-            omitted += 1
-        elif status is Status.HALLUCINATION:
-            hallucinated += 1
-    return Counts(score, compared, omitted, hallucinated)
+    statuses = [*map(_status_of, leaves)]
+    scores: Iterable[float] = map(_score_of, leaves)
+    others = [status for status in statuses if status is not Status.MATCH]
+    compared = len(statuses) - len(others) + others.count(Status.MISMATCH)
+    if compared < len(statuses):
+        scores = compress(scores, map(SCORED.__contains__, statuses))
+    omitted, hallucinated = others.count(Status.OMISSION), others.count(Status.HALLUCINATION)
+    return Counts(reduce(add, scores, 0.0), compared, omitted, hallucinated)  # from Python 3.12 on `sum` rounds less
 
 
-def f1(leaves: Iterable[FieldResult]) -> float:
+def f1(leaves: Sequence[FieldResult]) -> float:
     """Return F1 over leaf results."""
     return count_leaf_results(leaves).f1
 
 
-def pass_rate(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
-    """Return passed over evaluated field results; `empty` where none was evaluated (extract-bench: 0.0)."""
-    evaluated = [result.passed for result in fields if result.status not in _LEFT_OUT]
-    return sum(evaluated) / len(evaluated) if evaluated else empty
+class ResultMeasures(NamedTuple):
+    """The measures over results, each as its row of the table tells."""
+
+    pass_rate: float
+    mean_score: float
+    precision: float
+    recall: float
+    f1: float
 
 
-def mean_score(fields: Sequence[FieldResult], *, empty: float = 1.0) -> float:
-    """Return the weighted mean score of field results; `empty` where none was evaluated or all weigh nothing."""
-    evaluated = [result for result in fields if result.status not in _LEFT_OUT]
-    weight = sum(result.weight for result in evaluated)
-    return sum(result.score * result.weight for result in evaluated) / weight if weight else empty
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoredResults:
-    """What the measures over results look at; `empty` is the rate where no field was evaluated."""
-
-    fields: Sequence[FieldResult]
-    leaves: Sequence[FieldResult]
-    empty: float = 1.0
-
-    @cached_property
-    def counts(self) -> Counts:
-        """Sums over the leaf results."""
-        return count_leaf_results(self.leaves)
-
-
-MEASURES: Final[tuple[Measure[[ScoredResults]], ...]] = (
+MEASURES: Final[tuple[Measure[[ResultMeasures]], ...]] = (
     Measure(
         name="pass_rate",
-        function=lambda results: pass_rate(results.fields, empty=results.empty),
+        function=lambda results: results.pass_rate,
         doc="Passed fields / evaluated fields.",
         systems=("ours", "extract-bench"),
     ),
     Measure(
         name="mean_score",
-        function=lambda results: mean_score(results.fields, empty=results.empty),
+        function=lambda results: results.mean_score,
         doc="Weighted mean score of the evaluated fields.",
         systems=("ours", "extract-bench"),
     ),
     Measure(
         name="precision",
-        function=lambda results: results.counts.precision,
+        function=lambda results: results.precision,
         doc="Sum of leaf scores / leaves that the output has.",
         systems=("ours", "struct-extract-eval"),
     ),
     Measure(
         name="recall",
-        function=lambda results: results.counts.recall,
+        function=lambda results: results.recall,
         doc="Sum of leaf scores / leaves that the gold has.",
         systems=("ours", "struct-extract-eval"),
     ),
     Measure(
         name="f1",
-        function=lambda results: results.counts.f1,
+        function=lambda results: results.f1,
         doc="Harmonic mean of precision and recall.",
         systems=("ours", "struct-extract-eval"),
     ),
@@ -126,6 +108,16 @@ MEASURES: Final[tuple[Measure[[ScoredResults]], ...]] = (
 def field_measures(
     fields: Sequence[FieldResult], leaves: Sequence[FieldResult], *, empty: float = 1.0
 ) -> dict[str, float]:
-    """Return the measures over results, by name."""
-    results = ScoredResults(fields=fields, leaves=leaves, empty=empty)
-    return {measure.name: measure.function(results) for measure in MEASURES}
+    """Return the measures over results, by name; `empty` is the rate where no field was evaluated or nothing weighs."""
+    counts = count_leaf_results(leaves)
+    evaluated = [result for result in fields if result.status is not Status.SKIPPED]
+    passed, weight = sum([result.passed for result in evaluated]), sum([result.weight for result in evaluated])
+    score = sum([result.score * result.weight for result in evaluated])
+    found = ResultMeasures(
+        passed / len(evaluated) if evaluated else empty,
+        score / weight if weight else empty,
+        counts.precision,
+        counts.recall,
+        counts.f1,
+    )
+    return {measure.name: measure.function(found) for measure in MEASURES}

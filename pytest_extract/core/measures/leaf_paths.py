@@ -7,13 +7,12 @@ once, in one walk that also judges their types.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.values import Json, Step
+from pytest_extract.lazy import dataclass, lazy_pattern
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "string": frozenset({str}),
@@ -23,8 +22,8 @@ _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "null": frozenset({type(None)}),
 }
 _NOTHING: Final[frozenset[type]] = frozenset()
-_INDEX: Final = re.compile(r"\[\d+\]")
-_STEP: Final = re.compile(r"([^.\[]+)|\[([^\]]*)(\]?)")
+_INDEX: Final = lazy_pattern(r"\[\d+\]")
+_STEP: Final = lazy_pattern(r"([^.\[]+)|\[([^\]]*)(\]?)")
 
 
 class TypeNode(NamedTuple):
@@ -48,17 +47,27 @@ class Found(NamedTuple):
     typed: int
 
 
+class RequiredNode(NamedTuple):
+    """What a schema requires at a place: names of an object, what is required below some of them, or in its rows."""
+
+    names: frozenset[str] = frozenset()
+    below: tuple[tuple[str, RequiredNode], ...] = ()
+    rows: RequiredNode | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """A schema, ready for SOB's lookups.
 
-    required: path text and steps (None: any element) of each required key, in schema order. ambiguous: some have
-        ambiguous names.
+    required: path text and steps (None: any element) of each required key, in schema order; `required_paths`: how many
+        paths these are; `required_keys`: the same from the root on. ambiguous: some have ambiguous names.
     """
 
     schema: Json
     types: TypeNode
     required: tuple[tuple[str, tuple[str | None, ...]], ...]
+    required_paths: int
+    required_keys: RequiredNode
     ambiguous: bool
 
 
@@ -68,7 +77,14 @@ def declare(schema: Json) -> Declared:
         return declare({})
     required = tuple(_required(schema, "", ()))
     ambiguous = any(is_ambiguous_name(step) for _, steps in required for step in steps if step is not None)
-    return Declared(schema=schema, types=_type_node(schema), required=required, ambiguous=ambiguous)
+    return Declared(
+        schema=schema,
+        types=_type_node(schema),
+        required=required,
+        required_paths=len({path for path, _ in required}),
+        required_keys=_required_node([steps for _, steps in required]),
+        ambiguous=ambiguous,
+    )
 
 
 def is_ambiguous_name(name: str) -> bool:
@@ -181,9 +197,21 @@ def missing_required(value: Json, declared: Declared, *, ambiguous: bool) -> lis
     `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text.
     """
     if not ambiguous and not declared.ambiguous:
+        if _has_all(value, declared.required_keys):
+            return []
         return sorted({path for path, steps in declared.required if not _exists(value, steps, 0)})
     there = _patterns(value)
     return sorted({path for path, _ in declared.required if path not in there})
+
+
+def _has_all(node: Json, required: RequiredNode) -> bool:
+    """Whether a value has every required key; False, too, where no one row has all that rows need."""
+    names, below, rows = required
+    if rows is not None:
+        return isinstance(node, list) and any(_has_all(row, rows) for row in node)
+    if not isinstance(node, dict) or not names <= node.keys():
+        return not names
+    return not below or all(_has_all(node[name], inner) for name, inner in below)
 
 
 def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:
@@ -271,6 +299,16 @@ def _read_path(path: str) -> list[Step] | None:
         except ValueError:
             return None
     return steps
+
+
+def _required_node(places: list[tuple[str | None, ...]]) -> RequiredNode:
+    inside: dict[str | None, list[tuple[str | None, ...]]] = {}
+    for name, *rest in places:
+        inside.setdefault(name, []).extend([tuple(rest)] if rest else [])
+    if None in inside:
+        return RequiredNode(rows=_required_node(inside[None]))
+    below = tuple((name, _required_node(rest)) for name, rest in inside.items() if name is not None and rest)
+    return RequiredNode(names=frozenset(name for name in inside if name is not None), below=below)
 
 
 def _required(schema: Json, path: str, steps: tuple[str | None, ...]) -> Iterator[tuple[str, tuple[str | None, ...]]]:

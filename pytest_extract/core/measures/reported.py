@@ -1,11 +1,13 @@
-"""Measures over what an extractor reports beside its values; an output has them where its case asks for them."""
+"""Measures that an output has where its case asks for them: over what an extractor reports beside its values, rules."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.auto_accept import AcceptedCounts
 from pytest_extract.core.measures.base import Measure
+from pytest_extract.core.results import RuleResult, RuleStatus
 
 
 class CitationCounts(NamedTuple):
@@ -60,9 +62,29 @@ _OF_CITATIONS: Final[tuple[Measure[[CitationCounts]], ...]] = (
     ),
 )
 
+
+def _rules_held(results: Sequence[RuleResult]) -> float:
+    applying = [
+        result for result in results if result.severity == "error" and result.status is not RuleStatus.NOT_APPLICABLE
+    ]
+    held = sum(result.status is RuleStatus.HELD for result in applying)
+    return held / len(applying) if applying else 1.0
+
+
+_OF_RULES: Final[tuple[Measure[[Sequence[RuleResult]]], ...]] = (
+    Measure(
+        name="rules_held",
+        function=_rules_held,
+        doc="Rules across fields that hold / rules that apply (unchecked ones do not hold; those of severity `warning` "
+        "are left out); 1 where none applies. Needs `rules`.",
+        systems=(),
+    ),
+)
+
 MEASURES: Final[tuple[Measure[Any], ...]] = (
     *_OF_ACCEPTED,
     *_OF_CITATIONS,
+    *_OF_RULES,
     Measure(
         name="grounded_rate",
         function=lambda rate: rate,
@@ -71,6 +93,11 @@ MEASURES: Final[tuple[Measure[Any], ...]] = (
         systems=(),
     ),
 )
+
+
+def rule_measures(results: Sequence[RuleResult]) -> dict[str, float]:
+    """Return the measures of rules across fields by name."""
+    return {measure.name: measure.function(results) for measure in _OF_RULES}
 
 
 def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:

@@ -7,25 +7,32 @@ faithfulness.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.measures.leaf_counts import LeafCounts
+
+
+class SobPair(NamedTuple):
+    """What the measures look at: both sides, their counts, and the factors by which the gates multiply.
+
+    hardening: 1.0 where the output satisfies the schema under Draft 7, else 0.0; content: that and the coverage gate's.
+    """
+
+    sides: DocumentPair
+    counts: LeafCounts
+    hardening: float
+    content: float
 
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     """Compute the SOB measures of one comparison under one coverage gate."""
-    return {measure.name: measure.function(sides, gate) for measure in MEASURES}
-
-
-def _hardening(sides: DocumentPair) -> float:
-    return 1.0 if sides.valid_draft7 else 0.0
-
-
-def _content_factor(sides: DocumentPair, gate: CoverageGate) -> float:
-    return _hardening(sides) * gate.factor(sides.coverage)
+    hardening = 1.0 if sides.valid_draft7 else 0.0
+    pair = SobPair(sides, sides.counts, hardening, hardening * gate.factor(sides.coverage))
+    return {measure.name: measure.function(pair) for measure in MEASURES}
 
 
 def _share(part: float, whole: int, *, empty: float = 0.0) -> float:
@@ -35,74 +42,70 @@ def _share(part: float, whole: int, *, empty: float = 0.0) -> float:
 def _required_recall(sides: DocumentPair) -> float:
     if not sides.structured or not sides.validator.valid_schema_draft7:
         return 0.0
-    required = {path for path, _ in sides.declared.required}
-    return 1.0 - len(sides.missing_required) / len(required) if required else 1.0
+    required = sides.declared.required_paths
+    return 1.0 - len(sides.missing_required) / required if required else 1.0
 
 
-MEASURES: Final[tuple[Measure[[DocumentPair, CoverageGate]], ...]] = (
+MEASURES: Final[tuple[Measure[[SobPair]], ...]] = (
     Measure(
         name="json_parse",
-        function=lambda sides, _gate: 1.0 if sides.structured else 0.0,
+        function=lambda pair: 1.0 if pair.sides.structured else 0.0,
         doc="1 where the output is a JSON object or array.",
         systems=("sob",),
         column="json_parse_success",
     ),
     Measure(
         name="json_pass",
-        function=lambda sides, _gate: _hardening(sides),
+        function=lambda pair: pair.hardening,
         doc="1 where the output satisfies the schema under Draft 7.",
         systems=("sob",),
         column="schema_compliance",
     ),
     Measure(
         name="value_accuracy",
-        function=lambda sides, gate: (
-            _content_factor(sides, gate) * _share(sides.counts.equal, sides.counts.expected, empty=1.0)
-        ),
+        function=lambda pair: pair.content * _share(pair.counts.equal, pair.counts.expected, empty=1.0),
         doc="Equal leaves / gold leaves, under the schema and coverage gates.",
         systems=("sob",),
         column="leaf_value_em",
     ),
     Measure(
         name="faithfulness",
-        function=lambda sides, gate: (
-            _content_factor(sides, gate) * _share(sides.counts.tokens, sides.counts.expected, empty=1.0)
-        ),
+        function=lambda pair: pair.content * _share(pair.counts.tokens, pair.counts.expected, empty=1.0),
         doc="Mean token F1 of the gold leaves, under the schema and coverage gates.",
         systems=("sob",),
         column="value_token_f1",
     ),
     Measure(
         name="path_recall",
-        function=lambda sides, _gate: _hardening(sides) * _share(sides.counts.shared, sides.counts.expected),
+        function=lambda pair: pair.hardening * _share(pair.counts.shared, pair.counts.expected),
         doc="Gold paths that the output has / gold paths, under the schema gate.",
         systems=("sob",),
         column="hier_path_recall",
     ),
     Measure(
         name="structure_coverage",
-        function=lambda sides, _gate: _hardening(sides) * sides.coverage,
+        function=lambda pair: pair.hardening * pair.sides.coverage,
         doc="F1 of the two sets of leaf paths, under the schema gate.",
         systems=("sob",),
         column="path_set_f1",
     ),
     Measure(
         name="type_safety",
-        function=lambda sides, _gate: _hardening(sides) * _share(sides.counts.typed, sides.counts.found),
+        function=lambda pair: pair.hardening * _share(pair.counts.typed, pair.counts.found),
         doc="Output leaves of the declared type / output leaves, under the schema gate.",
         systems=("sob",),
         column="type_precision",
     ),
     Measure(
         name="perfect",
-        function=lambda sides, _gate: 1.0 if sides.identical else 0.0,
+        function=lambda pair: 1.0 if pair.sides.identical else 0.0,
         doc="1 where the output is the gold but for the order of keys.",
         systems=("sob",),
         column="strict_json_em",
     ),
     Measure(
         name="required_key_recall",
-        function=lambda sides, _gate: _required_recall(sides),
+        function=lambda pair: _required_recall(pair.sides),
         doc="Required keys that the output has / required keys.",
         systems=("sob",),
         column="required_key_recall",

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.metrics import (
-    amounts,
-    choices,
-    contacts,
-    dates,
-    exact,
-    fuzzy,
-    judged,
-    numbers,
-    patterns,
-    quantity,
-    sets,
-    tokens,
-)
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params, with_defaults
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
-_FAMILIES = (exact, numbers, fuzzy, tokens, dates, amounts, quantity, contacts, choices, sets, patterns, judged)
+_FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "exact": ("text", "exact", "boolean", "string_exact", "string_case_insensitive", "boolean_exact"),
+    "numbers": ("number", "integer", "number_exact", "number_tolerance", "integer_exact", "numeric"),
+    "fuzzy": ("fuzzy", "string_fuzzy"),
+    "tokens": ("token_f1", "contains", "limited_text"),
+    "dates": ("date",),
+    "amounts": ("locale_number", "money"),
+    "quantity": ("quantity",),
+    "contacts": ("phone", "url", "email"),
+    "choices": ("oneof", "oneof_with_gold"),
+    "sets": ("set", "multiset"),
+    "patterns": ("regex",),
+    "judged": ("string_semantic", "string_llm", "semantic", "array_llm"),
+}
+"""Module of this package -> the metrics of its table `SPECS`. A family is imported when one of them is first used."""
 
-METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
-    {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
-)
+JUDGED: Final = frozenset(_FAMILIES["judged"])
+"""Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
+
+
+class _Metrics(Mapping[str, MetricSpec]):
+    """The metrics of all families; names are known without an import."""
+
+    def __init__(self) -> None:
+        self._family_of = {name: family for family, names in _FAMILIES.items() for name in names}
+        self._loaded: dict[str, MetricSpec] = {}
+
+    def __getitem__(self, name: str) -> MetricSpec:
+        if name not in self._loaded:
+            family = import_module(f"{__name__}.{self._family_of[name]}")
+            self._loaded |= {spec.name: spec for spec in family.SPECS}
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._family_of
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._family_of)
+
+    def __len__(self) -> int:
+        return len(self._family_of)
+
+
+METRICS: Final[Mapping[str, MetricSpec]] = _Metrics()
 """Every built-in metric."""
 
 _EXTRACT_BENCH = (

@@ -32,7 +32,8 @@ from pytest_extract.errors import closest
 _PERCENT = frozenset(("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent"))
 
 
-def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
+def number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
+    """Return what reads a value as the metric `locale_number` with these parameters does; None for no number."""
     styles, scales, percent = styles_of(params["locale"]), bool(params["scales"]), params["percent"]
 
     def read(value: Json) -> Exact | None:
@@ -55,7 +56,7 @@ def _number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]
 
 def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read = _number_reader(params)
+    read = number_reader(params)
     rel, tolerance = float(params["rel"]), float(params["abs"])
     admits = within(rel, tolerance)
 
@@ -86,7 +87,8 @@ class Money(NamedTuple):
     currency: str
 
 
-def _money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
+def money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
+    """Return what reads a value as the metric `money` with these parameters does; None for no amount."""
     styles, default = styles_of(params["locale"]), str(params["currency"] or "")
 
     def read(value: Json) -> Money | None:
@@ -132,7 +134,7 @@ def _glued(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[i
 
 def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read = _money_reader(params)
+    read = money_reader(params)
     rel, tolerance, strict = float(params["rel"]), float(params["abs"]), bool(params["require_currency"])
     admits = within(rel, tolerance)
 

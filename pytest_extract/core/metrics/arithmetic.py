@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.vectorized import exact_float
 from pytest_extract.core.values import Json
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 Number = int | float
 Convert = Callable[[Json], Number | None]
@@ -98,6 +101,8 @@ def gap(one: Number, other: Number) -> Number | Fraction:
     except OverflowError:
         if equality.is_nan(one) or equality.is_nan(other):
             return math.nan
+        from fractions import Fraction  # only for integers beyond floats
+
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
 
@@ -111,6 +116,8 @@ def close(gold: Number, extracted: Number, rel: float, tolerance: float) -> bool
     try:
         return abs(gold - extracted) <= max(rel * largest, tolerance)
     except OverflowError:
+        from fractions import Fraction
+
         bound = max(Fraction(rel) * Fraction(largest), Fraction(tolerance))
         return abs(Fraction(gold) - Fraction(extracted)) <= bound
 
@@ -130,11 +137,11 @@ def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
 
 
 def error_text(error: float, sign: str = "") -> str:
-    """Write the error of a number: a large one in full with separators, `450,000,000` and not `4.5e+08`.
+    """Write the error of a number: one of a thousand or more in full with separators: `450,000,000`, not `4.5e+08`.
 
     `sign` is the option of a format specification: `+` writes the sign of positive errors, too.
     """
-    if 1e5 <= abs(error) < 1e15:
+    if 1e3 <= abs(error) < 1e15:
         text = f"{error:{sign},.2f}"
         return text.rstrip("0").rstrip(".")
     return f"{error:{sign}.6g}"

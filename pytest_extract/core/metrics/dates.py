@@ -14,7 +14,7 @@ from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 
 
-class _Day(NamedTuple):
+class Day(NamedTuple):
     """A date as it is compared: its known parts, largest first, its first day as a number, its time of day."""
 
     known: tuple[int, ...]
@@ -22,11 +22,12 @@ class _Day(NamedTuple):
     time: datetime | None
 
 
-Read = Callable[[Json], _Day | None]
+Read = Callable[[Json], Day | None]
 _ORDERS = ("DMY", "MDY", "YMD")
 
 
-def _reader(params: Mapping[str, Json]) -> Read:
+def date_reader(params: Mapping[str, Json]) -> Read:
+    """Return what reads a value as the metric `date` with these parameters does: None for what is no date."""
     readers = [compile_format(declared) for declared in check.as_list(params["formats"])]
     if not readers:
         readers = [read_iso]
@@ -34,9 +35,9 @@ def _reader(params: Mapping[str, Json]) -> Read:
     if order is not None:
         readers.append(lambda text: read_ordered(text, order))
 
-    def read(value: Json) -> _Day | None:
+    def read(value: Json) -> Day | None:
         found = parse(value)
-        return None if found is None else _Day(found.known, found.first_day.toordinal(), found.time)
+        return None if found is None else Day(found.known, found.first_day.toordinal(), found.time)
 
     def parse(value: Json) -> PartialDate | None:
         if isinstance(value, int) and not isinstance(value, bool):
@@ -53,13 +54,13 @@ def _reader(params: Mapping[str, Json]) -> Read:
 
 def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    read = _reader(params)
+    read = date_reader(params)
     partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
 
-    def agree(gold: _Day, extracted: _Day) -> float:
+    def agree(gold: Day, extracted: Day) -> float:
         return 1.0 if same(gold, extracted) else 0.0
 
-    def same(gold: _Day, extracted: _Day) -> bool:
+    def same(gold: Day, extracted: Day) -> bool:
         if times and (gold.time or extracted.time):
             return _same_moment(gold, extracted)
         one, other = gold.known, extracted.known
@@ -74,11 +75,11 @@ def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMet
     return reading_metric("date", read, agree, _explain(read), params, canonical=canonical)
 
 
-def _known(value: _Day) -> tuple[int, ...]:
+def _known(value: Day) -> tuple[int, ...]:
     return value.known
 
 
-def _same_moment(gold: _Day, extracted: _Day) -> bool:
+def _same_moment(gold: Day, extracted: Day) -> bool:
     if gold.time is None or extracted.time is None:
         return False
     if (gold.time.tzinfo is None) is not (extracted.time.tzinfo is None):
@@ -101,12 +102,12 @@ def _explain(read: Read) -> Callable[[Json, Json], str]:
     return explain
 
 
-def _days(gold: _Day, extracted: _Day) -> str:
+def _days(gold: Day, extracted: Day) -> str:
     days = extracted.number - gold.number
     return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
-def _iso_text(value: _Day) -> str:
+def _iso_text(value: Day) -> str:
     return "-".join(f"{part:02d}" for part in value.known)
 
 

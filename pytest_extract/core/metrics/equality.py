@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import unicodedata
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -26,6 +27,17 @@ def fold(text: str) -> str:
 def fold_case(text: str) -> str:
     """Return `fold(text)` without case (Unicode casefold, so "STRASSE" and "straße" agree)."""
     return fold(text.lower()) if text.isascii() else fold(fold(text).casefold())
+
+
+_SPACES = re.compile(r"[\t-\r\x1c-\x1f]| (?:[ \0]|\Z)|(?:\A|\0) ")
+
+
+def fold_cases(texts: Sequence[str]) -> list[str]:
+    """Return `fold_case` of each of many texts: all at once where they are ASCII without spaces to fold."""
+    joined = "\0".join(texts)
+    if joined.isascii() and not _SPACES.search(joined) and joined.count("\0") == len(texts) - 1:
+        return joined.lower().split("\0")
+    return [fold_case(text) for text in texts]
 
 
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
@@ -169,7 +181,7 @@ def python_text(value: Json) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return _ENCODER.encode(text)
 
 
 def _big(value: int) -> str:
@@ -183,7 +195,7 @@ def _json_scalar(value: Json) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return _big(value)
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return _ENCODER.encode(value)
     except TypeError:  # no JSON: an object from a caller's own code
         return repr(value)
 
@@ -206,43 +218,38 @@ _COMPACT = _Style(",", ":", ordered=True, key=_quoted)
 _PYTHON = _Style(", ", ": ", ordered=False, key=repr)
 
 
-class _Piece(NamedTuple):
-    text: str
-
-
 def _write(value: Json, scalar: Callable[[Json], str], style: _Style) -> str:
     """Write any value without recursion."""
     parts: list[str] = []
-    stack: list[Json] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, _Piece):
-            parts.append(item.text)
-        elif isinstance(item, dict):
-            stack.extend(reversed(_object_items(item, style)))
-        elif isinstance(item, list):
-            stack.extend(reversed(_array_items(item, style)))
-        else:
+    containers: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter([("", value)]), "")]
+    while containers:
+        items, closing = containers[-1]
+        for prefix, item in items:
+            parts.append(prefix)
+            if isinstance(item, dict):
+                parts.append("{")
+                containers.append((_members(item, style), "}"))
+                break
+            if isinstance(item, list):
+                parts.append("[")
+                containers.append((_elements(item, style), "]"))
+                break
             parts.append(scalar(item))
+        else:
+            parts.append(closing)
+            containers.pop()
     return "".join(parts)
 
 
-def _array_items(value: list[Json], style: _Style) -> list[Json]:
-    items: list[Json] = [_Piece("[")]
-    for index, item in enumerate(value):
-        if index:
-            items.append(_Piece(style.comma))
-        items.append(item)
-    items.append(_Piece("]"))
-    return items
+def _elements(value: list[Json], style: _Style) -> Iterator[tuple[str, Json]]:
+    comma = ""
+    for item in value:
+        yield comma, item
+        comma = style.comma
 
 
-def _object_items(value: dict[str, Json], style: _Style) -> list[Json]:
-    items: list[Json] = [_Piece("{")]
-    for index, key in enumerate(sorted(value) if style.ordered else value):
-        if index:
-            items.append(_Piece(style.comma))
-        items.append(_Piece(style.key(key) + style.colon))
-        items.append(value[key])
-    items.append(_Piece("}"))
-    return items
+def _members(value: dict[str, Json], style: _Style) -> Iterator[tuple[str, Json]]:
+    comma = ""
+    for key in sorted(value) if style.ordered else value:
+        yield f"{comma}{style.key(key)}{style.colon}", value[key]
+        comma = style.comma

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
@@ -26,6 +25,9 @@ from pytest_extract.core.metrics.arithmetic import (
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.vectorized import exact_float, key_matrix, number_matrix, number_near
 from pytest_extract.core.values import Json
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 # --- ours
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach, Search
 from pytest_extract.core.values import Json
@@ -57,16 +58,23 @@ def number_matrix(
     return matrix
 
 
-def text_matrix(normal: Callable[[Json], str | None], compare: Compare) -> Matrix:
-    """Make the matrix of normalised Levenshtein similarity; values without a text are compared pair by pair."""
+Texts: TypeAlias = Callable[[Sequence[Json]], Sequence[str | None]]
+"""The texts that many values are compared by; None for a value without one."""
+
+
+def text_matrix(normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None) -> Matrix:
+    """Make the matrix of normalised Levenshtein similarity; values without a text are compared pair by pair.
+
+    `at_once`: `normal` of many values.
+    """
+    texts_of = at_once or partial(_each, normal)
 
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Floats:
         import numpy as np
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cdist
 
-        rows = [normal(value) for value in gold]
-        columns = [normal(value) for value in extracted]
+        rows, columns = texts_of(gold), texts_of(extracted)
         result = cdist(
             [text or "" for text in rows],
             [text or "" for text in columns],
@@ -80,6 +88,10 @@ def text_matrix(normal: Callable[[Json], str | None], compare: Compare) -> Matri
         return result
 
     return matrix
+
+
+def _each(normal: Callable[[Json], str | None], values: Sequence[Json]) -> Sequence[str | None]:
+    return [*map(normal, values)]
 
 
 def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Against:
@@ -107,14 +119,15 @@ def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Agai
     return against
 
 
-def text_search(normal: Callable[[Json], str | None], compare: Compare) -> Search:
+def text_search(normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None) -> Search:
     """Make the search by normalised Levenshtein similarity; values without a text are compared pair by pair."""
+    texts_of = at_once or partial(_each, normal)
 
     def search(extracted: Sequence[Json]) -> Callable[[Json, float], list[tuple[int, float]]]:
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import extract
 
-        texts = [normal(value) for value in extracted]
+        texts = texts_of(extracted)
         odd = [j for j, text in enumerate(texts) if text is None]
 
         def scores(gold: Json, cutoff: float) -> list[tuple[int, float]]:
@@ -142,11 +155,14 @@ def number_near(
     """
 
     def near(gold: Sequence[Json], extracted: Sequence[Json]) -> Iterator[tuple[int, int, float]]:
-        theirs = list(map(convert, extracted))
-        ours = theirs if gold is extracted else list(map(convert, gold))
-        pairs = sorted((number, j) for j, number in enumerate(theirs) if number is not None)
+        theirs = _floats(extracted, convert)
+        ours = theirs if gold is extracted else _floats(gold, convert)
+        pairs = sorted([(number, j) for j, number in enumerate(theirs) if number is not None])
         numbers, order = [number for number, _ in pairs], [j for _, j in pairs]
         others = _by_key([j for j, number in enumerate(theirs) if number is None], extracted, key)
+        if gold is extracted and not others and _are_apart(numbers, reach):
+            yield from ((i, i, 1.0) for i in range(len(gold)))
+            return
         for i, number in enumerate(ours):
             if number is None:
                 candidates = others.get(key(gold[i]), [])
@@ -160,6 +176,24 @@ def number_near(
                     yield i, j, score
 
     return near
+
+
+def _are_apart(numbers: Sequence[float], reach: Reach) -> bool:
+    """Whether none of some ascending numbers is within reach of another."""
+    below = -math.inf
+    before = -math.inf
+    for number in numbers:
+        low, high = reach(number)
+        if number <= below or low <= before:
+            return False
+        below, before = high, number
+    return True
+
+
+def _floats(values: Sequence[Json], convert: Callable[[Json], float | None]) -> Sequence[float | None]:
+    if {*map(type, values)} == {float} and math.isfinite(math.fsum(values)):
+        return values
+    return list(map(convert, values))
 
 
 def _by_key(

@@ -1,46 +1,40 @@
 """Kinds of mistakes: names for what went wrong in an output, found by small rules without a model.
 
-`name_mistakes` names the failing results of one output; `MISTAKE_KINDS` is the table of the rules. A name changes no
-score.
+`name_mistakes` names the failing results of one output by the rules in `table.py`. A name changes no score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING
 
-from pytest_extract.core.mistakes import structure
-from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
-from pytest_extract.core.mistakes.output import ComparedOutput, FindsValue, compared_results
-from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+from pytest_extract.core.mistakes.output import MOST_NAMED, ComparedOutput, FindsValue, compared_results
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import FieldPath
 
+if TYPE_CHECKING:
+    from pytest_extract.core.mistakes.base import MistakeKind
+
 __all__ = (
-    "MISTAKE_KINDS",
+    "MOST_NAMED",
     "ComparedOutput",
     "FindsValue",
-    "MistakeExample",
-    "MistakeKind",
     "compared_results",
     "mistakes_by_path",
     "name_mistakes",
 )
 
 
-MOST_NAMED: Final = 1_000
-"""Failing results of one output up to which their mistakes are named."""
-
-
 def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     """Name what went wrong at the failing results, in the order of the table; each result has one name at most.
 
-    Without `output.in_document`, the kinds that ask the document find nothing. Of an output with more than `MOST_NAMED`
-    failing results nothing is named: each row is compared with each failing result.
+    Without `output.in_document`, the kinds that ask the document find nothing. Of more than `MOST_NAMED` failing
+    results, the first are named.
     """
-    if len(output.failing) > MOST_NAMED:
-        return ()
+    from pytest_extract.core.mistakes import structure  # the rules of all families: only an output with mistakes asks
+    from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple, TypeAlias
 
 from pytest_extract.core.mistakes.output import ComparedOutput
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import Json, Missing
+from pytest_extract.lazy import dataclass
 
 CompareValues: TypeAlias = Callable[[Json, Json], str]
 """What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""

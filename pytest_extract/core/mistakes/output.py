@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves
+from pytest_extract.lazy import dataclass
 
 FindsValue: TypeAlias = Callable[[Json], bool | None]
 """Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
@@ -26,6 +27,8 @@ class ContainerPair(NamedTuple):
     extracted: Json
 
 
+MOST_NAMED: Final = 1_000
+"""Failing results of one output whose mistakes are named."""
 MOST_PAIRS: Final = 2_500
 """Pairs of rows without a partner that are compared in one list."""
 
@@ -54,8 +57,18 @@ class ComparedOutput:
 
     @cached_property
     def failing(self) -> tuple[FieldResult, ...]:
-        """The results that are wrong, in the order of the document."""
-        return tuple(result for result in self.results if result.status in WRONG)
+        """The first `MOST_NAMED` results that are wrong, in the order of the document."""
+        return tuple(islice((result for result in self.results if result.status in WRONG), MOST_NAMED))
+
+    @cached_property
+    def _failing_below(self) -> Mapping[Steps, Sequence[FieldPath]]:
+        """Place -> paths of the failing results at it or inside it."""
+        places: dict[Steps, list[FieldPath]] = defaultdict(list)
+        for result in self.failing:
+            path = tuple(result.path)
+            for size in range(len(path) + 1):
+                places[path[:size]].append(result.path)
+        return places
 
     @cached_property
     def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
@@ -74,7 +87,7 @@ class ComparedOutput:
 
     @cached_property
     def containers(self) -> Sequence[ContainerPair]:
-        """All objects and lists that belong together, the root first."""
+        """The objects and lists that belong together and have failing results inside, the root first."""
         return [*self._walk((), self.gold, (), self.extracted)]
 
     def _walk(self, path: Steps, gold: Json, at: Steps, extracted: Json) -> Iterator[ContainerPair]:
@@ -82,6 +95,8 @@ class ComparedOutput:
         while stack:
             pair = stack.pop()
             path, gold, at, extracted = pair
+            if path not in self._failing_below:
+                continue
             if isinstance(gold, dict) and isinstance(extracted, dict):
                 yield pair
                 stack.extend(
@@ -139,21 +154,25 @@ class ComparedOutput:
 
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
-        return [result.path for result in self.failing if result.path[: len(path)] == path]
+        return [*self._failing_below.get(tuple(path), ())]
 
     def failing_extra(self, path: Steps, at: Steps) -> list[FieldPath]:
         """Return the paths of the results of an invented row: `path` is its list's, `at` its own in the output."""
-        size = len(path)
-        return [
-            result.path
-            for result in self.failing
-            if result.matched is not None
-            and result.path[:size] == path
-            and len(result.path) > size
-            and isinstance(result.path[size], int)
-            and result.path[size] < 0  # type: ignore[operator]
-            and result.matched[: len(at)] == at
-        ]
+        return [*self._failing_extra.get((tuple(path), tuple(at)), ())]
+
+    @cached_property
+    def _failing_extra(self) -> Mapping[tuple[Steps, Steps], Sequence[FieldPath]]:
+        """Path of a list and path of a row in the output -> the failing results of that row, if it is invented."""
+        places: dict[tuple[Steps, Steps], list[FieldPath]] = defaultdict(list)
+        for result in self.failing:
+            matched = result.matched
+            if matched is None:
+                continue
+            for size, step in enumerate(result.path):
+                if isinstance(step, int) and step < 0:
+                    for end in range(len(matched) + 1):
+                        places[tuple(result.path[:size]), tuple(matched[:end])].append(result.path)
+        return places
 
 
 def only_difference(gold: Json | Missing, extracted: Json | Missing) -> tuple[Json | Missing, Json | Missing] | None:

@@ -122,6 +122,8 @@ def _separator(gold: Json, extracted: Json) -> str:
     texts = [side for side in (gold, extracted) if isinstance(side, str)]
     if not texts or any(len(text) > LONGEST for text in texts):
         return ""
+    if not any(re.search(r"[^\w\s]\d|\d\s\d", text) for text in texts):
+        return ""  # without a separator, every language reads the same number
     readings = [
         {amount for style in _OTHERS if (amount := _value_in(side, style)) is not None} for side in (gold, extracted)
     ]

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes.base import MakeMistake, MistakeExample, MistakeKind
-from pytest_extract.core.mistakes.output import ComparedOutput, ContainerPair, Steps, value_key
+from pytest_extract.core.mistakes.output import MOST_PAIRS, ComparedOutput, ContainerPair, Steps, value_key
 from pytest_extract.core.mistakes.scalars import reads_as_date
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
@@ -124,7 +124,7 @@ def _swapped_fields(output: ComparedOutput) -> Iterator[NamedMistake]:
             rows[key] += 1
     for path, gold, at, extracted in _lists(output):
         missing, extra = _unpaired(output, path, gold, extracted)
-        for i in missing:
+        for i in missing if len(missing) * len(extra) <= MOST_PAIRS else ():
             for j in extra:
                 if (
                     isinstance(gold[i], dict)
@@ -306,6 +306,10 @@ def _merged_rows(output: ComparedOutput) -> Iterator[NamedMistake]:
                     break
 
 
+_MOST_MATES: Final = 200
+"""Invented rows among which the second half of a missing row is looked for."""
+
+
 def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
     for pair in _lists(output):
         path, gold, at, extracted = pair
@@ -315,7 +319,7 @@ def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
         paired = dict(output.rows_of(pair))
         ours, theirs = [_texts_in(row) for row in gold], [_texts_in(row) for row in extracted]
         for i in range(len(gold)):
-            others = [paired[i]] if i in paired else extra
+            others = [paired[i]] if i in paired else extra[:_MOST_MATES]
             mates = next(
                 (
                     (j, other)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from pytest_extract.lazy import lazy_pattern
+
 MAX_DEPTH: Final = 200
 """Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _DEEPEST: Final = 5 * MAX_DEPTH
@@ -16,9 +18,9 @@ _DEEPEST: Final = 5 * MAX_DEPTH
 
 STRING: Final = r'"(?:[^"\\]++|\\.)*+"'
 _FLAT: Final = rf'(?:\[(?:[^"\[\]{{}}]++|{STRING})*+\]|\{{(?:[^"\[\]{{}}]++|{STRING})*+\}})'
-_NEXT: Final = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING}|{_FLAT})*+([\[\]{{}}])', re.DOTALL)
-_NEXT_OF_ALL: Final = re.compile(rf'(?:[^"\[\]{{}}]++|{STRING})*+([\[\]{{}}])', re.DOTALL)
-_ITEMS: Final = re.compile(rf'(?:(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+,)*+', re.DOTALL)
+_NEXT: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING}|{_FLAT})*+([\[\]{{}}])', re.DOTALL)
+_NEXT_OF_ALL: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING})*+([\[\]{{}}])', re.DOTALL)
+_ITEMS: Final = lazy_pattern(rf'(?:(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+,)*+', re.DOTALL)
 
 
 class Opened(NamedTuple):

@@ -13,14 +13,15 @@ from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import StrictDecoder
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import FieldPath, Step
+from pytest_extract.lazy import lazy_pattern
 
-_ODD_NUMBER: Final = re.compile(
+_ODD_NUMBER: Final = lazy_pattern(
     rf"(?:[^\"NI0-9-]++|{STRING}|-?[0-9.]{{1,300}}+(?![0-9.eE])|-(?![0-9NI]))*+"
     r"(-?(?:NaN|Infinity|[0-9][0-9.]*+(?:[eE][+-]?[0-9]++)?+))?+",
     re.DOTALL,
 )
 """What may be no number that JSON can hold and Python compare: after all that is plainly none, and plain numbers."""
-_KEYS: Final = re.compile(rf"({STRING})(\s*+:)?+|([\[\]{{}}])", re.DOTALL)
+_KEYS: Final = lazy_pattern(rf"({STRING})(\s*+:)?+|([\[\]{{}}])", re.DOTALL)
 
 
 def find_mistake(text: str, start: int, stop: int, *, opened: Opened | None = None) -> SyntaxProblem | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pytest_extract.core.parse.mistake import find_mistake
@@ -23,6 +23,7 @@ from pytest_extract.core.parse.text import (
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
+from pytest_extract.lazy import dataclass
 
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}

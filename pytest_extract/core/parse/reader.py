@@ -13,17 +13,18 @@ from typing import Final
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import FieldPath, Json
+from pytest_extract.lazy import lazy_pattern
 
-_SPACE = re.compile(r"[ \t\n\r]*+")
-_LOOSE_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
+_SPACE = lazy_pattern(r"[ \t\n\r]*+")
+_LOOSE_SPACE = lazy_pattern(r"(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
 _NO_SPACE: Final = frozenset("\"'{}[]:,-0123456789")
 """What most tokens begin with, and no blank or comment does."""
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
-_STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
-_LOOSE_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
-_NUMBER_START = re.compile(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?)?")
-_WORD = re.compile(r"-?[A-Za-z_$][\w$]*+")
+_STRING = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
+_STRING_START = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_LOOSE_STRING = lazy_pattern(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
+_NUMBER_START = lazy_pattern(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?)?")
+_WORD = lazy_pattern(r"-?[A-Za-z_$][\w$]*+")
 _WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 _OPENED: Final = object()

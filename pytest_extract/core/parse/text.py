@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import gc
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, opened_at
 from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.lazy import dataclass, lazy_pattern
 
 MOST_PLACES: Final = 20_000
 """Brackets in prose that are tried as the beginning of a value; an answer has a handful."""
@@ -24,13 +24,13 @@ _FENCE: Final = r"```[ \t]*+[\w+-]*+\s*+"
 _OBJECT: Final = r"\{(?=\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|//|/\*))"
 _ARRAY: Final = r"\[(?=\s*+[\[{\"'\]])"
 _NUMBERS: Final = r"\[(?=\s*+[-0-9tfnNI])(?!\s*+[0-9]++\s*+\])"
-_LOOKS_JSON: Final = re.compile(f"{_OBJECT}|{_ARRAY}")
-_STRICT: Final = re.compile(r"\[|\{\s*+[\"}]")
-_PLACE: Final = re.compile(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}|{_NUMBERS}")
+_LOOKS_JSON: Final = lazy_pattern(f"{_OBJECT}|{_ARRAY}")
+_STRICT: Final = lazy_pattern(r"\[|\{\s*+[\"}]")
+_PLACE: Final = lazy_pattern(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}|{_NUMBERS}")
 """Where a value may begin: behind a fence, or at a bracket that JSON, or what is meant as JSON, can follow."""
-_OPENING_FENCE: Final = re.compile(_FENCE)
-_PUNCTUATION: Final = re.compile(r"[\s{}\[\],:\"]*+")
-_BLANK: Final = re.compile(r"[\s\ufeff]*+")
+_OPENING_FENCE: Final = lazy_pattern(_FENCE)
+_PUNCTUATION: Final = lazy_pattern(r"[\s{}\[\],:\"]*+")
+_BLANK: Final = lazy_pattern(r"[\s\ufeff]*+")
 _REASONING_END: Final = "</think>"
 _WINDOW: Final = 2_000
 _LONGEST_TOKEN: Final = 16
@@ -126,7 +126,9 @@ class StrictDecoder:
         """
         self.refused = False
         try:
-            with _no_collection(len(text) - start):
+            if len(text) - start < _COLLECTED:
+                return self._decoder.raw_decode(text, start)
+            with _no_collection():
                 return self._decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             return error
@@ -157,9 +159,9 @@ def _cut(error: json.JSONDecodeError, size: int) -> bool:
 
 
 @contextmanager
-def _no_collection(size: int) -> Iterator[None]:
+def _no_collection() -> Iterator[None]:
     """Hold back Python's garbage collector, which would go through a large value again and again as it grows."""
-    if size < _COLLECTED or not gc.isenabled():
+    if not gc.isenabled():
         yield
         return
     gc.disable()
@@ -176,13 +178,39 @@ def decode_json(text: str, start: int) -> tuple[Json, int] | None:
 
 def read_whole(text: str, start: int) -> tuple[tuple[Json, int] | None, int | None]:
     """Return what `decode_json` returns, and the offset at which `json` broke off, where it did."""
-    decoder = StrictDecoder()
-    found = decoder.read(text, start)
-    if isinstance(found, json.JSONDecodeError):
-        return None, found.pos
-    if found is None or decoder.refused or _too_deep(text, start, found):
+    try:
+        if len(text) - start < _COLLECTED:
+            found = _whole.raw_decode(text, start)
+        else:
+            with _no_collection():
+                found = _whole.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        return None, error.pos
+    except (ValueError, RecursionError):  # refused; an integer with more digits than Python converts; nested too deeply
         return None, None
-    return found, None
+    return (None, None) if _too_deep(text, start, found) else (found, None)
+
+
+def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a repeated key")
+    return made
+
+
+def _finite(token: str) -> float:
+    number = float(token)
+    if number - number != 0.0:
+        raise ValueError("out of range")
+    return number
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+_whole: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+"""Reads like `StrictDecoder`, and holds no state, so that it is made once; it stops at what is refused."""
 
 
 def _too_deep(text: str, start: int, found: tuple[Json, int]) -> bool:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
+from pytest_extract.lazy import dataclass
 
 Dialect: TypeAlias = Literal["evaluation_config", "x-eval", "override"]
 Report: TypeAlias = Callable[[str, str], None]
 """(message, path below the node) -> None: notes one configuration mistake."""
 
 _HUGE: Final = 1e300
+RULES_KEYWORD: Final = "x-eval-rules"
+"""The keyword of rules across fields (`core.rules`), at a schema's root; it belongs to neither dialect."""
 MARKS: Final = ("evaluation_config", "x-eval-")
 """What the key of a configuration is, or starts with, in either dialect."""
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
@@ -90,7 +93,7 @@ class Annotation:
 def parse_annotation(schema: Mapping[str, Json], report: Report) -> Annotation | None:
     """Read either dialect's keys of one schema object; None without any."""
     config = schema.get("evaluation_config")
-    x_keys = [key for key in schema if str(key).startswith("x-eval-")]
+    x_keys = [key for key in schema if str(key).startswith("x-eval-") and key != RULES_KEYWORD]
     if config is not None and any(key != "x-eval-nulls" for key in x_keys):
         report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", "/evaluation_config")
         return None

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pytest_extract.core.regex.linear import LinearRegex, UndecidedError, compile_linear
-from pytest_extract.core.schema.annotations import Annotation, Dialect, parse_annotation
+from pytest_extract.core.schema.annotations import RULES_KEYWORD, Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import COMPOSING, Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
+
+if TYPE_CHECKING:
+    from pytest_extract.core.regex.linear import LinearRegex
 
 _VALUE_TYPES: Final = ("boolean", "integer", "number", "string", "array", "object")
 _TYPES: Final = ("null", *_VALUE_TYPES)
@@ -43,6 +45,7 @@ class SchemaNode(NamedTuple):
     branches: the alternatives of an `anyOf` or `oneOf` that really differ (null is `nullable` instead).
     values: what `const` or `enum` allow.
     dangling: a `$ref` here that leads nowhere; nothing is known below.
+    format: the `format` that the schema names.
     described: False where the schema is just true or false.
     bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
     """
@@ -62,6 +65,7 @@ class SchemaNode(NamedTuple):
     annotation: Annotation | None = None
     dangling: str | None = None
     described: bool = True
+    format: str | None = None
     bare_union: bool = False
 
     def children(self) -> list[Key]:
@@ -143,6 +147,7 @@ class Schema:
                 prefix=prefix,
                 values=_values(layers) if "enum" in schema or "const" in schema else None,
                 annotation=self._annotation(layers),
+                format=_format(layers) if "format" in schema else None,
             )
         layers, dangling = self._source.expand(key)
         node = self._without_branches(key, layers, dangling)
@@ -183,6 +188,7 @@ class Schema:
             annotation=self._annotation(layers),
             dangling=dangling[0] if dangling and not types else None,
             described=bool(layers),
+            format=_format(layers),
         )
 
     def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
@@ -211,6 +217,8 @@ class Schema:
         def report(message: str, path: str) -> None:
             self.problems.append(SchemaError(message, pointer=layer.pointer + path))
 
+        if RULES_KEYWORD in layer.schema and layer.pointer:
+            report(f"`{RULES_KEYWORD}` holds for the whole document: it stands at the root only", f"/{RULES_KEYWORD}")
         found = parse_annotation(layer.schema, report)
         return None if found is None else found.at(layer.pointer)
 
@@ -240,6 +248,11 @@ class Schema:
 
 def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
+
+
+def _format(layers: tuple[RefLayer, ...]) -> str | None:
+    found = (layer.schema.get("format") for layer in layers)
+    return next((name for name in found if isinstance(name, str)), None)
 
 
 def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
@@ -292,6 +305,8 @@ def _is_text(name: object) -> bool:
 
 def _compile_pattern(text: str) -> LinearRegex | None:
     """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
+    from pytest_extract.core.regex.linear import compile_linear  # few schemas have patterns
+
     try:
         return compile_linear(text)
     except ValueError:
@@ -300,6 +315,8 @@ def _compile_pattern(text: str) -> LinearRegex | None:
 
 def covers(regex: LinearRegex, name: str) -> bool:
     """Whether a pattern of `patternProperties` is about a key; where it cannot be decided, the schema gate fails."""
+    from pytest_extract.core.regex.linear import UndecidedError
+
     try:
         return regex.search(name)
     except UndecidedError:

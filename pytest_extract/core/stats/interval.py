@@ -6,10 +6,10 @@ import math
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.stats.permutation import SEED, Arrangements, LaterRuns, Runs, Statistic
+from pytest_extract.lazy import dataclass
 
 RESAMPLES: Final = 2000
 

@@ -17,10 +17,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import Final, TypeAlias
+
+from pytest_extract.lazy import dataclass
 
 LANES: Final = 10_000
 SEED: Final = 20_240_229
@@ -29,6 +31,13 @@ _ERRORS: Final = 2.0  # standard errors of sampling that are added to a sampled 
 
 
 Values: TypeAlias = tuple[Fraction | float, ...]
+
+
+@lru_cache(maxsize=4096)
+def share(count: int, of: int) -> Fraction | int:
+    """Return count / of exactly: a whole number as one, which is several times as fast to compute with."""
+    whole, rest = divmod(count, of)
+    return Fraction(count, of) if rest else whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +53,30 @@ class Runs:
         return len(self.before), len(self.after)
 
     @property
+    def means(self) -> tuple[Fraction | float, Fraction | float]:
+        """Mean before and after."""
+        return mean_of_runs(self.before), mean_of_runs(self.after)
+
+    @property
     def loss(self) -> Fraction | float:
         """Mean after minus mean before."""
-        return sum(self.after) / len(self.after) - sum(self.before) / len(self.before)
+        before, after = self.means
+        return after - before
 
     @property
     def varies(self) -> bool:
         """Whether two runs have different values; without that, every arrangement is the same."""
-        return len({*self.before, *self.after}) > 1
+        first = self.before[0]
+        return any(value != first for value in (*self.before, *self.after))
+
+
+def mean_of_runs(values: Values) -> Fraction | float:
+    """Return the mean, exact where the values are."""
+    first, *others = values
+    if not others:
+        return first
+    total = sum(others, first)
+    return Fraction(total, len(values)) if isinstance(total, int) else total / len(values)
 
 
 class LaneSum:
@@ -261,7 +286,7 @@ def _weighed(runs: Runs) -> list[Fraction | float]:
     """
     before, after = runs.shape
     least = min(*runs.before, *runs.after)
-    weight = Fraction(before + after, before * after)
+    weight = share(before + after, before * after)
     return [(value - least) * weight for value in (*runs.before, *runs.after)]
 
 
@@ -270,7 +295,7 @@ def _whole(weighed: Sequence[Sequence[Fraction | float]]) -> tuple[float, list[l
     values = [value for weights in weighed for value in weights]
     if not any(isinstance(value, float) for value in values):
         shared = 1
-        for denominator in {Fraction(value).denominator for value in values}:
+        for denominator in {value.denominator for value in values if not isinstance(value, float)}:
             shared = math.lcm(shared, denominator)
             if shared > _FINEST:
                 break

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from pytest_extract.lazy import dataclass
 
 _MOST: Final = 100_000
 _RULE_OF_THREE: Final = 2.0  # 95 % quantile of a Poisson count of mean 1, less its mean
 _EVEN: Final = 0.5
 _LIKELY: Final = 0.8
+_UNSEEN_SPREAD: Final = 3.0  # set by simulation (`tests/benchmarks/gate_power.py --part advice`)
 _NORMAL: Final = statistics.NormalDist()
 
 
@@ -84,13 +86,18 @@ def needs(
         normal = statistics.NormalDist(mean, max(sd, 1e-12))
         return 1.0 if fine >= worse else 1 - normal.cdf(worse) + normal.cdf(fine)
 
-    def with_cases(more: int) -> float:
+    def with_cases(more: int, variance: float) -> float:
         """How probable a decision is when so many cases come to these."""
         total = have + more
         mean = (have * drop + more * expected) / total
-        return decision_chance(total, spread, mean, more / total * math.sqrt(doubt + spread / more))
+        return decision_chance(total, variance, mean, more / total * math.sqrt(doubt + variance / more))
 
-    cases = [_least(with_cases, chance) for chance in (_EVEN, _LIKELY)]
+    # Few cases seldom show how much others vary: a case in which everything fails is rare.
+    wide = spread * (1 + _UNSEEN_SPREAD / math.sqrt(have))
+    cases = [
+        _least(lambda more: with_cases(more, spread), _EVEN),
+        _least(lambda more: with_cases(more, wide), _LIKELY),
+    ]
     repeats: list[int | None] = [None, None]
     if sample.noise is not None:
         noise = min(sample.noise, spread * sample.repeats)

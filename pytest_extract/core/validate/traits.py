@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
+from pytest_extract.lazy import dataclass, lazy_pattern
 
 DRAFTS: Final = {
     "http://json-schema.org/draft-03/schema": "Draft3Validator",
@@ -53,7 +53,7 @@ _NEW_IN_7: Final = frozenset({"if"})
 _INVERTING: Final = frozenset({"not", "oneOf", "if", "contains", "propertyNames"})
 _IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
 _IN_PLACE: Final = ("not", "if", "then", "else")
-_PLAIN_PATTERN = re.compile(
+_PLAIN_PATTERN = lazy_pattern(
     r"""(?: [^\\\[(]                                                      # an ordinary character
           | \((?!\?) | \(\?:                                              # a group
           | \\[dws.\-/()+$\[\]{}?*^|\\]                                   # a class or an escaped character

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import too_deep
-from pytest_extract.core.regex.linear import UndecidedError, compile_linear
-from pytest_extract.core.validate.linear import linear_validator
 from pytest_extract.core.validate.traits import DRAFT7, Traits, draft_of, patterns_of, traits_of
 from pytest_extract.core.validate.violations import Violation, schema_violation, shortened, violation
 from pytest_extract.core.values import FieldPath, Json, json_type
@@ -84,21 +82,21 @@ class Validator:
         """Whether the schema is usable and admits the value; `shallow`: it is known not to be nested deeply."""
         return self._declared.admits(value, shallow=shallow)
 
-    def is_valid_draft7(self, value: Json) -> bool:
-        """SOB's `schema_compliance`."""
+    def is_valid_draft7(self, value: Json, *, shallow: bool = False) -> bool:
+        """SOB's `schema_compliance`; `shallow` as for `is_valid`."""
         if not self.valid_schema_draft7:
             return False
-        return self._declared.admits(value) if self.same_as_draft7 else self._draft7.admits(value)
+        return (self._declared if self.same_as_draft7 else self._draft7).admits(value, shallow=shallow)
 
-    def first_error(self, value: Json) -> Violation | None:
-        """Return one violation of a value; None when it is valid."""
-        return next(iter(self.errors(value, limit=1)), None)
+    def first_error(self, value: Json, *, shallow: bool = False) -> Violation | None:
+        """Return one violation of a value; None when it is valid. `shallow` as for `is_valid`."""
+        return next(iter(self.errors(value, limit=1, shallow=shallow)), None)
 
-    def errors(self, value: Json, *, limit: int = 20) -> tuple[Violation, ...]:
+    def errors(self, value: Json, *, limit: int = 20, shallow: bool = False) -> tuple[Violation, ...]:
         """Return up to `limit` violations, in the order in which the validator meets them."""
         if self._declared.problem is not None:
             return (Violation(path=FieldPath(), message=f"the schema itself is invalid: {self._declared.problem}"),)
-        return tuple(self._declared.violations(value, limit))
+        return tuple(self._declared.violations(value, limit, shallow=shallow))
 
 
 class _Draft:
@@ -132,6 +130,8 @@ class _Draft:
     def _python(self) -> Any:
         import jsonschema
         from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+        from pytest_extract.core.validate.linear import linear_validator  # its regular expressions are seldom needed
 
         return linear_validator(getattr(jsonschema, self.name))(self.schema, registry=REGISTRY)
 
@@ -186,8 +186,8 @@ class _Draft:
             _reraise_foreign(error)
             return False
 
-    def violations(self, value: Json, limit: int) -> Iterator[Violation]:
-        if too_deep(value):
+    def violations(self, value: Json, limit: int, *, shallow: bool = False) -> Iterator[Violation]:
+        if not shallow and too_deep(value):
             yield Violation(path=FieldPath(), message=f"nested more than {MAX_DEPTH} levels deep")
             return
         if self._rust is not None:
@@ -205,6 +205,8 @@ class _Draft:
         yield from self._python_violations(value, limit)
 
     def _python_violations(self, value: Json, limit: int) -> Iterator[Violation]:
+        from pytest_extract.core.regex.linear import UndecidedError
+
         try:
             for error in itertools.islice(self._python.iter_errors(value), limit):
                 path = FieldPath(error.absolute_path)
@@ -249,6 +251,8 @@ def _refuse_remote(uri: str) -> Json:
 
 
 def _compiles(pattern: str) -> bool:
+    from pytest_extract.core.regex.linear import compile_linear
+
     try:
         compile_linear(pattern)
     except ValueError:
@@ -266,6 +270,8 @@ def _format_checker(judge: Any) -> Any:
 
 
 def _is_regex(value: object) -> bool:
+    from pytest_extract.core.regex.linear import compile_linear
+
     return not isinstance(value, str) or bool(compile_linear(value))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
 from pytest_extract.errors import nearest
+from pytest_extract.lazy import dataclass
 
 _SHOWN: Final = 60
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")

@@ -70,7 +70,6 @@ def _check(mode: str, model: str | None, user: object) -> None:
     if mode not in JUDGE_MODES:
         raise ConfigError(f"no judge {mode!r}{nearest(mode, JUDGE_MODES)}")
     if mode == "llm" and user is None and not model:
-        raise ConfigError(
-            "a comparison needs a judge and none is configured: give --extract-judge-model=PROVIDER/NAME, write a "
-            "fixture `extract_judge`, or decide without a model by --extract-judge=exact or fuzzy"
-        )
+        from pytest_extract.core.judges import GIVE_A_JUDGE
+
+        raise ConfigError(f"a comparison needs a judge and none is configured: {GIVE_A_JUDGE}")

@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +30,7 @@ from pytest_extract.extraction.llm.errors import (
     retry_after,
     summary,
 )
+from pytest_extract.lazy import dataclass
 
 T = TypeVar("T")
 _IMPORT: Final = threading.Lock()

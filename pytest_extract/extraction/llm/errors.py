@@ -10,29 +10,30 @@ from typing import Any, Final
 
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ExtractError
+from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact.secrets import clean_message
 
-_CONTEXT: Final = re.compile(
+_CONTEXT: Final = lazy_pattern(
     r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens"
     r"|exceeds? the maximum (?:number of|input) tokens|input token count .{0,40}exceeds|request too large for",
     re.IGNORECASE,
 )
-_PAGES: Final = re.compile(
+_PAGES: Final = lazy_pattern(
     r"(?:maximum|limit|at most|up to|more than|exceed\w*|too many)\b.{0,60}\bpages?\b"
     r"|\bpages?\b.{0,60}\b(?:limit|maximum|exceed\w*|too many)",
     re.IGNORECASE,
 )
-_REFUSAL: Final = re.compile(
+_REFUSAL: Final = lazy_pattern(
     r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked", re.IGNORECASE
 )
-_SCHEMA: Final = re.compile(
+_SCHEMA: Final = lazy_pattern(
     r"invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b|output_format\.schema"
     r"|schema\b.{0,80}?\b(?:too (?:complex|large|deep|many|big)|too many|exceeds?|unsupported|not supported|nesting)"
     r"|(?:unsupported|not supported|cannot compile|failed to (?:compile|convert)).{0,60}?\bschema"
     r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar",
     re.IGNORECASE,
 )
-_QUOTA: Final = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+_QUOTA: Final = lazy_pattern(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
 _RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _BY_CLASS: Final[Mapping[str, FailureKind]] = {
     "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,

@@ -6,11 +6,12 @@ import difflib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.values import Json, canonical_json, text_digest
+from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import NOTHING_KNOWN, current
 
 _LINES_KEPT: Final = 400
@@ -36,7 +37,8 @@ class RecordingKey:
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
     revision: the git revision whose prompt and schema these are, None for the work tree's. mode: of a run that compares
-    several modes.
+    several modes. confirmation: a fresh run of a case that fell (`--extract-confirm`), which no recording of another
+    run replaces.
     """
 
     case: str
@@ -50,6 +52,7 @@ class RecordingKey:
     nodeid: str = ""
     revision: str | None = None
     mode: str | None = None
+    confirmation: bool = False
 
     @property
     def digest(self) -> str:
@@ -68,6 +71,7 @@ class RecordingKey:
             "repeat": self.repeat,
             "schema": self.schema.sha256,
             **({} if self.mode is None else {"mode": self.mode}),
+            **({"confirmation": True} if self.confirmation else {}),
         }
 
     @property
@@ -81,7 +85,8 @@ class RecordingKey:
     @property
     def slot(self) -> tuple[Json, ...]:
         """What stays when the content of an input changes: recordings of one slot replace each other."""
-        return (self.case, self.model, self.repeat, self.prompt and self.prompt.name, self.revision, self.mode)
+        prompt = self.prompt and self.prompt.name
+        return (self.case, self.model, self.repeat, prompt, self.revision, self.mode, self.confirmation)
 
 
 def text_part(name: str, text: str) -> KeyPart:
@@ -118,6 +123,7 @@ def key_of(
     repeat: int = 0,
     revision: str | None = None,
     mode: str | None = None,
+    confirmation: bool = False,
 ) -> RecordingKey:
     """Return the key of a `Case` run by `extractor`.
 
@@ -141,6 +147,7 @@ def key_of(
         nodeid=nodeid,
         revision=revision,
         mode=mode,
+        confirmation=confirmation,
     )
 
 
@@ -156,6 +163,8 @@ def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]
     found.extend(_param_changes(recorded["params"], key.shown["params"]))
     if recorded["repeat"] != key.repeat:
         found.append(f"recorded for repeat {recorded['repeat'] + 1}, now repeat {key.repeat + 1}")
+    if bool(recorded.get("confirmation")) != key.confirmation:
+        found.append("a confirmation needs runs of its own" if key.confirmation else "recorded for a confirmation")
     return found
 
 

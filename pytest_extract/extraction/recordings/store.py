@@ -9,7 +9,6 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from pytest_extract.extraction.base import Extraction, usage_of
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.extraction.recordings.key import RecordingKey, changed_inputs, part_json
 from pytest_extract.files import read_regular_text, write_atomic
+from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import Owned, clean_message, withheld
 from pytest_extract.sharing import Leases
 
@@ -50,7 +50,8 @@ class Recording:
         """As `RecordingKey.slot`."""
         inputs = self.body["inputs"]
         prompt = inputs["prompt"] and inputs["prompt"]["name"]
-        return (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"], inputs.get("mode"))
+        place = (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"])
+        return (*place, inputs.get("mode"), bool(inputs.get("confirmation")))
 
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import FieldResult, NamedMistake, ScoreRecord, Status
+from pytest_extract.core.results import FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
+from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import MOST_CITATIONS, SEEN, citation_text, counts_text, output_lines
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
@@ -353,7 +354,14 @@ def _score(
     was_right = {id(item): _was_right(item, worse) for item in bad}
     first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
     data: dict[str, Json] = {
-        "gates": [[f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed],
+        "gates": [
+            *([f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed),
+            *(
+                [f"rule, {str(rule.status).replace('_', ' ')}", message(f"{rule.name}: {rule.message}")]
+                for rule in score.rules
+                if rule.status is not RuleStatus.HELD
+            ),
+        ],
         "fields": [
             _field(
                 item,

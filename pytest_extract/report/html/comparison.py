@@ -72,7 +72,7 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
     return {
         "title": f"{short_name(arm.label)}: {title}" if arm.label else title,
         "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect)],
-        "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern), decision.rules)) for row in moved[:MOST]],
+        "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern))) for row in moved[:MOST]],
         "counts": ", ".join(counts),
         "changes": [change for kind in CHANGED_KINDS if (change := _changes(arm, kind, anchors)) is not None],
         "apart": [
@@ -144,4 +144,6 @@ def _change(change: FieldChange, arm: str, anchors: Anchors) -> dict[str, Any]:
             ("before", None if change.value_before is MISSING else [before], ""),
             ("now", None if change.value_after is MISSING else styled(now.extracted), "bad"),
         ]
+        if change.mistake is not None:
+            found["values"].append(("mistake", [message(change.mistake.text)], ""))
     return found

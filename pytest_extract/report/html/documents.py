@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.documents import Document, DocumentError
+from pytest_extract.lazy import dataclass
 from pytest_extract.report.html.text import document_text, message, short_name
 from pytest_extract.report.lines import plural
 
@@ -284,6 +285,8 @@ def _text_pages(
             cut = cut or len(text) < len(texts[number - 1])
             page["t"] = text
             used += len(text)
+            if shown.kind == "html" and len(text) == len(texts[number - 1]):
+                page["h"] = shown.document.outline()
         found.append(page)
     if texts and shown.kind == "pdf" and not rendered:
         shown.notes.append(f"the text of {len(found):,} of {plural(len(texts), 'page')}")

@@ -358,7 +358,7 @@ function fillPages(paper, pages) {
   for (const page of paper.pages) {
     const own = marks.filter((mark) => mark.page === page.n);
     const label = paper.pages.length > 1 || page.n > 1 ? make("p", { class: "pagename", text: `Page ${page.n}` }) : null;
-    pages.append(make("div", { class: "page" }, label, page.i ? picture(page, own) : written(page, own)));
+    pages.append(make("div", { class: "page" }, label, page.i ? picture(page, own) : page.h ? rendered(page, own) : written(page, own)));
   }
 }
 
@@ -380,21 +380,56 @@ function picture(page, marks) {
   return frame;
 }
 
-function written(page, marks) {
-  const pre = make("pre", { class: "written" });
-  const text = page.t ?? "";
+// The marks of a text in its order; of marks that overlap, the first.
+function apart(marks, length) {
   let at = 0;
   const ranked = [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other));
-  for (const mark of ranked) {
-    const [, start, end] = mark.where;
-    if (start < at || end > text.length) continue;
-    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(start, end)}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": mark.place, text: text.slice(start, end) });
+  return ranked.filter(({ where: [, start, end] }) => {
+    if (start < at || end > length) return false;
+    at = end;
+    return true;
+  });
+}
+
+// Part of a text with the marks in it; a mark may go on in the next part.
+function markedText(text, from, to, marks) {
+  const parts = [];
+  let at = from;
+  for (const mark of marks) {
+    const start = Math.max(mark.where[1], from), end = Math.min(mark.where[2], to);
+    if (start >= end) continue;
+    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": mark.place, text: text.slice(start, end) });
     part.addEventListener("click", () => goToField(mark.element));
-    pre.append(text.slice(at, start), part);
+    parts.push(text.slice(at, start), part);
     at = end;
   }
-  pre.append(text.slice(at));
+  return [...parts, text.slice(at, to)];
+}
+
+function written(page, marks) {
+  const text = page.t ?? "";
+  const pre = make("pre", { class: "written" });
+  pre.append(...markedText(text, 0, text.length, apart(marks, text.length)));
   return pre;
+}
+
+// An HTML document: elements of this list, made one by one, without attributes of the document but the spans of cells.
+const ELEMENTS = new Set("address article aside b blockquote br caption code dd div dl dt em figcaption figure footer header hr i li main nav ol p pre s section small strong sub sup table tbody td tfoot th thead tr u ul".split(" "));
+const NEUTRAL = new Set("address article aside figcaption figure footer header main nav section".split(" ")); // no landmarks
+
+function rendered(page, marks) {
+  const own = apart(marks, page.t.length);
+  const build = ([name, columns, rows, ...content]) => {
+    const heading = /^h[1-6]$/.test(name);
+    const tag = heading || NEUTRAL.has(name) || !ELEMENTS.has(name) ? "div" : name;
+    const element = make(tag, { class: heading ? `heading ${name}` : null, colspan: columns > 1 ? Number(columns) : null, rowspan: rows > 1 ? Number(rows) : null });
+    for (const part of content) {
+      if (typeof part[0] === "number") element.append(...markedText(page.t, part[0], part[1], own));
+      else element.append(build(part));
+    }
+    return element;
+  };
+  return make("div", { class: "rendered" }, build(page.h));
 }
 
 const rank = (mark) => ["gold", "extracted", "match"].indexOf(mark.kind);

@@ -179,7 +179,7 @@ def _context(run: RunReport) -> dict[str, Any]:
         "hindered": [
             text_of(line)
             for line in (
-                *failure_lines(totals),
+                *failure_lines(totals, width=_LINE_WIDTH),
                 *auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH),
             )
         ],

@@ -13,7 +13,7 @@ from pytest_extract.core.matching import fit as fitting
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.encoding import encode_problem
-from pytest_extract.core.matching.fit import fit
+from pytest_extract.core.matching.fit import Similarity, fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
@@ -45,13 +45,13 @@ def random_problem(rng, objective, size=25):
 
 
 def total(problem, pairs):
-    return sum(fitting.score_of(problem, i, j) for i, j in pairs)
+    return sum(Similarity(problem).score(i, j) for i, j in pairs)
 
 
 def everything(problem):
     """Return a best fit without equal rows paired first."""
     rows, columns = range(problem.height), range(problem.width)
-    matrix = [[fitting.score_of(problem, i, j) for j in columns] for i in rows]
+    matrix = [[Similarity(problem).score(i, j) for j in columns] for i in rows]
     return [(i, j) for i, j in best_assignment(matrix).pairs if matrix[i][j] > 0]
 
 
@@ -75,7 +75,7 @@ def test_equal_rows_first_is_as_good_as_all_rows_at_once(objective, numpy, monke
     last = []
     for _ in range(60):
         problem = random_problem(rng, objective)
-        assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
+        assert total(problem, fit(Similarity(problem))) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
         last.append(sizes[-1] == problem.height)
     assert any(last)
     assert not all(last)
@@ -94,7 +94,7 @@ def test_equal_rows_that_are_worth_more_apart_join_the_others_alone(monkeypatch)
     gold = ["ab", "aba", *(f"other {n}" for n in range(10))]
     extracted = ["aba", "ba", *(f"other {n}" for n in range(10))]
     column = Column(gold=gold, extracted=extracted, metric=metric("fuzzy"))
-    found = fit(encode_problem([column], 12, 12, "mean"))
+    found = fit(Similarity(encode_problem([column], 12, 12, "mean")))
     assert found[:2] == [(0, 0), (1, 1)]
     assert assigned == [([0], [1]), ([0, 1], [0, 1])]
 
@@ -107,18 +107,22 @@ def test_equal_rows_that_are_worth_more_apart_join_the_others_alone(monkeypatch)
 def test_rows_left_over_count_as_nothing(gold, extracted):
     gold, extracted = gold + ["eeeeeeeee"] * 8, extracted + ["eeeeeeeee"] * 8
     problem = encode_problem([Column(gold=gold, extracted=extracted, metric=STEPS)], len(gold), len(extracted), "mean")
-    assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)))
+    assert total(problem, fit(Similarity(problem))) == pytest.approx(total(problem, everything(problem)))
 
 
 class Scores:
     """Scores of a matrix, with bounds above them; where limits are compared, the bounds are higher still."""
 
-    def __init__(self, scores, bounds, looseness):
-        self.scores, self.bounds, self.looseness = scores, [list(row) for row in bounds], looseness
-        self.is_dear = looseness > 0.0
+    def __init__(self, scores, bounds, looseness, searches):
+        self.scores, self._bounds, self.looseness = scores, [list(row) for row in bounds], looseness
+        self.searches = searches
 
-    def matrix(self, rows, columns):
-        return [[self.bounds[i][j] for j in columns] for i in rows]
+    def bounds(self, rows, columns):
+        return [[self._bounds[i][j] for j in columns] for i in rows]
+
+    def reach(self, rows, same, *, gold):
+        scored = [[self._bounds[i][j] if gold else self._bounds[j][i] for j in [p[gold] for p in same]] for i in rows]
+        return [min(1.0, max(row) + self.looseness) for row in scored]
 
     def make_exact(self, rows, columns, scores, pairs):
         lower = False
@@ -128,7 +132,7 @@ class Scores:
         return lower
 
     def above(self, rows, columns, row_limits, column_limits):
-        most = [[min(1.0, self.bounds[i][j] + self.looseness) for j in columns] for i in rows]
+        most = [[min(1.0, self._bounds[i][j] + self.looseness) for j in columns] for i in rows]
         return [
             (i, j)
             for i, limit in enumerate(row_limits)
@@ -144,10 +148,12 @@ LEVELS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     height=st.integers(1, 6),
     width=st.integers(1, 6),
     looseness=st.sampled_from([0.0, 0.25, 1.0]),
+    few=st.booleans(),
+    searches=st.booleans(),
     cells=st.lists(st.tuples(LEVELS, LEVELS), min_size=36, max_size=36),
     equal=st.integers(0, 6),
 )
-def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, cells, equal):
+def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, few, searches, cells, equal):
     # the lemmas ask nothing of the scores but that equal rows score 1 and that no bound is below its score
     scores = [[cells[6 * i + j][0] for j in range(width)] for i in range(height)]
     same = [(i, i) for i in range(min(equal, height, width))]
@@ -157,7 +163,10 @@ def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, 
     rows, columns = range(len(same), height), range(len(same), width)
     pairs = same
     if rows and columns:
-        pairs = fitting.fit_rows(Scores(scores, bounds, looseness), same, rows, columns)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fitting, "_FEW_CELLS", 20_000 if few else 0)
+            patch.setattr(fitting, "_PAYS", 0.7 if few else 1.0)
+            pairs = fitting.fit_rows(Scores(scores, bounds, looseness, searches), same, rows, columns)
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     short = scores if height <= width else [list(column) for column in zip(*scores, strict=True)]
     best = max(
@@ -183,4 +192,27 @@ def test_texts_that_are_searched_with_cutoffs_are_paired_as_when_all_are_compare
         problem = encode_problem(
             [Column(gold=gold, extracted=extracted, metric=metric("fuzzy"))], len(gold), len(extracted), "mean"
         )
-        assert total(problem, fit(problem)) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
+        assert total(problem, fit(Similarity(problem))) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@pytest.mark.parametrize("numpy", [False, True], ids=["plain", "numpy"])
+def test_what_rows_share_with_equal_rows_at_most_shows_as_much_as_a_look_at_all(objective, numpy, monkeypatch):
+    if numpy:
+        pytest.importorskip("numpy")
+        monkeypatch.setattr(fitting, "_NUMPY_PAYS_LOADED", 0)
+    else:
+        monkeypatch.setattr(fitting, "installed", lambda package: False)
+    monkeypatch.setattr(fitting, "PUBLISHED_LIMIT", 0)
+    monkeypatch.setattr(fitting, "_FEW_CELLS", 0)
+    rng = random.Random(12)
+    for _ in range(60):
+        problem = random_problem(rng, objective)
+        similarity = Similarity(problem)
+        same, left, others = fitting._pair_equal_rows(similarity)
+        for rows, gold in ((left, True), (others, False)):
+            for row, most in zip(rows, similarity.reach(rows, same, gold=gold), strict=True):
+                scores = [similarity.score(*((row, j) if gold else (i, row))) for i, j in same]
+                assert max(scores) <= most + 1e-12
+        found = total(problem, fit(Similarity(problem)))
+        assert found == pytest.approx(total(problem, everything(problem)), abs=1e-9)

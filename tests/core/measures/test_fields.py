@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.measures.fields import count_leaf_results, field_measures, mean_score, pass_rate
+from pytest_extract.core.measures.fields import count_leaf_results, field_measures
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
@@ -38,12 +38,12 @@ def test_partial_scores_count_in_part():
 
 
 def test_pass_rate_leaves_skipped_fields_out():
-    assert pass_rate([result(MATCH), result(MISMATCH), result(SKIPPED)]) == 0.5
-    assert pass_rate([result(MATCH), result(JUDGE_ERROR)]) == 0.5
+    assert field_measures([result(MATCH), result(MISMATCH), result(SKIPPED)], [])["pass_rate"] == 0.5
+    assert field_measures([result(MATCH), result(JUDGE_ERROR)], [])["pass_rate"] == 0.5
 
 
 def test_mean_score_is_weighted():
-    assert mean_score([result(MATCH, weight=3.0), result(MISMATCH, 0.2)]) == pytest.approx(0.8)
+    assert field_measures([result(MATCH, weight=3.0), result(MISMATCH, 0.2)], [])["mean_score"] == pytest.approx(0.8)
 
 
 def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
@@ -54,4 +54,4 @@ def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
         "recall": 1.0,
         "f1": 1.0,
     }
-    assert mean_score([result(MATCH, weight=0.0)]) == 1.0
+    assert field_measures([result(MATCH, weight=0.0)], [])["mean_score"] == 1.0

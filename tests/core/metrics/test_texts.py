@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.gates import coverage_gate
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.sob import sob_measures
+from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.validate.validator import Validator
 from tests.core.metrics.helpers import bound
 from tests.strategies import scalars
@@ -148,3 +149,15 @@ def test_token_f1_is_the_faithfulness_of_a_single_leaf(gold, extracted):
     pair = DocumentPair({"leaf": gold}, {"leaf": extracted}, Validator({"type": "object"}))
     measures = sob_measures(pair, coverage_gate("text"))
     assert bound("token_f1").compare(gold, extracted) == pytest.approx(measures["faithfulness"], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fuzzy", "string_fuzzy"])
+def test_long_texts_that_are_nearly_equal_are_scored_exactly(name):
+    text = "".join(chr(97 + place * place % 26) for place in range(100_000))
+    compare = bound(name).compare
+    assert compare(text, f"{text[:50_000]}x{text[50_000:]}") == 1 - 1 / 100_001
+
+
+def test_the_metric_says_how_long_unlike_texts_take():
+    assert "grows with the square of their length" in METRICS["fuzzy"].doc
+    assert "as long as `fuzzy`" in METRICS["string_fuzzy"].doc

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 from random import Random
+from sys import setprofile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
-from pytest_extract.core.mistakes import MISTAKE_KINDS, MOST_NAMED, ComparedOutput, mistakes_by_path, name_mistakes
+from pytest_extract.core.mistakes import MOST_NAMED, ComparedOutput, mistakes_by_path, name_mistakes
 from pytest_extract.core.mistakes.output import compared_results
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.values import MISSING, copied
 from pytest_extract.schema_tools.infer import infer_schema
 from tests.strategies import json_values, nested
@@ -154,11 +157,59 @@ def test_rules_take_hostile_values_in_their_stride():
                 kind.make(gold, Random(1))
 
 
-@pytest.mark.parametrize("rows", [MOST_NAMED, MOST_NAMED + 1])
-def test_an_output_with_very_many_failing_results_has_no_names(rows):
+@pytest.mark.parametrize("more", [0, 1, MOST_NAMED])
+def test_of_very_many_failing_results_the_first_are_named(more):
     scorer = compile_schema({"properties": {"items": {"type": "array", "items": {"type": "integer"}}}})
-    found = scorer.score({"items": list(range(1, rows + 1))}, {"items": []}).mistakes
-    assert len(found) == (rows if rows <= MOST_NAMED else 0)
+    gold = list(range(10, MOST_NAMED + 10 + more))
+    found = scorer.score({"items": gold}, {"items": [1000 * value for value in gold]}).mistakes
+    paths = [path for mistake in found for path in mistake.paths]
+    assert paths == [("items", index) for index in range(MOST_NAMED)]
+
+
+def test_the_number_of_failing_results_does_not_multiply_the_time():
+    """The work for ten times the rows stays the same: only the first failing results are looked at."""
+    row = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
+    scorer = compile_schema({"properties": {"rows": {"type": "array", "items": row}}})
+
+    def calls(rows):
+        gold = {"rows": [{"a": f"name {n}", "b": n} for n in range(rows)]}
+        output = {"rows": [{"a": f"name {n}", "b": n + 7} for n in range(rows)]}
+        score = scorer.score(gold, output)
+        counted = Counter()
+
+        def count(_frame, event, _arg):
+            counted[event] += 1
+
+        setprofile(count)
+        try:
+            assert len(score.mistakes) <= MOST_NAMED
+        finally:
+            setprofile(None)
+        return counted["call"]
+
+    assert calls(8_000) < 3 * calls(2_000)
+
+
+def test_many_invented_rows_are_not_compared_with_each_other():
+    row = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
+    scorer = compile_schema({"properties": {"items": {"type": "array", "items": row}}})
+    gold = {"items": [{"name": "Bolt", "price": 2.5}, {"name": "Nut", "price": 10.0}]}
+
+    def calls(rows):
+        score = scorer.score(gold, {"items": [{"name": "x" * 50, "price": -n} for n in range(rows)]})
+        counted = Counter()
+
+        def count(_frame, event, _arg):
+            counted[event] += 1
+
+        setprofile(count)
+        try:
+            assert score.mistakes
+        finally:
+            setprofile(None)
+        return counted["call"]
+
+    assert calls(1_600) < 6 * calls(400)
 
 
 @given(json_values, json_values)

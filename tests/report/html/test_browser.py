@@ -368,6 +368,89 @@ def test_a_field_shows_its_place_and_a_place_its_field(with_document: Any) -> No
     assert one(browser, "details[open] .f-match").is_displayed()
 
 
+HTML_LETTER = """<!doctype html><html><head><title>Invoice 118</title><style>b { color: red }</style></head><body>
+<h1>Invoice of <b>ACME</b> GmbH</h1>
+<table><tr><th colspan="2">Items</th></tr><tr><td>Bolt</td><td>2.50</td></tr><tr><td>Nut</td><td>1.50</td></tr></table>
+<p>Total: <em>907</em>.20<br>paid</p><ul><li>one</li></ul></body></html>"""
+
+
+def html_case(tmp_path: Path, source: str, **keys: Any) -> tuple[list[CaseResult], dict[str, Any]]:
+    file = tmp_path / "letter.html"
+    file.write_text(source, encoding="utf-8")
+    document = Document(file)
+    result = replace(scored("a", wrong(total=1.5)), digests={"document": document.sha256})
+    return [result], {"find_case": lambda _: type("Case", (), {"document": document}), **keys}
+
+
+def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show: Open, tmp_path: Path) -> None:
+    from selenium.webdriver import ActionChains
+
+    results, keys = html_case(tmp_path, HTML_LETTER)
+    browser = show(results, **keys)
+    paper = one(browser, ".paper .rendered")
+    assert [row.text for row in paper.find_elements("css selector", "tr")] == ["Items", "Bolt 2.50", "Nut 1.50"]
+    assert paper.find_element("css selector", "th").get_attribute("colspan") == "2"
+    assert one(browser, ".rendered .heading.h1").text == "Invoice of ACME GmbH"
+    assert paper.text.split("\n")[:2] == ["Invoice 118", "Invoice of ACME GmbH"]
+    ActionChains(browser).move_to_element(one(browser, "#case .f")).perform()
+    until(browser, lambda: marked(browser) == ["1.50", "907", ".20"])  # a place goes on in the next element
+    browser.find_element("xpath", "//mark[.='907']").click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "total")
+    browser.find_element("xpath", "//mark[starts-with(., 'ACME')]").click()
+    until(browser, lambda: focused(browser).get_attribute("data-path") == "vendor")
+    window(browser, 390)
+    assert browser.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+    assert browser.get_log("browser") == []
+
+
+HOSTILE_HTML = """<html><head><base href="https://evil.example/"><title>Invoice</title>
+<meta http-equiv="refresh" content="0;url=https://evil.example/"><link rel="stylesheet" href="https://evil.example/a.css">
+<style>@import url(https://evil.example/b.css); body { background: url(https://evil.example/c.png) }</style>
+<script>document.title = 'acted'; top.document.title = 'acted'</script></head>
+<body onload="document.title='acted'" background="https://evil.example/d.png">
+<p onclick="document.title='acted'" style="position:fixed;inset:0;background:url(https://evil.example/e.png)" id="view"
+ class="mark on">Total: 907.20 of ACME GmbH</p>
+<img src="https://evil.example/f.png" onerror="document.title='acted'"><img src="x" srcset="https://evil.example/g.png 1x">
+<svg onload="document.title='acted'"><script>document.title='acted'</script><image href="https://evil.example/h.png"/></svg>
+<iframe src="https://evil.example/i.html" srcdoc="<script>top.document.title='acted'</script>"></iframe>
+<object data="https://evil.example/j.swf"></object><embed src="https://evil.example/k.swf">
+<video src="https://evil.example/l.mp4" autoplay poster="https://evil.example/m.png"></video><audio src="n.mp3"></audio>
+<form action="https://evil.example/o"><input name="p" autofocus onfocus="document.title='acted'"><button>Send</button></form>
+<a href="javascript:document.title='acted'" ping="https://evil.example/q">link</a><a href="https://evil.example/r">out</a>
+<math><mtext><table><mglyph><style><img src=x onerror="document.title='acted'"></style></mglyph></table></mtext></math>
+<details open ontoggle="document.title='acted'"><summary>more</summary></details><template><img src=x onerror=1></template>
+<td colspan="99999999999999999999" rowspan="-1">1.50</td><noscript><p title="</noscript><img src=x onerror=1>"></noscript>
+<!--[if IE]><script>document.title='acted'</script><![endif]--></body></html>"""
+
+
+def test_a_hostile_html_document_runs_nothing_and_fetches_nothing(show: Open, tmp_path: Path) -> None:
+    results, keys = html_case(tmp_path, HOSTILE_HTML)
+    browser = show(results, **keys)
+    assert "Total: 907.20 of ACME GmbH" in one(browser, ".rendered").text
+    assert browser.title == "✗ Failed: 1 of 1 case failed" or browser.title.startswith("✗ Failed")
+    script = """
+        const all = [...document.querySelectorAll('.rendered, .rendered *')];
+        const own = ['class', 'data-place', 'role', 'tabindex', 'aria-label', 'title', 'colspan', 'rowspan'];
+        return {
+            names: [...new Set(all.map(each => each.localName))].sort(),
+            attributes: all.flatMap(each => each.getAttributeNames()).filter(name => !own.includes(name)),
+            fixed: all.filter(each => getComputedStyle(each).position === 'fixed').length,
+            images: all.filter(each => getComputedStyle(each).backgroundImage !== 'none').length,
+            views: document.querySelectorAll('#view').length,
+        };
+    """
+    found = browser.execute_script(script)
+    assert {*found["names"]} <= {"div", "p", "mark", "td", "table", "title"}
+    assert (found["attributes"], found["fixed"], found["images"]) == ([], 0, 0)
+    for button in browser.find_elements("css selector", ".rendered p, .rendered div"):
+        browser.execute_script("arguments[0].click()", button)
+    loaded = browser.execute_script("return performance.getEntriesByType('resource').map(each => each.name)")
+    assert [name for name in loaded if not name.startswith("data:")] == []
+    assert browser.current_url.startswith("file:")
+    assert browser.title.startswith("✗ Failed")
+    assert browser.get_log("browser") == []
+
+
 def test_a_place_of_several_fields_has_one_mark(show: Open) -> None:
     document = Document(text="2.5")
     items = [{"name": "Bolt", "price": 9}, {"name": "Nut", "price": 8}]

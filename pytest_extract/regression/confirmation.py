@@ -1,0 +1,247 @@
+"""Confirmation: the cases that fell run again on both sides, and the fresh runs alone decide (`--extract-confirm`).
+
+Lemma: let the first runs choose cases and suspects by any rule. Given the cases, fresh runs do not depend on the first
+ones, and without a change those of both sides have one distribution in every case. So the permutation test of the fresh
+runs holds its level for every choice, and thus on average over choices. "Worse" then needs a first stage that is
+significant at one part of alpha, or a confirmation that is at the rest: together at most alpha (Bonferroni), whatever
+decides if a confirmation takes place at all.
+
+Runs of a baseline are fresh if nothing was chosen by them: where it has several runs of a case, the first chooses and
+the others confirm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, TypeAlias
+
+from pytest_extract.lazy import dataclass
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.effects import Effect, measure_effect
+from pytest_extract.regression.multiple_testing import (
+    Subject,
+    TestResult,
+    open_cases,
+    overall_runs,
+    run_tests,
+    tag_label,
+)
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshots import CaseState
+
+FIRST_SHARE: Final = 0.5
+"""The part of alpha for the first runs where a confirmation can follow, which has the rest."""
+MOST_CONFIRMED: Final = 10
+"""Cases that are run again at most, where nothing else is asked for."""
+CALLS_OF_A_CASE: Final = 4
+"""Calls for each case of the most: two runs on both sides. Fewer cases may have more runs each."""
+_FEWEST_RUNS: Final = 2
+_EVEN: Final = 0.5  # a fall that luck gives more often than this is not worth a call
+_SPARE: Final = 10.0  # a fall in every run should be significant at a tenth of the level: some runs will not fall
+_STRONG: Final = 50.0  # p of a fall below alpha / this needs no confirmation, on however few cases it rests
+
+Suspect: TypeAlias = tuple[Subject, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmPlan:
+    """The cases (`file::id`) of one compared arm that are run again, the worst first.
+
+    `suspects`: what the fresh runs are tested for. `runs`: fresh runs of each case on a side that is called. `held`:
+    number of baseline runs of each case that stand for its fresh runs before; empty where both sides are called.
+    """
+
+    before: str
+    after: str
+    label: str
+    suspects: tuple[Suspect, ...]
+    cases: tuple[str, ...]
+    runs: int
+    held: Mapping[str, int]
+
+    @property
+    def calls(self) -> int:
+        """Calls of the extractor, at most: recorded ones cost nothing."""
+        return len(self.cases) * self.runs * (1 if self.held else 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What the fresh runs took: calls, outputs that were replayed from recordings, and the cost of the calls in USD.
+
+    `cost_usd` is None where the price of a call is unknown.
+    """
+
+    calls: int = 0
+    recorded: int = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmation:
+    """What the fresh runs show: their tests, worst first, and the change of each arm over the cases run again.
+
+    `fallen`: the tests that are beyond noise, and whose fall is at least `min_drop` of the suite. `enough`: so many
+    cases were run again that a fall in all of them is beyond noise.
+    """
+
+    plans: tuple[ArmPlan, ...]
+    comparison: Comparison
+    tests: tuple[TestResult, ...]
+    effects: tuple[Effect, ...]
+    fallen: tuple[TestResult, ...]
+    enough: bool
+    spent: Spent
+
+    @property
+    def planned(self) -> int:
+        """Cases that were to be run again."""
+        return sum(len(plan.cases) for plan in self.plans)
+
+
+def suspects_of(arm: str, tests: Sequence[TestResult], rules: Rules) -> tuple[TestResult, ...]:
+    """Return what may have fallen in an arm: the mean over all fields, and what else luck gives least often.
+
+    The more improbable one, as the gate weighs them, is the first; empty where luck explains every fall.
+    """
+    own = [test for test in tests if test.arm == arm and test.drop > 0 and test.luck <= _EVEN]
+    overall = [test for test in own if test.subject is Subject.OVERALL]
+    others = sorted(
+        (test for test in own if test.subject is not Subject.OVERALL), key=lambda test: (test.luck, -test.drop)
+    )
+    share = rules.overall_share
+    weighed = [(test.luck / share, test) for test in overall] + [(test.luck / (1 - share), test) for test in others[:1]]
+    return tuple(test for _, test in sorted(weighed, key=lambda pair: pair[0]))
+
+
+def fallen_cases(arm: ArmComparison, suspect: Suspect, rules: Rules) -> list[str]:
+    """Return the cases that fell in what a test is about, the worst first."""
+    rows = open_cases(arm.compared)
+    losses = [(_loss(row, suspect, rules), float(overall_runs(row, rules.measure).loss), row.case) for row in rows]
+    return [case for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2])) if loss > 0]
+
+
+def _loss(row: CaseComparison, suspect: Suspect, rules: Rules) -> float:
+    subject, name = suspect
+    match subject:
+        case Subject.PATTERN:
+            runs = row.runs_by_pattern.get(name)
+            return 0.0 if runs is None else float(runs.loss)
+        case Subject.COMPLETE:
+            return 0.0 if row.runs_complete is None else float(row.runs_complete.loss)
+        case Subject.TAG if not any(name == tag_label(row, tag) for tag in rules.by if row.tags.get(tag) is not None):
+            return 0.0
+        case _:
+            return float(overall_runs(row, rules.measure).loss)
+
+
+def plan_arm(
+    arm: ArmComparison,
+    tests: Sequence[TestResult],
+    rules: Rules,
+    *,
+    most: int,
+    held: Mapping[str, int] | None = None,
+    among: Collection[str] | None = None,
+) -> ArmPlan | str:
+    """Plan the confirmation of an arm by the comparison that may choose, and its tests; or say why there is none.
+
+    `held`: number of baseline runs of each case that were kept out of the comparison; None where both sides are called.
+    `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
+    these in all, so that fewer cases have more runs.
+    """
+    found = suspects_of(arm.label, tests, rules)
+    if not found:
+        return "nothing fell by more than luck gives every other time"
+    suspects = tuple((test.subject, test.name) for test in found)
+    fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(arm, suspect, rules))
+    cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
+    cases = cases[:most]
+    if not cases:
+        return f"none of the {len(fell)} cases that fell can be run again" if fell else "no case fell"
+    level = _level(rules)
+
+    def smallest_p(runs: int) -> float:
+        before = [runs if held is None else held[case] for case in cases]
+        return math.prod(1 / math.comb(count + runs, runs) for count in before)
+
+    limit = CALLS_OF_A_CASE * most // (len(cases) * (2 if held is None else 1))
+    runs = next(
+        (count for count in range(_FEWEST_RUNS, limit + 1) if smallest_p(count) <= level / _SPARE),
+        max(limit, _FEWEST_RUNS),
+    )
+    if smallest_p(runs) > level:
+        count = f"{len(cases)} case" + "s" * (len(cases) != 1)
+        more = " of the baseline, which has too few runs" if held is not None else ""
+        return f"{runs} fresh runs of {count}{more} cannot show a fall: even one in every run may be luck"
+    return ArmPlan(
+        before=arm.before,
+        after=arm.after,
+        label=arm.label,
+        suspects=suspects,
+        cases=tuple(cases),
+        runs=runs,
+        held={} if held is None else {case: held[case] for case in cases},
+    )
+
+
+def _level(rules: Rules) -> float:
+    """Return the level of the stricter of the two tests of a confirmation."""
+    return rules.alpha * (1 - FIRST_SHARE) * min(rules.overall_share, 1 - rules.overall_share)
+
+
+def rests_on_few(tests: Sequence[TestResult], effect: Effect, rules: Rules, most: int) -> bool:
+    """Whether an arm is worse by no more than chance of the order of alpha, and on no more cases than can run again."""
+    found = [test for test in tests if test.arm == effect.arm and test.significant and test.drop >= rules.min_drop]
+    strong = any(test.adjusted <= rules.alpha / _STRONG for test in found)
+    return bool(found) and not strong and len(effect.fell) <= most
+
+
+def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
+    """Return how many runs of each case of a baseline can confirm: all but the first of as many as every case has.
+
+    Repeats that stop once a case is decided end sooner where they agree, so more runs than all cases have would favour
+    one outcome. A run that broke counts as had.
+    """
+    fewest = min((all_of for state in states.values() if (all_of := state.runs + state.broken) > 1), default=1)
+    return {case: count for case, state in states.items() if (count := min(fewest, state.runs) - 1) > 0}
+
+
+def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spent: Spent, rules: Rules) -> Confirmation:
+    """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
+    only = {plan.label: plan.suspects for plan in plans}
+    found = run_tests(fresh, rules, level=rules.alpha * (1 - FIRST_SHARE), only=only)
+    intervals = {interval.arm: interval for interval in found.intervals()}
+
+    def falls(test: TestResult) -> bool:
+        """Whether the fall is beyond noise, and large enough with no fall of all the other cases of the suite."""
+        again, all_of = _size(fresh, test), max(1, _size(first, test))
+        return test.significant and test.drop * again / all_of >= rules.min_drop
+
+    return Confirmation(
+        plans=tuple(plans),
+        comparison=fresh,
+        tests=found.results,
+        effects=tuple(
+            replace(measure_effect(arm, rules, intervals.get(arm.label)), needs=None)
+            for arm in fresh.arms
+            if arm.compared
+        ),
+        fallen=tuple(test for test in found.results if falls(test)),
+        enough=any(
+            math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in arm.compared) <= _level(rules)
+            for arm in fresh.arms
+            if arm.compared
+        ),
+        spent=spent,
+    )
+
+
+def _size(comparison: Comparison, test: TestResult) -> int:
+    """Return how many cases of its arm a test is about."""
+    arm = next(arm for arm in comparison.arms if arm.label == test.arm)
+    if test.subject is Subject.PATTERN:
+        return next((row.cases for row in arm.patterns if row.pattern == test.name), 0)
+    return len(open_cases(arm.compared))

@@ -1,0 +1,321 @@
+"""Rules across fields: their grammar, the values that they read, their outcomes, and their mistakes."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_extract import SchemaError, SchemaErrors, compile_schema
+from pytest_extract.core.results import RuleStatus
+from pytest_extract.core.rules.syntax import RuleSyntaxError, parse_rule
+from pytest_extract.core.score_json import score_from_json
+from tests.strategies import any_json, nested
+
+AMOUNT = {"evaluation_config": {"metric_id": "money"}}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "total": {"type": "number"},
+        "net": {"type": "number"},
+        "tax": {"type": "number"},
+        "paid": AMOUNT,
+        "paid_de": {"evaluation_config": {"metric_id": "money", "params": {"locale": "de"}}},
+        "text_total": {"type": "string"},
+        "count": {"type": "integer"},
+        "start": {"type": "string"},
+        "end": {"type": "string"},
+        "signed": {"evaluation_config": {"metric_id": "date", "params": {"order": "DMY"}}},
+        "approved": {"type": "boolean"},
+        "zip": {"type": "string"},
+        "net-income": {"type": "number"},
+        "größe": {"type": "number"},
+        "periods": {"type": "array", "items": {"type": "object", "properties": {"end": {"type": "string"}}}},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "sku": {"type": "string"},
+                    "quantity": {"type": "number"},
+                    "price": {"type": ["number", "string", "null"]},
+                    "total": {"type": ["number", "string", "null"]},
+                    "lines": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"amount": {"type": "number"}}},
+                    },
+                },
+            },
+        },
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "number"}}}},
+        "pair": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}]},
+    },
+}
+ITEMS = {
+    "items": [
+        {"sku": "a", "quantity": 2, "price": 600, "total": "1,200.00", "lines": [{"amount": 1000}, {"amount": 200}]},
+        {"sku": "b", "quantity": 1, "price": 40, "total": 40, "lines": [{"amount": 40}]},
+    ]
+}
+HELD, BROKEN, UNCHECKED, NOT_APPLICABLE = RuleStatus
+
+
+def checked(rule, extracted, gold=None):
+    (compiled,) = compile_schema(SCHEMA, semantics="ours", rules=[rule]).rules
+    return compiled.result(extracted if gold is None else gold, extracted)
+
+
+@pytest.mark.parametrize(
+    ("rule", "document", "status", "message"),
+    [
+        # sums and counts
+        ("sum(items[].total) == total", ITEMS | {"total": 1240}, HELD, "sum(items[].total) = 1,240, total = 1,240"),
+        (
+            "sum(items[].total) == total",
+            ITEMS | {"total": 1250.5},
+            BROKEN,
+            "sum(items[].total) = 1,240.00, total = 1,250.50 (off by 10.50)",
+        ),
+        ("count(items) == count", ITEMS | {"count": 2}, HELD, "count(items) = 2, count = 2"),
+        ("count(items[]) == count", ITEMS | {"count": 3}, BROKEN, "count(items[]) = 2, count = 3 (off by 1)"),
+        ("count(items) == count", {"count": 3}, BROKEN, "count(items) = 0, count = 3 (off by 3)"),
+        ("count(items[].lines) == 3", ITEMS, HELD, "count(items[].lines) = 3 == 3"),
+        ("count(items[].sku) == count_distinct(items[].sku)", ITEMS, HELD, None),
+        ("sum(items[].quantity * items[].price) == total", ITEMS | {"total": 1240}, HELD, None),
+        ("sum(items[].lines[].amount) == 1240", ITEMS, HELD, None),
+        ("max(items[].price) <= total", ITEMS | {"total": 500}, BROKEN, "max(items[].price) = 600, total = 500"),
+        ("min(items[].price) == 40", ITEMS, HELD, None),
+        ("mean(items[].price) == 320", ITEMS, HELD, None),
+        ("sum(net, tax) == total", {"net": 1, "tax": None, "total": 1}, HELD, None),
+        # arithmetic, precedence, signs
+        ("net + tax == total", {"net": 0.1, "tax": 0.2, "total": 0.3}, HELD, None),
+        ("total - net * 2 == -(1 + 2) * 4 / 6", {"total": 2, "net": 2}, HELD, None),
+        ("abs(net) == 5", {"net": -5}, HELD, None),
+        ("round(total / 3, 2) == 0.33", {"total": 1}, HELD, None),
+        ("round(total) == 3", {"total": 2.5}, HELD, None),
+        ("total != 5", {"total": 5}, BROKEN, "total = 5 not != 5"),
+        ('["net-income"] > 0', {"net-income": 1}, HELD, None),
+        ("größe > 0", {"größe": 1}, HELD, None),
+        ("periods[0].end < periods[-1].end", {"periods": [{"end": "2024-01-01"}, {"end": "2025-01-01"}]}, HELD, None),
+        ("pair[0] < pair[1]", {"pair": [1, 2]}, HELD, None),
+        # values as their metrics read them
+        ("paid == total", {"paid": "$1,234.50", "total": 1234.5}, HELD, None),
+        ("paid_de == total", {"paid_de": "1.234,50 €", "total": 1234.5}, HELD, None),
+        ("paid == paid_de", {"paid": "5 USD", "paid_de": "5 €"}, UNCHECKED, "paid == paid_de mixes USD and EUR"),
+        ("text_total == total", {"text_total": "(1,200.00)", "total": -1200}, HELD, None),
+        ("text_total == 5", {"text_total": "5 %"}, HELD, None),
+        ("total == 7", {"total": "about 7"}, UNCHECKED, 'total is "about 7", which cannot be read'),
+        ("total == 1", {"total": True}, UNCHECKED, "total is true, which cannot be read"),
+        ("text_total == 7", {"text_total": "x"}, UNCHECKED, None),
+        ("net / tax == 1", {"net": 1, "tax": 0}, UNCHECKED, "net / tax divides by 0"),
+        ("net == 1", {"net": {"a": 1}}, UNCHECKED, "net is an object, not a value"),
+        ("zip == '007'", {"zip": "7"}, BROKEN, "zip = \"7\" not == '007'"),
+        ("zip == text_total", {"zip": "1,240.00", "text_total": "1240"}, HELD, None),
+        ("approved == true", {"approved": False}, BROKEN, "approved = false not == true"),
+        ("zip < text_total", {"zip": "a", "text_total": "b"}, UNCHECKED, None),
+        # dates
+        ("start <= end", {"start": "2026-01-02", "end": "2026-01-02T10:00:00Z"}, HELD, None),
+        ("start <= end", {"start": "2026-02", "end": "2026-01-31"}, BROKEN, "start = 2026-02, end = 2026-01-31"),
+        ("start < end", {"start": "2026-01", "end": "2026-01-31"}, BROKEN, None),
+        ("signed == '2026-02-01'", {"signed": "1.2.2026"}, HELD, None),
+        ("end - start >= 30", {"start": "2026-01-01", "end": "2026-01-31"}, HELD, "end - start = 30 >= 30"),
+        ("start + 30 == end", {"start": "2026-01-01", "end": "2026-01-31"}, UNCHECKED, None),
+        ("start == end", {"start": "2026-01-01", "end": "2026-01-03"}, BROKEN, "start = 2026-01-01, end = 2026-01-03 (off by 2 days)"),
+        ("start == end", {"start": "2026-01-01T10:00Z", "end": "2026-01-01T11:00+01:00"}, HELD, None),
+        ("max(periods[].end) == end", {"periods": [{"end": "2025-12-31"}, {"end": "2024-12-31"}], "end": "2025-12-31"}, HELD, None),
+        # rows
+        ("items[].quantity >= 1", ITEMS, HELD, "2 rows, the first: items[0].quantity = 2 >= 1"),
+        (
+            "items[].quantity * items[].price == items[].total",
+            {"items": [{"quantity": 1, "price": 2, "total": 2}, {"quantity": 2, "price": 2, "total": 5}]},
+            BROKEN,
+            "items[1].quantity * items[1].price = 4, items[1].total = 5 (off by 1); 1 of 2 rows",
+        ),
+        ("items[].price <= max(items[].price)", ITEMS, HELD, None),
+        (
+            {"rule": "sum(lines[].amount) == total", "each": "items[]"},
+            {"items": [ITEMS["items"][0], {"total": 41, "lines": [{"amount": 40}]}]},
+            BROKEN,
+            "items[1]: sum(lines[].amount) = 40, total = 41 (off by 1); 1 of 2 rows",
+        ),
+        ({"rule": "total <= $.total", "each": "items"}, ITEMS | {"total": 1240}, HELD, None),
+        ({"rule": "price <= max($.items[].price)", "each": "items"}, ITEMS, HELD, None),
+        # tolerances
+        ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.01}, HELD, None),
+        ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.02}, BROKEN, None),
+        ({"rule": "net == total", "rel": 0.01}, {"net": 100, "total": 101}, HELD, None),
+        ({"rule": "net < total", "abs": 1}, {"net": 100, "total": 101}, BROKEN, None),
+        ({"rule": "net <= total", "abs": 1}, {"net": 102, "total": 101}, HELD, None),
+        ({"rule": "start == end", "abs": 3}, {"start": "2026-01-01", "end": "2026-01-04"}, HELD, None),
+        # nothing to compute with
+        ("sum(items[].total) == total", {"items": [], "total": 5}, NOT_APPLICABLE, None),
+        ("net + tax == total", {"net": None, "tax": 1, "total": 1}, NOT_APPLICABLE, "net is null"),
+        ("net == total", {}, NOT_APPLICABLE, "net is missing"),
+        ("items[].price > 0", {"items": None}, NOT_APPLICABLE, "items has no rows"),
+        ("items[].price > 0", {"items": [{"price": None}, {"price": 1}]}, HELD, "items[1].price = 1 > 0; 1 without a value"),
+        ("items[].price > 0", {"items": "none"}, UNCHECKED, "items is no array"),
+    ],
+)  # fmt: skip
+def test_outcome_of_a_rule(rule, document, status, message):
+    result = checked(rule, document)
+    assert (result.status, result.message if message is not None else None) == (status, message), result.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "gold", "extracted", "status", "message"),
+    [
+        ("net == total", {"net": 1, "total": 1}, {"net": 1}, UNCHECKED, "total is missing, but not in the gold"),
+        ("net == total", {"net": 1, "total": 1}, {"net": 1, "total": None}, UNCHECKED, "total is null, but not in the gold"),
+        ("net == total", {"net": 1}, {"net": 1}, NOT_APPLICABLE, "total is missing"),
+        ("net == total", {"net": 1}, {"net": 1, "total": 2}, BROKEN, "net = 1, total = 2 (off by 1)"),
+        ("sum(items[].total) == 1240", ITEMS, {"items": []}, UNCHECKED, "sum(items[].total) has no value to compute with, but not in the gold"),
+        ("items[].quantity > 0", ITEMS, {"items": [{"quantity": 1}, {}]}, UNCHECKED, "items[1].quantity is missing, but not in the gold"),
+    ],
+)  # fmt: skip
+def test_a_value_that_only_the_output_lacks_leaves_a_rule_unchecked(rule, gold, extracted, status, message):
+    result = checked(rule, extracted, gold)
+    assert (result.status, result.message) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("total", "expected one of == != <= >= < > at character 6, but the rule ends"),
+        ("total = 3", "found '=' at character 7; write == for equal"),
+        ("total == ", "expected a field, a number, a text or a function at character 9, but the rule ends"),
+        ("net <= total <= tax", "a rule has one comparison"),
+        ("(net == total", "expected `)` at character 6"),
+        ("total == 1 2", "expected the end of the rule at character 12"),
+        ("summ(items[].total) == total", "no function 'summ'; did you mean 'sum'?"),
+        ("round(total, net) == 1", "the decimal places of round are a number from 0 to 10"),
+        ("abs(net, tax) == 1", "abs takes one argument, not 2"),
+        ("sum(items[].totl) == total", "the schema has no field 'items[].totl'; did you mean 'items[].total'?"),
+        ("totl == 1", "the schema has no field 'totl'; did you mean 'total'?"),
+        ("items == total", "'items' is an array: name what is in it"),
+        ("items[].total == rows[].x", "the rows of rows[] and items[] do not belong together"),
+        ("sum(count(items)) == 1", "has no other inside it"),
+        ("1 == 2", "names no field"),
+        ("__import__('os').system('x') == 1", "found '.' at character 17"),
+        ("__import__('os') == 1", "no function '__import__'"),
+        ("total.__class__ == 1", "the schema has no field 'total.__class__'"),
+        ("total == 1; net == 2", "found ';' at character 11"),
+        ("(" * 60 + "total" + ")" * 60 + " == 1", "nested at most 50 levels"),
+        ("-" * 60 + "total == 1", "nested at most 50 levels"),
+        ("total == " + "1+" * 600 + "1", "at most 1,000 characters"),
+        ({"rule": "total == 1", "each": "total"}, "the schema has no array 'total'"),
+        ({"rule": "totl == 1", "each": "items[]"}, "the schema has no field 'totl' in items[]; did you mean 'total'?"),
+        ({"rule": "total == 1", "abs": -1}, "`abs` must be a number, 0 or more, not -1"),
+        ({"rule": "total == 1", "severity": "info"}, "`severity` must be error or warning"),
+        ({"rul": "total == 1"}, "a rule has no key 'rul'"),
+        ({"name": "x"}, "needs `rule`, its text"),
+        (5, "must be a rule such as 'start <= end'"),
+    ],
+)
+def test_mistakes_in_a_rule(rule, words):
+    with pytest.raises(SchemaError) as caught:
+        compile_schema(SCHEMA, semantics="ours", rules=["total == 1", rule])
+    assert any(words in error.message and error.rule == 1 for error in caught.value.errors), caught.value
+
+
+def test_rules_of_the_schema_come_first_and_choose_no_semantics():
+    schema = {"type": "object", "properties": {"a": {"type": "number"}}, "x-eval-rules": ["a > 0"]}
+    scorer = compile_schema(schema, rules=["a < 9"])
+    assert scorer.semantics == "ours"
+    assert [(rule.text, rule.of_schema) for rule in scorer.rules] == [("a > 0", True), ("a < 9", False)]
+    with pytest.raises(SchemaError) as caught:
+        compile_schema({**schema, "x-eval-rules": ["a > 0", {"rule": "b > 0"}]})
+    assert caught.value.pointer == "/x-eval-rules/1/rule"
+    inner = {"type": "object", "properties": {"a": schema}}
+    with pytest.raises(SchemaError, match="stands at the root only"):
+        compile_schema(inner)
+
+
+def test_all_mistakes_of_rules_are_told_at_once():
+    with pytest.raises(SchemaErrors) as caught:
+        compile_schema(SCHEMA, semantics="ours", rules=["totl == 1", "total ==", "total == 1", "total == 1"])
+    assert [error.rule for error in caught.value.errors] == [0, 1, 3]
+
+
+def test_rules_change_no_result_and_no_measure_but_their_own():
+    gold, extracted = ITEMS | {"total": 1240, "net": 5}, ITEMS | {"total": 1250, "net": 5}
+    without = compile_schema(SCHEMA, semantics="ours").score(gold, extracted).record()
+    rules = ["sum(items[].total) == total", "net == 5", {"rule": "net > 9", "severity": "warning"}, "tax > 0"]
+    score = compile_schema(SCHEMA, semantics="ours", rules=rules).score(gold, extracted)
+    record = score.record()
+    assert (record.fields, record.leaves, record.gates) == (without.fields, without.leaves, without.gates)
+    assert {**record.measures} == {**without.measures, "rules_held": 0.5}
+    assert [rule.status for rule in score.rules] == [BROKEN, HELD, BROKEN, NOT_APPLICABLE]
+    assert [rule.fails for rule in score.rules] == [True, False, False, False]
+    assert score_from_json(score.to_dict()) == record
+    assert pickle.loads(pickle.dumps(score)).rules == score.rules
+    assert [
+        rule.text for rule in pickle.loads(pickle.dumps(compile_schema(SCHEMA, semantics="ours", rules=rules))).rules
+    ]
+
+
+def test_an_output_that_cannot_be_read_leaves_all_rules_unchecked():
+    score = compile_schema(SCHEMA, semantics="ours", rules=["net == 5", "tax > 0"]).score_text({"net": 5}, "no JSON")
+    assert [(rule.status, rule.message) for rule in score.rules] == [
+        (UNCHECKED, "there is no output"),
+        (NOT_APPLICABLE, "there is no output"),
+    ]
+    assert score.measures["rules_held"] == 0.0
+
+
+RULES = [
+    "sum(items[].total) == total",
+    "items[].quantity * items[].price == items[].total",
+    {"rule": "sum(lines[].amount) / count(lines) <= $.total - price", "each": "items[]"},
+    "max(start, end, text_total) >= signed",
+    "count_distinct(items[].sku) == count(items)",
+    "round(abs(net / tax), 2) != paid - paid_de",
+    "periods[-1].end - start >= 30",
+]
+
+
+@given(
+    document=st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(
+                ("total", "net", "tax", "paid", "paid_de", "start", "end", "signed", "text_total"), any_json
+            ),
+            "periods": any_json | st.lists(st.fixed_dictionaries({"end": any_json}), max_size=3),
+            "items": any_json
+            | st.lists(
+                st.fixed_dictionaries(
+                    {}, optional=dict.fromkeys(("sku", "quantity", "price", "total", "lines"), any_json)
+                ),
+                max_size=4,
+            ),
+        },
+    )
+    | any_json
+)
+@settings(deadline=None)
+def test_no_document_raises(document):
+    score_rules = compile_schema(SCHEMA, semantics="ours", rules=RULES).rules
+    for rule in score_rules:
+        result = rule.result(document, document)
+        assert result.message
+        assert len(result.message) < 2_000
+
+
+@given(st.text(alphabet="ab[]().,\"'+-*/<>=!0189_$ \\\n", max_size=60))
+def test_any_text_is_a_rule_or_a_syntax_error(text):
+    try:
+        assert parse_rule(text).sign in text
+    except RuleSyntaxError as error:
+        place = error.at
+        assert 0 <= place <= len(text)
+
+
+def test_a_document_of_any_size_takes_bounded_steps():
+    rows = [{"x": index % 7} for index in range(400_000)]
+    result = checked("sum(rows[].x) == 5", {"rows": rows})
+    assert result.status is UNCHECKED
+    assert "more than 500,000 values" in result.message
+    assert checked("net == total", {"net": nested(3_000), "total": 1}).status is UNCHECKED
+    assert checked("net * net == total", {"net": 10**3000, "total": 10**6000}).status is HELD

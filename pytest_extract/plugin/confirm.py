@@ -126,7 +126,9 @@ def _with_reason(first: GateDecision, why: str) -> GateDecision:
 
 def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> GateDecision:
     undecided = first.answer is Answer.CANNOT_TELL
-    advice = advice_texts(first.comparison, first.effects, first.tests, first.rules, undecided=undecided, confirm=False)
+    advice = advice_texts(
+        first.comparison, first.effects, first.tests, first.broken, first.rules, undecided=undecided, confirm=False
+    )
     return replace(first, advice=(*advice, *more))
 
 

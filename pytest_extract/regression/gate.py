@@ -151,10 +151,10 @@ def decide(
     advice: list[str] = []
     if worse:
         answer, reasons = Answer.WORSE, worse
-        advice = advice_texts(comparison, effects, tests.results, rules, undecided=False)
+        advice = advice_texts(comparison, effects, tests.results, broken, rules, undecided=False)
     elif doubts:
         answer, reasons = Answer.CANNOT_TELL, doubts
-        advice = advice_texts(comparison, effects, tests.results, rules, undecided=True)
+        advice = advice_texts(comparison, effects, tests.results, broken, rules, undecided=True)
     else:
         answer, reasons = Answer.NOT_WORSE, [assurance_text(effect, rules) for effect in effects]
         warnings = warning_texts(comparison, effects, tests.results, rules)
@@ -187,7 +187,7 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
         return replace(first, advice=(*first.advice, *missing), confirmation=confirmation)
     if confirmation.fallen:
         answer, reasons = Answer.WORSE, confirmed_texts(confirmation, comparison, effects, rules)
-        advice = advice_texts(comparison, effects, first.tests, rules, undecided=False)
+        advice = advice_texts(comparison, effects, first.tests, first.broken, rules, undecided=False)
         return replace(first, answer=answer, reasons=tuple(reasons), advice=tuple(advice), confirmation=confirmation)
     failed = unconfirmed_texts(confirmation, rules)
     others = doubt_texts(comparison, effects, (), first.broken, rules)
@@ -202,7 +202,7 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
             confirmation=confirmation,
         )
     seen = [f"in the first runs {reason}" for reason in first.reasons] if first.answer is Answer.WORSE else []
-    advice = advice_texts(comparison, effects, first.tests, rules, undecided=True, confirm=False)
+    advice = advice_texts(comparison, effects, first.tests, first.broken, rules, undecided=True, confirm=False)
     return replace(
         first,
         answer=Answer.CANNOT_TELL,

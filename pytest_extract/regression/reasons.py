@@ -217,7 +217,7 @@ def doubt_texts(
     doubts += [
         f"{broken_text(found)}: more than chance gives (p {p_text(found.p)}); an outage, or the change itself"
         for found in broken
-        if rules.statistics and found.p <= rules.alpha and found.after > found.before
+        if _is_rise(found, rules)
     ]
     return doubts
 
@@ -291,6 +291,7 @@ def advice_texts(
     comparison: Comparison,
     effects: Sequence[Effect],
     tests: Sequence[TestResult],
+    broken: Sequence[BrokenRuns],
     rules: Rules,
     *,
     undecided: bool,
@@ -310,7 +311,21 @@ def advice_texts(
             plan = plan_arm(arm, tests, rules, most=MOST_CONFIRMED)
             if isinstance(plan, ArmPlan):
                 found.append(_with_arm(effect.arm, _confirm_text(plan, arm.cost_usd)))
+    found += [_rerun_text(each, arms[each.arm]) for each in broken if _is_rise(each, rules)]
     return found + [_with_arm(effect.arm, needs_text(effect.needs)) for effect in effects if effect.needs is not None]
+
+
+def _is_rise(broken: BrokenRuns, rules: Rules) -> bool:
+    """Whether more runs broke than before, beyond noise."""
+    return rules.statistics and broken.p <= rules.alpha and broken.after > broken.before
+
+
+def _rerun_text(broken: BrokenRuns, arm: ArmComparison) -> str:
+    """Return `to see if it is an outage, run c0, c1 and 3 more again: pytest --lf (5 calls, $0.05)`."""
+    names = _names([row.case for row in arm.cases if row.runs_broken is not None and any(row.runs_broken.after)])
+    price = _money(None if arm.cost_usd is None else broken.cases_after * arm.cost_usd)
+    calls = _count(broken.cases_after, "call")
+    return _with_arm(broken.arm, f"to see if it is an outage, run {names} again: pytest --lf ({calls}, {price})")
 
 
 def is_in_doubt(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> bool:
@@ -441,7 +456,9 @@ def note_texts(
     lucky = [test for test in _fallen_fields(tests, rules) if test.luck > _EVEN]
     if lucky:
         arm = next(arm for arm in comparison.arms if arm.label == lucky[0].arm)
-        which = f"{_count(len(lucky), 'field')} fell by more than {_points_text(rules.margin)}, as luck gives"
+        which = (
+            f"{_count(len(lucky), 'field')} fell by more than {_points_text(rules.margin)}, which is not beyond noise"
+        )
         notes.append(f"{which}: {_with_arm(arm.label, _pattern_text(lucky[0], arm))}")
     small = [test for test in tests if test.significant and 0 < test.drop < rules.min_drop]
     notes += [

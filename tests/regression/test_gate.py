@@ -487,7 +487,7 @@ def test_a_fall_as_luck_gives_it_is_a_note():
     before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
     found = evaluate_gate(before, after, Rules())
     assert found.answer is Answer.NOT_WORSE
-    assert any("fell by more than 5.0 points, as luck gives: f17: " in note for note in found.notes)
+    assert any("fell by more than 5.0 points, which is not beyond noise: f17: " in note for note in found.notes)
     assert not any("f17" in warning for warning in found.warnings)
 
 
@@ -502,6 +502,7 @@ def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
             "an outage, or the change itself"
         ),
     )
+    assert found.advice[0].startswith("to see if it is an outage, run c0, c1, c2, c3, c4 again: pytest --lf (5 calls, ")
     ruled = verdict(suite(50, GOOD), [*refused, *suite(50, GOOD)[5:]], max_broken_rise=0.02)
     assert ruled.answer is Answer.WORSE
     assert "a rise of 10.0 points, at most 2.0 points allowed" in ruled.reasons[0]

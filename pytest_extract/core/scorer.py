@@ -14,7 +14,11 @@ from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
 from pytest_extract.core.engine.document import Scored, score_values
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
+from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import (
     Answer,
@@ -29,13 +33,12 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
 from pytest_extract.core.score import Score
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
-    from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
     from pytest_extract.core.rules.rule_set import RuleSet
 
@@ -45,6 +48,9 @@ UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
 MOST_SCORERS: Final = 64
 """Compiled schemas that are kept for those who compile equal ones."""
 _EXACT: Final = 2  # the format of marshal that writes equal content alike, and tells 1 from True and lists from tuples
+_GATED: Final = GateConfig()
+_UNGATED: Final = GateConfig(root=False, schema=False)
+_ENCODED_MARKS: Final = tuple(mark.encode() for mark in MARKS)
 _ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
@@ -63,10 +69,10 @@ class Scorer:
         self.program = program
         self.rules: RuleSet = rules
         self.source: Final = source
-        self._gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
+        gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
         self.semantics: str = program.semantics.name
         self._document = document
-        self._default_gates: GateConfig | None = None
+        self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
         return _compile_source, (dict(self.source),)
@@ -185,9 +191,6 @@ class Scorer:
         `confidence`: the shape in which the output holds values with their confidence; `reported`: confidence and
         citations that the extractor returned beside the output.
         """
-        from pytest_extract.core.parse.output import parse_output
-        from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
-
         arguments.flag("repair", repair)
         arguments.instance("finish_reason", finish_reason, str, "a text")
         arguments.count("max_output_bytes", max_output_bytes)
@@ -261,13 +264,9 @@ class Scorer:
         )
 
     def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
-        from pytest_extract.core.gates import MODALITIES, GateConfig
-
         if modality not in MODALITIES:
             raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
         if gates is None:
-            if self._default_gates is None:
-                self._default_gates = GateConfig(root=self._gated, schema=self._gated)
             return self._default_gates
         if isinstance(gates, GateConfig):
             return gates
@@ -319,7 +318,7 @@ def compile_schema(
 @lru_cache(maxsize=MOST_SCORERS)
 def _compile_content(content: bytes, extensions: Extensions | None) -> Scorer:
     """Compile a copy of a schema that nobody else can change, so that all who compile an equal one can share it."""
-    annotated = any(mark.encode() in content for mark in MARKS)
+    annotated = any(mark in content for mark in _ENCODED_MARKS)
     return _compile(*marshal.loads(content), extensions=extensions, annotated=annotated)  # noqa: S302 - dumped above
 
 
@@ -335,9 +334,6 @@ def _compile(
     extensions: Extensions | None,
     annotated: bool = True,
 ) -> Scorer:
-    from pytest_extract.core.measures.document import DocumentMeasures
-    from pytest_extract.core.validate.validator import Validator
-
     program = compile_program(
         schema,
         semantics=semantics,

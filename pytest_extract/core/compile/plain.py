@@ -57,7 +57,7 @@ class _Specimens:
     def property(self, schema: dict[str, Json]) -> TableColumn:
         """Return the property that holds one value of the schema's type, or null where that is the second type."""
         kind, form = schema.get("type"), schema.get("format")
-        types = tuple(kind) if type(kind) is list else (kind,)
+        types = tuple(kind) if type(kind) is list else kind
         by_format = type(form) is str and form in self.semantics.format_metrics
         key = (types, form) if by_format else types
         try:
@@ -65,7 +65,8 @@ class _Specimens:
         except TypeError:  # a type that has no hash
             raise _NotPlainError from None
         if found is None:
-            if types[0] not in _SCALARS or types[1:] not in ((), ("null",)):
+            first, *others = types if type(types) is tuple else (types,)
+            if first not in _SCALARS or others not in ([], ["null"]):
                 raise _NotPlainError
             self._object, found = self._compile({"type": kind, "format": form} if by_format else {"type": kind})
             if not isinstance(found.node, Leaf) or not found.metric:
@@ -133,8 +134,8 @@ class _Copier:
         elif kind == "array":
             node = self._array(schema, pattern, depth, field=field)
         else:
-            leaf = self._specimens.property(schema).node
-            node = leaf._replace(pattern=pattern, field=field)  # type: ignore[union-attr]  # a Leaf
+            _, checks, _, *rest = self._specimens.property(schema).node
+            node = Leaf(pattern, checks, field, *rest)
         self.patterns[pattern] = node
         return node
 
@@ -159,7 +160,7 @@ class _Copier:
             below = property_pattern(pattern, name)
             node = self.place(schema, below, depth, field=field)
             if isinstance(node, Leaf):
-                yield self._specimens.property(schema)._replace(name=name, node=node, pattern=below)
+                yield TableColumn(name, node, below, *self._specimens.property(schema)[3:])
             else:
                 yield TableColumn(name, node, below, "", {}, 1.0, NOTHING)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
@@ -23,16 +22,15 @@ from pytest_extract.core.parse.text import (
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
-from pytest_extract.lazy import dataclass
 
+_NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}
 _PROSE: Final = {Wrapping.PROSE: "JSON taken from the text around it"}
 _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedOutput:
+class ParsedOutput(NamedTuple):
     """An output as JSON: `value` (MISSING without one), why not, and the text it came from.
 
     With the failure `not_structured` the value is there: JSON, but neither object nor array.
@@ -41,7 +39,7 @@ class ParsedOutput:
 
     value: Json | Missing
     failure: Failure | None = None
-    wrapped: Mapping[Wrapping, str] = field(default_factory=dict)
+    wrapped: Mapping[Wrapping, str] = _NOT_WRAPPED
     text: str = ""
 
     @property
@@ -186,8 +184,10 @@ def _empty(reason: str) -> Failure:
 
 
 def _lead(text: str, start: int) -> dict[Wrapping, str]:
+    found: dict[Wrapping, str] = {}
+    if not start:
+        return found
     lead = text[:start]
-    found = {}
     if "</think>" in lead:
         found[Wrapping.REASONING] = "reasoning before `</think>` left out"
     if "\ufeff" in lead:

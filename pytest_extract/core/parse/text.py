@@ -188,7 +188,7 @@ def read_whole(text: str, start: int) -> tuple[tuple[Json, int] | None, int | No
         return None, error.pos
     except (ValueError, RecursionError):  # refused; an integer with more digits than Python converts; nested too deeply
         return None, None
-    return (None, None) if _too_deep(text, start, found) else (found, None)
+    return (None, None) if _is_nested_too_deeply(text, start, found) else (found, None)
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -213,8 +213,11 @@ _whole: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_fi
 """Reads like `StrictDecoder`, and holds no state, so that it is made once; it stops at what is refused."""
 
 
-def _too_deep(text: str, start: int, found: tuple[Json, int]) -> bool:
+def _is_nested_too_deeply(text: str, start: int, found: tuple[Json, int]) -> bool:
+    """Whether what was read from a text is too deep; a text with too few brackets for that spares the look."""
     value, stop = found
+    if stop - start <= 2 * MAX_DEPTH:  # each level takes two brackets
+        return False
     return text.count("[", start, stop) + text.count("{", start, stop) > MAX_DEPTH and too_deep(value)
 
 
@@ -235,6 +238,8 @@ def too_deep(value: Json) -> bool:
 
 def answer_start(text: str) -> int:
     """Offset behind a leading byte order mark and behind a reasoning model's thoughts (`</think>`)."""
+    if text.startswith(("{", "[")):
+        return 0
     start = _skip_blank(text, 0)
     if text[start : start + 1] in ("{", "[", '"', "`"):
         return start
@@ -308,7 +313,7 @@ class _JsonSearch:
         """Make a region of what was read at a bracket."""
         text = self._text
         if isinstance(read, tuple):
-            broken = self._decoder.refused or _too_deep(text, place, read)
+            broken = self._decoder.refused or _is_nested_too_deeply(text, place, read)
             return Region(start=place, stop=read[1], fenced=fenced, value=MISSING if broken else read[0])
         opened = opened_at(text, place, read) if read is not None and read - place > _WORTH_KNOWING else None
         end = text.find("```", place if opened is None else opened.position) if fenced else -1

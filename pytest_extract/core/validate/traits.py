@@ -70,11 +70,15 @@ class Traits:
 
     rust: jsonschema-rs may answer "valid"; confirm: its "invalid" is still to be confirmed by jsonschema (patterns).
     same_as_draft7: the verdicts of the declared draft and of Draft 7 cannot differ.
+    valid_in_draft7: a schema that its declared draft admits is one that Draft 7 admits.
+    patterns: every regular expression of the schema.
     """
 
     rust: bool
     confirm: bool
     same_as_draft7: bool
+    valid_in_draft7: bool
+    patterns: tuple[str, ...]
 
 
 def draft_of(schema: Json) -> str:
@@ -85,43 +89,45 @@ def draft_of(schema: Json) -> str:
 
 def traits_of(schema: Json) -> Traits:
     """Look once over a whole schema; names that only look like keywords cost speed, not correctness."""
-    keys: set[str] = set()
-    patterns = list(patterns_of(schema))
-    only_python = False
-    moved = False
-    for node in _objects(schema):
-        keys.update(node)
-        only_python = only_python or isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema)
-        moved = moved or isinstance(node.get("items"), list) or ("$ref" in node and len(node) > 1)
+    nodes = _objects(schema)
+    keys = {name for node in nodes for name in node}
+    patterns = tuple([node["pattern"] for node in nodes if isinstance(node.get("pattern"), str)])
+    references = [node for node in nodes if "$ref" in node]
+    only_python = any(
+        isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema) for node in nodes
+    )
+    moved = any(isinstance(node.get("items"), list) for node in nodes) or any(len(node) > 1 for node in references)
     plain = all(_PLAIN_PATTERN.fullmatch(pattern) for pattern in patterns) and not (patterns and keys & _INVERTING)
-    modern = draft_of(schema) not in ("Draft3Validator", "Draft4Validator")
-    rust = modern and plain and not only_python and not keys & _ONLY_PYTHON and not _loops_in_place(schema)
-    same = modern and not moved and not keys & (_CHANGED_SINCE_7 if draft_of(schema) != DRAFT6 else _NEW_IN_7)
-    return Traits(rust=rust, confirm=bool(patterns), same_as_draft7=same)
+    draft = draft_of(schema)
+    modern = draft not in ("Draft3Validator", "Draft4Validator")
+    rust = modern and plain and not only_python and not keys & _ONLY_PYTHON and not _loops_in_place(schema, references)
+    same = modern and not moved and not keys & (_CHANGED_SINCE_7 if draft != DRAFT6 else _NEW_IN_7)
+    # what Draft 7's metaschema asks of the other keywords, the later ones ask as well
+    return Traits(
+        rust=rust,
+        confirm=bool(patterns),
+        same_as_draft7=same,
+        valid_in_draft7=same and draft != DRAFT6,
+        patterns=patterns,
+    )
 
 
-def patterns_of(schema: Json) -> Iterator[str]:
-    """Every regular expression of a schema."""
-    for node in _objects(schema):
-        if isinstance(pattern := node.get("pattern"), str):
-            yield pattern
-
-
-def _objects(schema: Json) -> Iterator[dict[str, Any]]:
-    stack = [schema]
-    while stack:
-        node = stack.pop()
+def _objects(schema: Json) -> list[dict[str, Any]]:
+    """Return all objects in a schema, outer ones first."""
+    found: list[dict[str, Any]] = []
+    containers = [schema]
+    for node in containers:
         if isinstance(node, dict):
-            yield node
-            stack.extend(node.values())
+            found.append(node)
+            containers += [value for value in node.values() if isinstance(value, dict | list)]
         elif isinstance(node, list):
-            stack.extend(node)
+            containers += [value for value in node if isinstance(value, dict | list)]
+    return found
 
 
-def _loops_in_place(schema: Json) -> bool:
+def _loops_in_place(schema: Json, references: list[dict[str, Any]]) -> bool:
     """Whether some `$ref` leads back to itself without going into the instance: Python then never ends, Rust does."""
     done: set[int] = set()
-    references = (node for node in _objects(schema) if "$ref" in node)
     return any(id(node) not in done and _returns(schema, node, done) for node in references)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import too_deep
-from pytest_extract.core.validate.traits import DRAFT7, Traits, draft_of, patterns_of, traits_of
+from pytest_extract.core.validate.traits import DRAFT7, Traits, draft_of, traits_of
 from pytest_extract.core.validate.violations import Violation, schema_violation, shortened, violation
 from pytest_extract.core.values import FieldPath, Json, json_type
 
@@ -69,7 +69,9 @@ class Validator:
     @property
     def valid_schema_draft7(self) -> bool:
         """SOB's `schema_valid_input`: an object that satisfies Draft 7's metaschema (`true` is none)."""
-        return isinstance(self.schema, dict) and self._draft7.problem is None
+        if not isinstance(self.schema, dict):
+            return False
+        return (self._traits.valid_in_draft7 and self.valid_schema) or self._draft7.problem is None
 
     @property
     def same_as_draft7(self) -> bool:
@@ -148,7 +150,7 @@ class _Draft:
             return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
         if too_deep(self.schema):
             return _at_root("nested too deeply")
-        if self._rust is not None and all(_compiles(pattern) for pattern in patterns_of(self.schema)):
+        if self._rust is not None and all(_compiles(pattern) for pattern in self._traits.patterns):
             return ()
         return self._python_problems()
 

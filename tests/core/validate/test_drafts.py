@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft7Validator
 
 from pytest_extract.core.validate.validator import Validator
+from tests.strategies import json_values
 
 DRAFTS = {name: f"http://json-schema.org/draft-0{name}/schema#" for name in "467"} | {
     name: f"https://json-schema.org/draft/{name}/schema" for name in ("2019-09", "2020-12")
@@ -34,6 +36,20 @@ SCHEMAS = st.recursive(
         },
     ),
     max_leaves=4,
+)
+KEYWORDS = [*Draft7Validator.META_SCHEMA["properties"], "$defs", "prefixItems", "dependentRequired", "dependentSchemas"]
+ODD_VALUES = json_values | st.sampled_from(
+    [
+        {"type": "strnig"},
+        {"a": {"type": "strnig"}},
+        [{"type": "strnig"}],
+        {"a": ["b"]},
+        ["b"],
+        ["b", "b"],
+        "(",
+        "#",
+        "a b",
+    ]
 )
 VALUES = st.sampled_from([{}, {"a": 1}, {"a": 1, "b": 2}, {"a": {"a": 3}}, [], [1], [1, 2, "x"], 1, "a"])
 
@@ -68,3 +84,10 @@ def test_jsonschema_rs_answers_only_where_it_cannot_differ(schema, uri, value):
     slow._declared._rust = slow._draft7._rust = None
     assert fast.is_valid(value) == slow.is_valid(value)
     assert fast.is_valid_draft7(value) == slow.is_valid_draft7(value)
+
+
+@given(st.dictionaries(st.sampled_from(KEYWORDS), ODD_VALUES, max_size=3), st.sampled_from(sorted(DRAFTS.values())))
+def test_what_draft_7_says_of_a_schema_follows_from_a_later_draft_only_where_it_must(schema, uri):
+    for odd in (schema, {"properties": {"a": schema}}, {"definitions": {"a": schema}}):
+        validator = Validator({"$schema": uri, **odd})
+        assert validator.valid_schema_draft7 == (validator._draft7.problem is None)

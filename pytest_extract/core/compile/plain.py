@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pytest_extract.core.compile.bind import Binder, JudgeMode
 from pytest_extract.core.compile.compiler import Compiler, flat_table, row_table
@@ -134,8 +134,8 @@ class _Copier:
         elif kind == "array":
             node = self._array(schema, pattern, depth, field=field)
         else:
-            _, checks, _, *rest = self._specimens.property(schema).node
-            node = Leaf(pattern, checks, field, *rest)
+            leaf: Any = self._specimens.property(schema).node
+            node = Leaf(pattern, leaf.checks, field, *leaf[3:])
         self.patterns[pattern] = node
         return node
 

@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "pytest_extract"
@@ -111,6 +112,7 @@ def short(module: str) -> str:
 PATHS = {name_of(path): path for path in MODULES}
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
     """Return what a module imports at any place in it, for type checkers only included."""
     names: set[str] = set()
@@ -123,11 +125,13 @@ def imports_of(path: Path) -> set[str]:
     return names
 
 
-IMPORTS: Mapping[str, frozenset[str]] = {
-    short(name): frozenset(short(found) for found in imports_of(path) if found in PATHS) - {short(name)}
-    for name, path in PATHS.items()
-}
-"""What each module of the package imports from it, by names below `pytest_extract`."""
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """Return what each module of the package imports from it, by names below `pytest_extract`."""
+    return {
+        short(name): frozenset(short(found) for found in imports_of(path) if found in PATHS) - {short(name)}
+        for name, path in PATHS.items()
+    }
 
 
 def place_in(package: str, module: str) -> int | None:
@@ -147,7 +151,7 @@ def place_in(package: str, module: str) -> int | None:
 def upward_imports() -> Iterator[tuple[str, str]]:
     """Yield every import that goes against the order of a package."""
     for package in PACKAGES:
-        for module, imported in IMPORTS.items():
+        for module, imported in imports().items():
             own = place_in(package, module)
             if own is not None:
                 yield from ((module, name) for name in imported if (place_in(package, name) or 0) > own)
@@ -172,7 +176,7 @@ def circles(imports: Mapping[str, frozenset[str]]) -> list[set[str]]:
 
 def test_every_module_belongs_to_one_ring_of_its_package():
     for package in PACKAGES:
-        for module in IMPORTS:
+        for module in imports():
             place_in(package, module)
 
 
@@ -180,7 +184,7 @@ def test_every_member_of_a_ring_exists():
     for package, rings in PACKAGES.items():
         start = f"{package}." if package else ""
         members = {
-            module.removeprefix(start).split(".")[0] for module in IMPORTS if module.startswith(start) and module
+            module.removeprefix(start).split(".")[0] for module in imports() if module.startswith(start) and module
         }
         assert {member for ring in rings for member in ring} == members - {""}
 
@@ -190,7 +194,7 @@ def test_a_module_knows_only_its_own_ring_and_those_before_it():
 
 
 def test_modules_import_each_other_in_no_circle():
-    assert circles(IMPORTS) == []
+    assert circles(imports()) == []
 
 
 def test_a_circle_is_found_through_several_modules():

@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -325,12 +325,13 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _forms(text: str) -> list[str]:
+@lru_cache(maxsize=256)  # those of the environment are looked for in every output and message
+def _forms(text: str) -> tuple[str, ...]:
     """Return the ways in which a text may stand in another: itself, escaped by JSON once or twice, or in a URL."""
     once = json.dumps(text)[1:-1]
     unescaped = json.dumps(text, ensure_ascii=False)[1:-1]
     forms = (text, unescaped, once, json.dumps(once)[1:-1], repr(text)[1:-1], quote(text, safe=""))
-    return list(dict.fromkeys(forms))
+    return tuple(dict.fromkeys(forms))
 
 
 def _of_format(text: str) -> list[Secret]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.regression.snapshots import CaseKey, CaseState, FailingField, PatternState
@@ -54,13 +55,18 @@ def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: 
     return [lot < chance(source, index) + ease for index, lot in enumerate(lots)]
 
 
+@cache
+def _patterns(fields: int) -> Mapping[str, PatternState]:
+    return {f"f{index}": PatternState(of=1, metric="m", gold="g") for index in range(fields)}
+
+
 def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: int = 1, **more: object) -> CaseState:
     return CaseState(
         case_id=case_id,
         arm=Arm(),
         outcome=Outcome.FAILED if failing else Outcome.PASSED,
         runs=runs,
-        patterns={f"f{index}": PatternState(of=1, metric="m", gold="g") for index in range(fields)},
+        patterns=_patterns(fields),
         failing=failing,
         **more,
     )

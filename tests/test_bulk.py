@@ -377,20 +377,20 @@ def test_merge_writes_parquet(tmp_path, capsys):
 
 
 def test_a_parquet_file_of_something_else_is_refused(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    pa.parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     with pytest.raises(StoreError, match=r"other.parquet: no table of results.*no column 'nodeid'"):
         read_results(tmp_path / "other.parquet")
     newer = result_schema().with_metadata({"pytest_extract.format": "99"}).empty_table()
-    pa.parquet.write_table(newer, tmp_path / "newer.parquet")
+    parquet.write_table(newer, tmp_path / "newer.parquet")
     with pytest.raises(StoreError, match="it has format 99, and this version reads 1"):
         read_results(tmp_path / "newer.parquet")
 
 
 def test_the_table_can_be_asked_by_column(tmp_path):
-    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
     write_results(tmp_path / "run.parquet", in_one_process(SCORER, list(records())))
-    table = pa.parquet.read_table(tmp_path / "run.parquet")
+    table = parquet.read_table(tmp_path / "run.parquet")
     flat = table.flatten().flatten()
     assert flat.column("measures.pass_rate")[0].as_py() == 1.0
     assert flat.column("gates.schema.passed")[0].as_py() is True

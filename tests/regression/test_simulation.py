@@ -46,22 +46,21 @@ def allowance(suites):
 
 
 NO_CHANGE = {
-    "whole answers fail": (200, {"cases": 40, "fields": 12, "chances": (steady(0.97),) * 2, "whole": (0.15, 0.15)}),
-    "hard and easy cases": (200, {"cases": 30, "fields": 8, "chances": (steady(0.7),) * 2, "spread": 0.3}),
-    "few errors": (200, {"cases": 50, "fields": 20, "chances": (steady(0.95),) * 2}),
-    "coin toss": (200, {"cases": 25, "fields": 6, "chances": (steady(0.5),) * 2}),
-    "one field": (200, {"cases": 60, "fields": 1, "chances": (steady(0.5),) * 2}),
-    "fields that stand and fall together": (
-        200,
-        {"cases": 30, "fields": 8, "chances": (steady(0.9),) * 2, "tied": 0.3},
-    ),
-    "repeats": (200, {"cases": 20, "fields": 6, "chances": (steady(0.8),) * 2, "runs": 3}),
+    "whole answers fail": {"cases": 40, "fields": 12, "chances": (steady(0.97),) * 2, "whole": (0.15, 0.15)},
+    "hard and easy cases": {"cases": 30, "fields": 8, "chances": (steady(0.7),) * 2, "spread": 0.3},
+    "few errors": {"cases": 50, "fields": 20, "chances": (steady(0.95),) * 2},
+    "coin toss": {"cases": 25, "fields": 6, "chances": (steady(0.5),) * 2},
+    "one field": {"cases": 60, "fields": 1, "chances": (steady(0.5),) * 2},
+    "fields that stand and fall together": {"cases": 30, "fields": 8, "chances": (steady(0.9),) * 2, "tied": 0.3},
+    "repeats": {"cases": 20, "fields": 6, "chances": (steady(0.8),) * 2, "runs": 3},
 }
+SUITES = 120
+"""Enough to see what happens without the correction for several tests: 14 to 28 wolves in five of these shapes."""
 
 
-@pytest.mark.parametrize(("suites", "shape"), NO_CHANGE.values(), ids=NO_CHANGE)
-def test_without_a_change_it_cries_wolf_no_more_often_than_it_says(suites, shape):
-    assert wolves(1, suites, **shape) <= allowance(suites)
+@pytest.mark.parametrize("shape", NO_CHANGE.values(), ids=NO_CHANGE)
+def test_without_a_change_it_cries_wolf_no_more_often_than_it_says(shape):
+    assert wolves(1, SUITES, **shape) <= allowance(SUITES)
 
 
 def test_the_whole_gate_cries_wolf_as_rarely_as_its_tests():

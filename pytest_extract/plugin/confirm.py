@@ -214,7 +214,7 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
     if first.answer is Answer.NOT_WORSE or first.by_rule:
         return []
     if first.answer is Answer.WORSE:
-        fallen = {test.arm for test in first.tests if test.significant and test.drop >= rules.min_drop}
+        fallen = {test.arm for test in first.tests if test.significant and test.fall >= rules.min_drop}
         effects = [effect for effect in first.effects if effect.arm in fallen]
         if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
             return []

@@ -194,7 +194,7 @@ def _level(rules: Rules) -> float:
 
 def rests_on_few(tests: Sequence[TestResult], effect: Effect, rules: Rules, most: int) -> bool:
     """Whether an arm is worse by no more than chance of the order of alpha, and on no more cases than can run again."""
-    found = [test for test in tests if test.arm == effect.arm and test.significant and test.drop >= rules.min_drop]
+    found = [test for test in tests if test.arm == effect.arm and test.significant and test.fall >= rules.min_drop]
     strong = any(test.adjusted <= rules.alpha / _STRONG for test in found)
     return bool(found) and not strong and len(effect.fell) <= most
 
@@ -218,7 +218,7 @@ def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spen
     def falls(test: TestResult) -> bool:
         """Whether the fall is beyond noise, and large enough with no fall of all the other cases of the suite."""
         again, all_of = _size(fresh, test), max(1, _size(first, test))
-        return test.significant and test.drop * again / all_of >= rules.min_drop
+        return test.significant and test.fall * again / all_of >= rules.min_drop
 
     return Confirmation(
         plans=tuple(plans),

@@ -43,11 +43,11 @@ class TestResult:
     """One test of "worse".
 
     `name`: the pattern, or the tag and its value; empty for the others. `changed`: cases whose runs differ in it.
-    `drop`: mean over its cases of before - after, a share. `p`: permutation test of the runs within cases; `adjusted`:
-    corrected for the whole family, to be compared with `level` (alpha). Sampled ones have two standard errors added
-    (`counted` is False). `needed`: cases that would have to fall altogether, in a suite like this one, for the test to
-    be significant with one run a side; `decidable`: whether any outcome could have been significant.
-    `luck`: how often some field would fall as far as this one without a change.
+    `drop`: mean over its cases of before - after, a share; `overall_drop`: of the mean over all fields. `p`:
+    permutation test of the runs within cases; `adjusted`: corrected for the whole family, to be compared with `level`
+    (alpha). Sampled ones have two standard errors added (`counted` is False). `needed`: cases that would have to fall
+    altogether, in a suite like this one, for the test to be significant with one run a side; `decidable`: whether any
+    outcome could have been significant. `luck`: how often some field would fall as far as this one without a change.
     `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
     """
 
@@ -56,6 +56,7 @@ class TestResult:
     name: str
     changed: int
     drop: float
+    overall_drop: float
     regressed: int
     fixed: int
     p: float
@@ -71,6 +72,15 @@ class TestResult:
     def significant(self) -> bool:
         """Whether the fall is beyond noise."""
         return self.adjusted <= self.level
+
+    @property
+    def fall(self) -> float:
+        """The drop that counts against `min_drop`.
+
+        That of the answers that did not fail as a whole counts only as far as the mean of all fell too: fewer answers
+        that fail as a whole can make up for it.
+        """
+        return min(self.drop, self.overall_drop) if self.subject is Subject.COMPLETE else self.drop
 
     @property
     def pattern(self) -> str | None:
@@ -344,6 +354,7 @@ class _Family:
             name=member.name,
             changed=len(member.runs),
             drop=member.drop,
+            overall_drop=self.overall.drop,
             regressed=regressed,
             fixed=fixed,
             p=p,

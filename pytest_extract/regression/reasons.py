@@ -27,7 +27,7 @@ def significant_falls(
     tests: Sequence[TestResult], effects: Sequence[Effect], comparison: Comparison, rules: Rules
 ) -> list[str]:
     """Return the falls that are beyond noise and at least `min_drop`; the fall of all fields first, then the worst."""
-    found = [test for test in tests if test.significant and test.drop >= rules.min_drop]
+    found = [test for test in tests if test.significant and test.fall >= rules.min_drop]
     means = {test.arm for test in found if test.subject is Subject.OVERALL}
     found = [test for test in found if test.subject is not Subject.COMPLETE or test.arm not in means]
     found.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
@@ -460,11 +460,17 @@ def note_texts(
             f"{_count(len(lucky), 'field')} fell by more than {_points_text(rules.margin)}, which is not beyond noise"
         )
         notes.append(f"{which}: {_with_arm(arm.label, _pattern_text(lucky[0], arm))}")
-    small = [test for test in tests if test.significant and 0 < test.drop < rules.min_drop]
     notes += [
         f"{_with_arm(test.arm, test.title)} fell by {_points_text(test.drop)}, beyond noise but less than min_drop "
         f"({_points_text(rules.min_drop)})"
-        for test in small
+        for test in tests
+        if test.significant and 0 < test.drop < rules.min_drop
+    ]
+    notes += [
+        f"{_with_arm(test.arm, test.title)} have {_points_text(test.drop)} fewer fields right, beyond noise, but fewer "
+        "answers failed as a whole: the mean of all did not fall by min_drop"
+        for test in tests
+        if test.significant and test.fall < rules.min_drop <= test.drop
     ]
     notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in comparison.arms for change in arm.rules]
     for tag in rules.by:

@@ -232,7 +232,7 @@ def _case_row(number: int, before: np.ndarray, after: np.ndarray) -> CaseCompari
 def gate(before: np.ndarray, after: np.ndarray) -> bool:
     """The tests of the gate: what `decide` calls worse without hard rules."""
     tests = run_tests(comparison_of(before, after), RULES).results
-    return any(test.adjusted <= RULES.alpha and test.drop >= RULES.min_drop for test in tests)
+    return any(test.adjusted <= RULES.alpha and test.fall >= RULES.min_drop for test in tests)
 
 
 def confirmed(draw: Suites, truth: Truth, before: np.ndarray, after: np.ndarray) -> tuple[bool, int]:

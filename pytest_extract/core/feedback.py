@@ -17,9 +17,15 @@ _MOST_PATHS: Final = 3
 class ScoredOutput(Protocol):
     """What feedback is made of: the parts of a `Score`."""
 
-    fields: tuple[FieldResult, ...]
-    leaves: tuple[FieldResult, ...]
     unread: Failure | None
+
+    @property
+    def fields(self) -> tuple[FieldResult, ...]:
+        """The field results."""
+
+    @property
+    def leaves(self) -> tuple[FieldResult, ...]:
+        """The leaf results."""
 
     @property
     def gates(self) -> Gates:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.engine.document import Scored
+from pytest_extract.core.engine.matches import Kept, make_results
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.results import (
     WRONG,
@@ -37,7 +39,6 @@ _USUAL: Final = {0.0: 0.0, 1.0: 1.0}
 class Score:
     """How one output compares with gold. Read-only.
 
-    fields: field results (leaves outside arrays, and one for each array); `leaves`: leaf results everywhere.
     arrays: how the rows of each array were paired, with its numbers.
     unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
     wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
@@ -47,8 +48,8 @@ class Score:
     """
 
     __slots__ = (
-        "_config", "_document", "_empty", "_gold", "_known", "_mistakes", "_modality", "_rule_set", "_rules",
-        "arrays", "extracted", "fields", "leaves", "notes", "questions_asked", "semantics", "unread", "vacuous",
+        "_compared", "_config", "_document", "_empty", "_gold", "_known", "_mistakes", "_modality", "_results",
+        "_rule_set", "_rules", "arrays", "extracted", "notes", "questions_asked", "semantics", "unread", "vacuous",
         "wrapped",
     )  # fmt: skip
 
@@ -68,8 +69,8 @@ class Score:
         notes: tuple[str, ...] = (),
         rules: RuleSet = (),
     ) -> None:
-        self.fields: tuple[FieldResult, ...] = scored.fields
-        self.leaves: tuple[FieldResult, ...] = scored.leaves
+        self._compared: tuple[tuple[Kept, ...], tuple[Kept, ...]] = scored.fields, scored.leaves
+        self._results: tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]] | None = None
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
@@ -93,13 +94,31 @@ class Score:
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
+        results = self._made_results
         worked_out = {"_known": self._worked_out, "_mistakes": self.mistakes, "_rules": self.rules}
         left_behind = {"_document": None, "_gold": MISSING, "_rule_set": ()}
-        return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
+        state = {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
+        return state | {"_compared": results, "_results": results}
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
+
+    @property
+    def _made_results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
+        if self._results is None:
+            self._compared = self._results = make_results(*self._compared)
+        return self._results
+
+    @property
+    def fields(self) -> tuple[FieldResult, ...]:
+        """The field results: leaves outside arrays, and one for each array."""
+        return self._made_results[0]
+
+    @property
+    def leaves(self) -> tuple[FieldResult, ...]:
+        """The leaf results everywhere."""
+        return self._made_results[1]
 
     @property
     def _worked_out(self) -> DocumentScore:
@@ -139,7 +158,7 @@ class Score:
     @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
-        return field_measures(self.fields, self.leaves, empty=self._empty)
+        return field_measures(*self._compared, empty=self._empty)
 
     @property
     def empty_passes(self) -> int:
@@ -176,7 +195,7 @@ class Score:
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
             return ()
-        if all(result.status not in WRONG for result in (*self.leaves, *self.fields)):
+        if not any(isinstance(one, FieldResult) and one.status in WRONG for one in chain(*self._compared)):
             return ()
         from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
 

@@ -155,7 +155,7 @@ class Scorer:
             notes, metadata = unwrapped.notes, unwrapped.metadata
             if metadata:
                 known: dict[int, FieldResult] = {}
-                fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
+                fields, leaves = (annotate(each, metadata, known) for each in scored.results())
                 scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
         return Score(
             scored,
@@ -249,7 +249,8 @@ class Scorer:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         scored = self._walk(gold, MISSING, {}, CaseRules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
-        scored = scored._replace(fields=_all_failed(scored.fields, why), leaves=_all_failed(scored.leaves, why))
+        fields, leaves = (_all_failed(each, why) for each in scored.results())
+        scored = scored._replace(fields=fields, leaves=leaves)
         return Score(
             scored,
             self._document,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
+from typing import cast
 
 from pytest_extract.core.compile.nodes import Leaf, Object
 from pytest_extract.core.engine.context import Pending, ScoringContext
@@ -24,7 +25,7 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
         run.pending = [one for one in run.pending if one.check.batch is not group]
         if not waiting:
             continue
-        there = {str(run.leaves[one.leaf].path[-1]): one for one in waiting}
+        there = {str(_result_of(run, one).path[-1]): one for one in waiting}
         lacking = [name for name in names if name not in there]
         neither = run.absent and all(gold.get(name) is None and extracted.get(name) is None for name in lacking)
         if lacking and not neither:
@@ -39,6 +40,10 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
                 _decide(run, one, scores[0], why)
             else:
                 _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
+
+
+def _result_of(run: ScoringContext, one: Pending) -> FieldResult:
+    return cast("FieldResult", run.leaves[one.leaf])  # what waits is kept as a result
 
 
 def _names_group(plan: object, group: BatchMetric) -> bool:
@@ -88,8 +93,7 @@ def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str 
 
 
 def _replace(run: ScoringContext, one: Pending, status: Status, score: float, reason: str | None) -> None:
-    old: FieldResult = run.leaves[one.leaf]
-    new = old._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
+    new = _result_of(run, one)._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
     run.leaves[one.leaf] = new
     if one.field is not None:
         run.fields[one.field] = new

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
+from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
@@ -30,7 +31,7 @@ class Recall(NamedTuple):
     """An array whose result is its recall, counted when all leaves are decided.
 
     `threshold`: lowest recall that passes. `height`: number of gold's rows. `field`: index of its result in
-    `ScoringContext.fields`. `leaves`: indices of its rows' results in `ScoringContext.leaves`.
+    `ScoringContext.fields`. `leaves`: what `ScoringContext.leaves` keeps of its rows.
     """
 
     threshold: float
@@ -137,8 +138,8 @@ class ScoringContext:
         self.f1 = semantics.pair_objective == "f1"
         self.fits = program.fits
         self.contents: Any = None  # `engine.contents.Contents`, made when first asked for
-        self.leaves: list[FieldResult] = []
-        self.fields: list[FieldResult] = []
+        self.leaves: list[Kept] = []
+        self.fields: list[Kept] = []
         self.arrays: list[ArrayResult] = []
         self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []

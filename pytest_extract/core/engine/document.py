@@ -11,6 +11,7 @@ from pytest_extract.core.engine.array import walk_array
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
+from pytest_extract.core.engine.matches import Kept, make_results
 from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.engine.whole import finish_recalls
 from pytest_extract.core.results import ArrayResult, FieldResult, Question
@@ -32,15 +33,19 @@ UNANSWERED: Final = "needs a judge, and none has answered"
 class Scored(NamedTuple):
     """What one walk found.
 
-    `fields` and `leaves`: results; `arrays`: how rows were paired; `questions`: what a judge is still to answer, by
-    key; `vacuous`: places where both sides agree only on having nothing.
+    `fields` and `leaves`: what was compared; `arrays`: how rows were paired; `questions`: what a judge is still to
+    answer, by key; `vacuous`: places where both sides agree only on having nothing.
     """
 
-    fields: tuple[FieldResult, ...]
-    leaves: tuple[FieldResult, ...]
+    fields: tuple[Kept, ...]
+    leaves: tuple[Kept, ...]
     arrays: tuple[ArrayResult, ...]
     questions: Mapping[str, Question]
     vacuous: int
+
+    def results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
+        """Make the results of `fields` and `leaves`."""
+        return make_results(self.fields, self.leaves)
 
 
 def score_values(
@@ -57,10 +62,9 @@ def score_values(
     run.walk(program.root, gold, extracted, (), None)
     finish_batches(run)
     finish_recalls(run)
-    leaves = tuple(run.leaves)
-    fields = tuple(run.fields)
+    fields, leaves = tuple(run.fields), tuple(run.leaves)
     if program.post_processors:
         from pytest_extract.core.engine.post_process import post_process
 
-        fields, leaves = post_process(program, fields, leaves)
+        fields, leaves = post_process(program, *make_results(fields, leaves))
     return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous)

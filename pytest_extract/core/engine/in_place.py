@@ -22,6 +22,7 @@ from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.engine.matches import Kept, weights_of
 from pytest_extract.core.engine.pairs import pair_score, sums
 from pytest_extract.core.matching.columns import objective_score
 from pytest_extract.core.metrics.equality import json_text
@@ -69,17 +70,17 @@ def is_best_fit(
     gold: Sequence[Json],
     extracted: Sequence[Json],
     unlike_rows: Sequence[int],
-    results: Sequence[Sequence[FieldResult]],
+    results: Sequence[Sequence[Kept]],
 ) -> bool:
     """Whether rows in their places are a best fit; `results`: of each row with its partner."""
     for row in unlike_rows:
-        if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in results[row]):
+        own = [leaf for leaf in results[row] if isinstance(leaf, FieldResult)]
+        if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
             return False
     if len(unlike_rows) == 2:
         return _are_best_fit(run, items, gold, extracted, results)
     (unlike,) = unlike_rows
-    own = results[unlike]
-    found = sums(own)
+    found = sums(results[unlike])
     score = objective_score("mean", found)
     weight_of_gold, weight_of_extracted = found.compared + found.omitted, found.compared + found.hallucinated
     weights, keys = _keys(items, [*gold, extracted[unlike]])
@@ -87,7 +88,7 @@ def is_best_fit(
     most_of_gold = most_of_extracted = 0.0
     for index, others in enumerate(keys):
         if index != unlike:
-            weight = sum([leaf.weight for leaf in results[index]])
+            weight = sum(weights_of(results[index]))
             most_of_gold = max(most_of_gold, _most(weights, keys[unlike], others, weight_of_gold, weight))
             # a row that equals it scores what it scores
             same = gold[index] == gold[unlike] and json_text(gold[index]) == json_text(gold[unlike])
@@ -101,7 +102,7 @@ def _are_best_fit(
     items: Object,
     gold: Sequence[Json],
     extracted: Sequence[Json],
-    results: Sequence[Sequence[FieldResult]],
+    results: Sequence[Sequence[Kept]],
 ) -> bool:
     """Whether two pairs of unlike rows are worth no less than the two others."""
     ours, theirs = [*map(json_text, gold)], [*map(json_text, extracted)]

@@ -10,6 +10,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.matches import Kept, Matches
 from pytest_extract.core.engine.table import RowFit
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
@@ -218,11 +219,15 @@ def pair_score(
     return score
 
 
-def sums(leaves: Sequence[FieldResult]) -> PairScore:
-    """Return the weighted sums over leaf results; what is skipped or undecided does not count."""
+def sums(leaves: Sequence[Kept]) -> PairScore:
+    """Return the weighted sums over leaves; what is skipped or undecided does not count."""
     score = compared = omitted = hallucinated = 0.0
     for leaf in leaves:
-        if leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
+        if isinstance(leaf, Matches):
+            for weight in leaf.weights:
+                score += weight
+                compared += weight
+        elif leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
             score += leaf.weight * leaf.score
             compared += leaf.weight
         elif leaf.status is Status.OMISSION:
@@ -232,14 +237,15 @@ def sums(leaves: Sequence[FieldResult]) -> PairScore:
     return PairScore(score, compared, omitted, hallucinated)
 
 
-def row_fit(run: ScoringContext, array: Array, leaves: Sequence[FieldResult]) -> RowFit:
+def row_fit(run: ScoringContext, array: Array, leaves: Sequence[Kept]) -> RowFit:
     """Return how well the pair of rows that gave these leaves fits."""
     found = sums(leaves)
     score, weight = (
         objective_score(run.program.semantics.pair_objective, found),
         found.compared + found.omitted + found.hallucinated,
     )
-    undecided = [leaf.weight for leaf in leaves if leaf.status is Status.JUDGE_ERROR]
+    results = [leaf for leaf in leaves if isinstance(leaf, FieldResult)]
+    undecided = [leaf.weight for leaf in results if leaf.status is Status.JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight += sum(undecided)
     return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

@@ -1,19 +1,21 @@
-"""Scores pairs of rows of a table: matches for all cells at once, then each differing cell in its place."""
+"""Scores pairs of rows of a table: each differing cell; all others match."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array
+from pytest_extract.core.compile.nodes import Array, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.table import Pairs, RowFit, Table, matches, places_of
+from pytest_extract.core.engine.matches import Kept, Matches, matches_between
+from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
+_new: Final = tuple.__new__
 _NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
 
 
@@ -31,17 +33,24 @@ class Walked(NamedTuple):
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
     """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
-    items, bulk, gold, extracted, (_, both_absent) = table
-    size = len(gold) // len(bulk.patterns)
+    items, size = table.items, len(table.gold) // table.width
     wheres = None if at is None else items.places.table(at, size)
-    results = [*matches(bulk, gold, extracted, items.places.table(path, size), wheres)]
-    if both_absent:
-        run.vacuous += len(both_absent)
-        for cell in reversed(both_absent):
-            del results[cell]
-    run.leaves += results
+    rows = _as_matches(table, items.places.table(path, size), wheres)
+    both_absent = table.diff.both_absent
+    run.vacuous += len(both_absent)
+    _keep(run, items, matches_between(rows, dict.fromkeys(both_absent)) if both_absent else [rows])
+
+
+def _as_matches(table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None) -> Matches:
+    items, _, gold, extracted, _ = table
+    return _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted))
+
+
+def _keep(run: ScoringContext, items: Object, kept: Iterable[Kept]) -> None:
+    before = len(run.leaves)
+    run.leaves += kept
     if items.field:
-        run.fields += results
+        run.fields += run.leaves[before:]
 
 
 def keep_pairs(
@@ -53,63 +62,51 @@ def keep_pairs(
         if placed and at is None
         else places_of(table.items, pairs, path, at)
     )
-    results: list[FieldResult | None] = [*matches(table.bulk, table.gold, table.extracted, places, wheres)]
+    rows = _as_matches(table, places, wheres)
     from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
 
-    flawed, empty = _put_differing(run, table, places, wheres, results)
+    others, flawed = _score_differing(run, table, places, wheres)
+    empty = None in others.values()
     width = table.width
     undone: set[tuple[int, int]] = set()
     lost: dict[int, float] = {}
     scores: list[float] = []
     for row, wrong in flawed.items():
-        own = slice(row * width, (row + 1) * width)
+        own = range(row * width, (row + 1) * width)
         fit = _quick_fit(run, table, wrong) if not empty else None
         if fit is None:
-            fit = row_fit(run, array, [*filter(None, results[own])])
+            unlike = {cell: others[cell] for cell in own if cell in others}
+            fit = row_fit(run, array, [*matches_between(rows._replace(start=own.start, stop=own.stop), unlike)])
         lost[row] = fit.lost
         scores.append(fit.score)
         if fit.apart:
             undone.add(pairs[row])
-            results[own] = [None] * width
+            others |= dict.fromkeys(own)
         else:
             run.mismatch_count += len(wrong)
-    kept = [*filter(None, results)]
-    run.vacuous += len(results) - len(kept) - len(undone) * width
-    run.leaves += kept
-    if table.items.field:
-        run.fields += kept
+    run.vacuous += [*others.values()].count(None) - len(undone) * width
+    _keep(run, table.items, matches_between(rows, {cell: others[cell] for cell in sorted(others)}))
     # summed exactly, so that the order of rows changes nothing
     return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 
 
-def _put_differing(
-    run: ScoringContext,
-    table: Table,
-    places: Sequence[FieldPath],
-    wheres: Sequence[FieldPath | None] | None,
-    results: list[FieldResult | None],
-) -> tuple[Mapping[int, list[FieldResult]], bool]:
-    """Put the results of differing cells in their places, none where both are absent.
-
-    Return the mismatches by row, and whether some cells have no result.
-    """
+def _score_differing(
+    run: ScoringContext, table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
+) -> tuple[dict[int, FieldResult | None], Mapping[int, list[FieldResult]]]:
+    """Return the results of the cells that differ, None where both are absent, and the mismatches by row."""
     _, bulk, gold, extracted, (differing, both_absent) = table
     leaves, width, where = bulk.leaves, len(bulk.leaves), None
     flawed: dict[int, list[FieldResult]] = {}
-    empty = bool(both_absent)
-    for cell in both_absent:
-        results[cell] = None
+    results: dict[int, FieldResult | None] = dict.fromkeys(both_absent)
     for cell in differing:
         leaf = leaves[cell % width]
         if wheres is not None:
             where = wheres[cell]
         result = check_leaf(run, leaf, leaf.checks[0], gold[cell], extracted[cell], places[cell], where)
         results[cell] = result
-        if result is None:
-            empty = True
-        elif result.status is not Status.MATCH or result.score != 1.0:
+        if result is not None and (result.status is not Status.MATCH or result.score != 1.0):
             flawed.setdefault(cell // width, []).append(result)
-    return flawed, empty
+    return results, flawed
 
 
 def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from operator import is_not, ne
@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
-from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -18,11 +17,6 @@ Rows: TypeAlias = Sequence[Json]
 Cells: TypeAlias = Sequence[Json | Missing]
 Row: TypeAlias = tuple[Json | Missing, ...]
 _new: Final = tuple.__new__
-_RESULTS: Final = repeat(FieldResult)
-_MATCHES: Final = repeat(Status.MATCH)
-_ONES: Final = repeat(1.0)
-_TRUES: Final = repeat(True)  # noqa: FBT003 - a value
-_NONES: Final = repeat(None)
 _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
 ABSENT: Final = frozenset({type(None), Missing})
@@ -172,19 +166,6 @@ def with_unsure(diff: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
         if not sure.issuperset(map(type, ours[place::width])):
             differing.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
     return CellDiff(sorted(differing), diff.both_absent) if len(differing) > len(diff.differing) else diff
-
-
-def matches(
-    bulk: FlatTable, ours: Cells, theirs: Cells, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
-) -> Iterator[FieldResult]:
-    """Make a match of every cell of a table."""
-    _, patterns, metrics, params, weights, *_ = bulk
-    size = len(ours) // len(patterns)
-    values = zip(
-        places, patterns * size, metrics * size, params * size, _MATCHES, _ONES, _TRUES, ours, theirs,
-        _NONES, weights * size, _NONES if wheres is None else wheres, strict=False,  # some never end
-    )  # fmt: skip
-    return map(_new, _RESULTS, values)
 
 
 def places_of(

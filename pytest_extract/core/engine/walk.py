@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
+from pytest_extract.core.engine.matches import Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode, covers
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
 EMPTY: Final[dict[str, Json]] = {}
 _new: Final = tuple.__new__
-_NONES: Final = repeat(None)
+_MISSINGS: Final = repeat(MISSING)
 
 
 def walk_object(
@@ -46,28 +47,29 @@ def walk_object(
 def _properties(
     run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
 ) -> None:
-    """Score the declared properties, then what is not declared. The loop is the engine's hottest: no calls in it."""
-    keep, keep_field = run.leaves.append, run.fields.append
-    is_field, walkers, free = obj.field, run.walkers, run.empty_is_free
-    quiet = run.absent and not (run.both_passed and is_field)
-    match, no = Status.MATCH, MISSING
-    wheres = _NONES if at is None else obj.places.of(at)
-    rows = zip(obj.entries, obj.places.of(path), wheres, strict=False)  # the Nones never end
-    for (name, plan, pattern, metric, params, weight, fast), place, where in rows:
-        ours, theirs = gold.get(name, no), extracted.get(name, no)
+    """Score the declared properties, then what is not declared. The loop is the engine's hottest."""
+    walkers, free = run.walkers, run.empty_is_free
+    quiet = run.absent and not (run.both_passed and obj.field)
+    no = MISSING
+    paths, wheres = obj.places.of(path), None if at is None else obj.places.of(at)
+    declared = obj.places.names
+    values = [*map(gold.get, declared, _MISSINGS)], [*map(extracted.get, declared, _MISSINGS)]
+    start = 0
+    for index, ((_, plan, _, _, _, _, fast), ours, theirs) in enumerate(zip(obj.entries, *values, strict=True)):
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs:
-            values = (place, pattern, metric, params, match, 1.0, True, ours, theirs, None, weight, where)
-            result = _new(FieldResult, values)
-            keep(result)
-            if is_field:
-                keep_field(result)
-        elif quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
+            continue
+        _keep_matches(run, obj, start, index, paths, wheres, values)
+        start = index + 1
+        if quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
             run.vacuous += 1
-        elif free and (ours is no or theirs is no):
-            _score_missing_property(run, plan, ours, theirs, place, where)
+            continue
+        where = None if wheres is None else wheres[index]
+        if free and (ours is no or theirs is no):
+            _score_missing_property(run, plan, ours, theirs, paths[index], where)
         else:
-            walkers[type(plan)](run, plan, ours, theirs, place, where)
+            walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
+    _keep_matches(run, obj, start, len(declared), paths, wheres, values)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
@@ -78,6 +80,24 @@ def _properties(
             _undeclared(run, obj, gold, extracted, path, at)
         elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, no, no, (*path, "*"), None)
+
+
+def _keep_matches(
+    run: ScoringContext,
+    obj: Object,
+    start: int,
+    stop: int,
+    paths: Sequence[FieldPath],
+    wheres: Sequence[FieldPath] | None,
+    values: tuple[list[Json | Missing], list[Json | Missing]],
+) -> None:
+    """Keep the properties of an object from one up to another, which all match."""
+    if start == stop:
+        return
+    found = _new(Matches, (obj.entries, start, stop, paths, wheres, *values))
+    run.leaves.append(found)
+    if obj.field:
+        run.fields.append(found)
 
 
 def _score_missing_property(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext
@@ -54,11 +54,16 @@ def finish_recalls(run: ScoringContext) -> None:
         wrong: set[Step] = set()
         undecided: set[Step] = set()
         for leaf in run.leaves[recall.leaves]:
-            if not leaf.passed and len(leaf.path) > depth and leaf.status is not Status.SKIPPED:
+            if (
+                isinstance(leaf, FieldResult)
+                and not leaf.passed
+                and len(leaf.path) > depth
+                and leaf.status is not Status.SKIPPED
+            ):
                 (undecided if leaf.status is Status.JUDGE_ERROR else wrong).add(leaf.path[depth])
         rows = {row for row, _ in recall.pairing.pairs}
         right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
-        old = run.fields[recall.field]
+        old = cast("FieldResult", run.fields[recall.field])  # the array's own
         # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
         published = run.absent and old.metric != "array"
         both_empty = not recall.height and not recall.pairing.extra

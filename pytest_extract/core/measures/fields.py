@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
-from itertools import compress
-from operator import add, itemgetter
-from typing import Any, Final, NamedTuple
+from itertools import repeat
+from operator import add
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import SCORED, FieldResult, Status
+from pytest_extract.core.results import FieldResult, Status
 
-_status_of: Final[Any] = itemgetter(FieldResult._fields.index("status"))
-_score_of: Final[Any] = itemgetter(FieldResult._fields.index("score"))
+if TYPE_CHECKING:
+    from pytest_extract.core.engine.matches import Kept
 
 
 class Counts(NamedTuple):
@@ -44,19 +44,28 @@ def _share(score: float, size: int) -> float:
     return score / size if size else 1.0
 
 
-def count_leaf_results(leaves: Sequence[FieldResult]) -> Counts:
-    """Sum over leaf results; what is skipped or undecided does not count."""
-    statuses = [*map(_status_of, leaves)]
-    scores: Iterable[float] = map(_score_of, leaves)
-    others = [status for status in statuses if status is not Status.MATCH]
-    compared = len(statuses) - len(others) + others.count(Status.MISMATCH)
-    if compared < len(statuses):
-        scores = compress(scores, map(SCORED.__contains__, statuses))
-    omitted, hallucinated = others.count(Status.OMISSION), others.count(Status.HALLUCINATION)
-    return Counts(reduce(add, scores, 0.0), compared, omitted, hallucinated)  # from Python 3.12 on `sum` rounds less
+def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
+    """Sum over leaves; what is skipped or undecided does not count."""
+    score, compared = 0.0, 0
+    statuses: list[Status] = []
+    for leaf in leaves:
+        if not isinstance(leaf, FieldResult):
+            compared += leaf.size
+            score = _plus_ones(score, leaf.size)
+        elif (status := leaf.status) is Status.MATCH or status is Status.MISMATCH:
+            compared += 1
+            score += leaf.score
+        else:
+            statuses.append(status)
+    return Counts(score, compared, statuses.count(Status.OMISSION), statuses.count(Status.HALLUCINATION))
 
 
-def f1(leaves: Sequence[FieldResult]) -> float:
+def _plus_ones(total: float, count: int) -> float:
+    """Add 1.0 so many times, each sum rounded: to a whole number, all at once is the same."""
+    return total + count if total.is_integer() else reduce(add, repeat(1.0, count), total)
+
+
+def f1(leaves: Iterable[FieldResult]) -> float:
     """Return F1 over leaf results."""
     return count_leaf_results(leaves).f1
 
@@ -105,17 +114,25 @@ MEASURES: Final[tuple[Measure[[ResultMeasures]], ...]] = (
 )
 
 
-def field_measures(
-    fields: Sequence[FieldResult], leaves: Sequence[FieldResult], *, empty: float = 1.0
-) -> dict[str, float]:
+def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: float = 1.0) -> dict[str, float]:
     """Return the measures over results, by name; `empty` is the rate where no field was evaluated or nothing weighs."""
     counts = count_leaf_results(leaves)
-    evaluated = [result for result in fields if result.status is not Status.SKIPPED]
-    passed, weight = sum([result.passed for result in evaluated]), sum([result.weight for result in evaluated])
-    score = sum([result.score * result.weight for result in evaluated])
+    passed = 0
+    scores: list[float] = []
+    weights: list[float] = []
+    for field in fields:
+        if not isinstance(field, FieldResult):
+            passed += field.size
+            scores += field.weights
+            weights += field.weights
+        elif field.status is not Status.SKIPPED:
+            passed += field.passed
+            scores.append(field.score * field.weight)
+            weights.append(field.weight)
+    weight = sum(weights)
     found = ResultMeasures(
-        passed / len(evaluated) if evaluated else empty,
-        score / weight if weight else empty,
+        passed / len(weights) if weights else empty,
+        sum(scores) / weight if weight else empty,
         counts.precision,
         counts.recall,
         counts.f1,

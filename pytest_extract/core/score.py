@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.engine.matches import Kept, make_results
@@ -48,9 +48,9 @@ class Score:
     """
 
     __slots__ = (
-        "_compared", "_config", "_document", "_empty", "_gold", "_known", "_mistakes", "_modality", "_results",
-        "_rule_set", "_rules", "arrays", "extracted", "notes", "questions_asked", "semantics", "unread", "vacuous",
-        "wrapped",
+        "_config", "_document", "_empty", "_fields", "_gold", "_has_results", "_known", "_leaves", "_mistakes",
+        "_modality", "_rule_set", "_rules", "arrays", "extracted", "notes", "questions_asked", "semantics", "unread",
+        "vacuous", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -69,8 +69,9 @@ class Score:
         notes: tuple[str, ...] = (),
         rules: RuleSet = (),
     ) -> None:
-        self._compared: tuple[tuple[Kept, ...], tuple[Kept, ...]] = scored.fields, scored.leaves
-        self._results: tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]] | None = None
+        self._fields: tuple[Kept, ...] = scored.fields
+        self._leaves: tuple[Kept, ...] = scored.leaves
+        self._has_results = False
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
@@ -94,31 +95,32 @@ class Score:
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
-        results = self._made_results
-        worked_out = {"_known": self._worked_out, "_mistakes": self.mistakes, "_rules": self.rules}
+        worked_out: dict[str, object] = {"_known": self._worked_out, "_mistakes": self.mistakes, "_rules": self.rules}
+        worked_out["_fields"], worked_out["_leaves"] = self._results
         left_behind = {"_document": None, "_gold": MISSING, "_rule_set": ()}
-        state = {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
-        return state | {"_compared": results, "_results": results}
+        return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
 
     @property
-    def _made_results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
-        if self._results is None:
-            self._compared = self._results = make_results(*self._compared)
-        return self._results
+    def _results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
+        """Field and leaf results, made when they are first asked for."""
+        if not self._has_results:
+            self._fields, self._leaves = make_results(self._fields, self._leaves)
+            self._has_results = True
+        return cast("tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]", (self._fields, self._leaves))
 
     @property
     def fields(self) -> tuple[FieldResult, ...]:
         """The field results: leaves outside arrays, and one for each array."""
-        return self._made_results[0]
+        return self._results[0]
 
     @property
     def leaves(self) -> tuple[FieldResult, ...]:
         """The leaf results everywhere."""
-        return self._made_results[1]
+        return self._results[1]
 
     @property
     def _worked_out(self) -> DocumentScore:
@@ -158,7 +160,7 @@ class Score:
     @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
-        return field_measures(*self._compared, empty=self._empty)
+        return field_measures(self._fields, self._leaves, empty=self._empty)
 
     @property
     def empty_passes(self) -> int:
@@ -195,7 +197,7 @@ class Score:
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
             return ()
-        if not any(isinstance(one, FieldResult) and one.status in WRONG for one in chain(*self._compared)):
+        if not any(isinstance(one, FieldResult) and one.status in WRONG for one in chain(self._leaves, self._fields)):
             return ()
         from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
 

@@ -53,11 +53,12 @@ def _properties(
     no = MISSING
     paths, wheres = obj.places.of(path), None if at is None else obj.places.of(at)
     declared = obj.places.names
-    values = [*map(gold.get, declared, _MISSINGS)], [*map(extracted.get, declared, _MISSINGS)]
+    values = (*map(gold.get, declared, _MISSINGS),)
     start = 0
-    for index, ((_, plan, _, _, _, _, fast), ours, theirs) in enumerate(zip(obj.entries, *values, strict=True)):
+    for index, (name, plan, _, _, _, _, fast) in enumerate(obj.entries):
+        ours, theirs = values[index], extracted.get(name, no)
         kind = type(ours)
-        if kind in fast and kind is type(theirs) and ours == theirs:
+        if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
         _keep_matches(run, obj, start, index, paths, wheres, values)
         start = index + 1
@@ -89,12 +90,12 @@ def _keep_matches(
     stop: int,
     paths: Sequence[FieldPath],
     wheres: Sequence[FieldPath] | None,
-    values: tuple[list[Json | Missing], list[Json | Missing]],
+    values: tuple[Json | Missing, ...],
 ) -> None:
-    """Keep the properties of an object from one up to another, which all match."""
+    """Keep the properties of an object from one up to another, which all have the same value on both sides."""
     if start == stop:
         return
-    found = _new(Matches, (obj.entries, start, stop, paths, wheres, *values))
+    found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values))
     run.leaves.append(found)
     if obj.field:
         run.fields.append(found)

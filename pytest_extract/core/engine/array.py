@@ -183,7 +183,7 @@ def _walk_equal(run: ScoringContext, array: Array, lists: Lists, path: Path, at:
 def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
     first = len(run.leaves)
-    if table is not None and table.items is array.items and _likely_rows(run, array, lists, table, path, at):
+    if table is not None and _likely_rows(run, array, lists, table, path, at):
         return
     if table is None and _rows_in_place(run, array, lists, path, at):
         return
@@ -222,10 +222,10 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
     key = _key(array, lists)
     if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
         return False
-    from pytest_extract.core.engine.quick_fit import likely, proved
+    from pytest_extract.core.engine.quick_fit import likely, proved, text_metric
     from pytest_extract.core.matching.pairing import Pairing, paired
 
-    pairs = likely(table)
+    pairs = likely(table) if table.items is array.items or text_metric(table) else None
     if not pairs:
         return False
     mark = run.mark()

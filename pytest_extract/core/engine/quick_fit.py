@@ -26,7 +26,7 @@ from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, i
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import Pairing, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
-from pytest_extract.core.metrics.base import BoundMetric, Compare, Reach
+from pytest_extract.core.metrics.base import BoundMetric, Reach
 from pytest_extract.core.values import MISSING, Json, Missing
 
 Key: TypeAlias = Callable[[Json], Hashable]
@@ -60,20 +60,40 @@ def likely(table: Table) -> Pairs | None:
             return identity(height)
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            mostly_alike = 2 * len(table.diff.differing) <= width * len(unlike_rows)
-            return identity(height) if mostly_alike else None
-    return _equal_then_alike(*table.rows())
+            wrong, cells = len(table.diff.differing), width * len(unlike_rows) if width > 1 else height
+            return identity(height) if 2 * wrong <= cells else None
+    return _equal_then_alike(table)
 
 
-def _equal_then_alike(ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
+def _equal_then_alike(table: Table) -> Pairs | None:
     """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
+    ours, theirs = table.rows()
     pairs = _equal(ours, theirs)
-    if len(pairs) < min(len(ours), len(theirs)):
-        _, rows, columns = paired(pairs, len(ours), len(theirs))
-        if len(rows) * len(columns) > MOST_PAIRS or len(pairs) < LEAST_EQUAL * len(rows):
-            return None
-        pairs += _most_alike(ours, theirs, rows, columns)
-    return equal_in_order(pairs, ours, theirs)
+    _, rows, columns = paired(pairs, len(ours), len(theirs))
+    if not rows or not columns:
+        return equal_in_order(pairs, ours, theirs)
+    if len(rows) * len(columns) > MOST_PAIRS or len(pairs) < LEAST_EQUAL * len(rows):
+        return None
+    metric = text_metric(table)
+    if metric is None:
+        return equal_in_order(pairs + _most_alike(ours, theirs, rows, columns), ours, theirs)
+
+    def score(i: int, j: int) -> float:
+        (one,), (other,) = ours[i], theirs[j]
+        return metric.compare(one, other) if is_present(one) and is_present(other) else 0.0
+
+    found = [(rows[i], columns[j]) for i, j in best_assignment([[score(i, j) for j in columns] for i in rows]).pairs]
+    if not all(score(i, j) for i, j in found):
+        return None
+    pairs = equal_in_order(pairs + found, ours, theirs)
+    unlike_pairs = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
+    return sorted([*{*pairs}.difference(unlike_pairs), *in_order(unlike_pairs, score)])
+
+
+def text_metric(table: Table) -> BoundMetric | None:
+    """Return the metric of rows that are one text each, where it finds those that are most alike."""
+    metric = table.bulk.likeness[0]
+    return metric if table.width == 1 and metric is not None and metric.search is not None else None
 
 
 def _equal(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[int, int]]:
@@ -171,7 +191,7 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
         return _without_near(metric.reach, cells, (ours, theirs), columns)
     if table.bulk.leaves[place].checks[0].likeness is not None:
         return ()  # a judge says what is lost
-    return _unlike_any(metric.compare, cells, (ours, theirs), columns)
+    return _unlike_any(metric, cells, (ours, theirs), columns)
 
 
 def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides | None) -> Lost:
@@ -209,19 +229,23 @@ def _without_near(reach: Reach, cells: Sequence[int], differing: Sides, columns:
     return ()
 
 
-def _unlike_any(compare: Compare, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
-    """Return the cells whose texts are like no other text of the longer side more than like their own."""
+def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
+    """Return the cells whose texts are like no text of the longer side more than like their own."""
     to_gold = len(columns[0]) >= len(columns[1])
     texts = {*columns[0 if to_gold else 1]}
-    if len(texts) * len(cells) > MOST_COMPARED or not _TEXTS.issuperset(map(type, texts)):
+    if not _TEXTS.issuperset(map(type, texts)) or (not metric.search and len(texts) * len(cells) > MOST_COMPARED):
         return ()
     texts -= {None, MISSING}
-    wrong = []
+    others = [*texts]
+    find = metric.search and metric.search(others)
+    wrong: list[tuple[int, float]] = []
     for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):
-            score = compare(own, other)
-            others = texts - {own if to_gold else other}
-            likes = [compare(text, other) if to_gold else compare(own, text) for text in others]
+            score, text = metric.compare(own, other), other if to_gold else own
+            if find:
+                likes = [like for _, like in find(text, score)]
+            else:
+                likes = [metric.compare(one, text) if to_gold else metric.compare(text, one) for one in others]
             if score >= max(likes, default=0.0):
                 wrong.append((cell, 1.0 - score))
     return wrong

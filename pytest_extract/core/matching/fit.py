@@ -109,7 +109,7 @@ def _worth_more_apart(
     size = len(same)
     usual = 0.0
     unsure = {*range(size)}
-    if similarity.searches or size * (len(rows) + len(columns)) > _FEW_CELLS:
+    if similarity.searches or similarity.nested or size * (len(rows) + len(columns)) > _FEW_CELLS:
         usual, unsure = _reached(similarity, same, rows, columns, found)
         if not unsure:
             return set()
@@ -230,7 +230,7 @@ class Similarity:
 
     def __init__(self, problem: EncodedTable) -> None:
         self.problem = problem
-        self._nested = any(column.contents is not None for column in problem.columns)
+        self.nested = any(column.contents is not None for column in problem.columns)
         # where rows are one text each, only those that are much alike are compared to the end
         self._texts = problem.columns[0] if len(problem.columns) == 1 and problem.columns[0].has_search else None
         self._cutoffs: dict[int, Sequence[float]] = {}  # of rows that were searched: those still to be tried
@@ -263,11 +263,11 @@ class Similarity:
 
     def bound(self, row: int, other: int) -> float:
         """Return what a pair of rows scores at most, where that is cheaper to find."""
-        return bound_of(self.problem, row, other) if self._nested else 1.0
+        return bound_of(self.problem, row, other) if self.nested else 1.0
 
     def bounds(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
-        if self._nested and len(rows) == len(columns) == 1:
+        if self.nested and len(rows) == len(columns) == 1:
             return [[self.score(rows[0], columns[0])]]
         if self._texts is not None and self._are_long(self._texts, rows, columns):
             self._search = self._texts.search([self._texts.extracted[column] for column in columns])
@@ -301,7 +301,7 @@ class Similarity:
 
     def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
         """Put the scores of chosen pairs (places in the matrix) in the place of their bounds; whether one is lower."""
-        if not (self._nested or self._search):
+        if not (self.nested or self._search):
             self._known = scores, *({x: place for place, x in enumerate(side)} for side in (rows, columns))
             return False
         lower: set[int] = set()

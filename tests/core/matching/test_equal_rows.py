@@ -113,9 +113,9 @@ def test_rows_left_over_count_as_nothing(gold, extracted):
 class Scores:
     """Scores of a matrix, with bounds above them; where limits are compared, the bounds are higher still."""
 
-    def __init__(self, scores, bounds, looseness, searches):
+    def __init__(self, scores, bounds, looseness, *, searches, nested):
         self.scores, self._bounds, self.looseness = scores, [list(row) for row in bounds], looseness
-        self.searches = searches
+        self.searches, self.nested = searches, nested
 
     def bounds(self, rows, columns):
         return [[self._bounds[i][j] for j in columns] for i in rows]
@@ -150,10 +150,11 @@ LEVELS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     looseness=st.sampled_from([0.0, 0.25, 1.0]),
     few=st.booleans(),
     searches=st.booleans(),
+    nested=st.booleans(),
     cells=st.lists(st.tuples(LEVELS, LEVELS), min_size=36, max_size=36),
     equal=st.integers(0, 6),
 )
-def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, few, searches, cells, equal):
+def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, few, searches, nested, cells, equal):
     # the lemmas ask nothing of the scores but that equal rows score 1 and that no bound is below its score
     scores = [[cells[6 * i + j][0] for j in range(width)] for i in range(height)]
     same = [(i, i) for i in range(min(equal, height, width))]
@@ -166,7 +167,9 @@ def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(fitting, "_FEW_CELLS", 20_000 if few else 0)
             patch.setattr(fitting, "_PAYS", 0.7 if few else 1.0)
-            pairs = fitting.fit_rows(Scores(scores, bounds, looseness, searches), same, rows, columns)
+            pairs = fitting.fit_rows(
+                Scores(scores, bounds, looseness, searches=searches, nested=nested), same, rows, columns
+            )
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     short = scores if height <= width else [list(column) for column in zip(*scores, strict=True)]
     best = max(

@@ -24,25 +24,30 @@ _ODD_NUMBER: Final = lazy_pattern(
 _KEYS: Final = lazy_pattern(rf"({STRING})(\s*+:)?+|([\[\]{{}}])", re.DOTALL)
 
 
-def find_mistake(text: str, start: int, stop: int, *, opened: Opened | None = None) -> SyntaxProblem | None:
+def find_mistake(
+    text: str, start: int, stop: int, *, opened: Opened | None = None, formed: bool = False
+) -> SyntaxProblem | None:
     """Return what is wrong with the JSON at `text[start:stop]`, which begins with a bracket; None where nothing is.
 
     The first mistake in the order of the text; a repeated key only where nothing else is wrong. `opened`: how far
-    the text is JSON in form, where that is known.
+    the text is JSON in form, where that is known; `formed`: it is all of it, as `Region` has it.
     """
-    if opened is None:
+    if opened is None and not formed:
         read = StrictDecoder().read(text[start:stop], 0)
         end = start + (read.pos if isinstance(read, json.JSONDecodeError) else read[1]) if read is not None else stop
         opened = opened_at(text, start, end)
-    wrong = next(_out_of_range(text, start, opened.end), None)
+    end = stop if opened is None else opened.end
+    wrong = next(_out_of_range(text, start, end), None)
     if wrong is not None:
         opened = opened_at(text, start, wrong)
-    try:
-        Reader(text, start, stop).read_on(opened)
-    except SyntaxProblem as problem:
-        if problem.kind is not FailureKind.DUPLICATE_KEY:
-            return problem
-    return _repeated_key(text, start, opened.end)
+        end = opened.end
+    if opened is not None:
+        try:
+            Reader(text, start, stop).read_on(opened)
+        except SyntaxProblem as problem:
+            if problem.kind is not FailureKind.DUPLICATE_KEY:
+                return problem
+    return _repeated_key(text, start, end)
 
 
 def _out_of_range(text: str, start: int, end: int) -> Iterator[int]:

@@ -115,7 +115,7 @@ def _from_region(text: str, start: int, region: Region, found: Regions) -> Parse
 
 def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
-    problem = find_mistake(text, region.start, region.stop, opened=region.opened)
+    problem = find_mistake(text, region.start, region.stop, opened=region.opened, formed=region.formed)
     if problem is None:  # `json` also gives up where Python's own stack is nearly used up
         return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
     mended = None if most_repaired is None else _mended(text, region, most_repaired)

@@ -45,7 +45,8 @@ _COLLECTED: Final = 1_000_000
 class Region:
     """A stretch `text[start:stop]` that holds a JSON value, or (value MISSING) set out to hold one.
 
-    `opened`: how far a broken one was read, where that is known and was far.
+    `opened`: how far a broken one was read, where that is known and was far. `formed`: it is JSON in form, and not
+    nested too deeply, so that only a number or a repeated key can be wrong.
     """
 
     start: int
@@ -53,6 +54,7 @@ class Region:
     fenced: bool
     value: Json | Missing
     opened: Opened | None = None
+    formed: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool, int, int]:
@@ -255,8 +257,10 @@ def _skip_blank(text: str, start: int) -> int:
 def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
     """Return the bare value in a fenced block that is all of `text[start:]`, and its offset; None where none is."""
     fence = _OPENING_FENCE.match(text, start)
-    found = None if fence is None else decode_json(text, fence.end())
-    if fence is None or found is None or isinstance(found[0], dict | list):
+    if fence is None or text.startswith(("{", "["), fence.end()):
+        return None
+    found = decode_json(text, fence.end())
+    if found is None:
         return None
     return (found[0], fence.end()) if text[found[1] :].strip() in ("", "```") else None
 
@@ -313,8 +317,9 @@ class _JsonSearch:
         """Make a region of what was read at a bracket."""
         text = self._text
         if isinstance(read, tuple):
-            broken = self._decoder.refused or _is_nested_too_deeply(text, place, read)
-            return Region(start=place, stop=read[1], fenced=fenced, value=MISSING if broken else read[0])
+            formed = not _is_nested_too_deeply(text, place, read)
+            value = read[0] if formed and not self._decoder.refused else MISSING
+            return Region(start=place, stop=read[1], fenced=fenced, value=value, formed=formed)
         opened = opened_at(text, place, read) if read is not None and read - place > _WORTH_KNOWING else None
         end = text.find("```", place if opened is None else opened.position) if fenced else -1
         stop = closing(text, place, end if end >= 0 else len(text), opened=opened)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -28,7 +27,7 @@ from pytest_extract.core.score_json import (
     score_to_json_without_results,
 )
 from pytest_extract.core.shared_results import SharedResults
-from pytest_extract.core.values import MISSING, Json, json_type, writable
+from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, writable
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, open_regular, write_bytes_atomic
 
@@ -109,8 +108,8 @@ def table_of(results: Iterable[CaseResult]) -> Table:
 def tables_of(results: Iterable[CaseResult]) -> Iterator[Table]:
     """Yield results as tables of a few thousand each, in their order."""
     remaining = iter(results)
-    while batch := list(islice(remaining, ROWS_AT_ONCE)):
-        yield table_of(batch)
+    while len(table := table_of(islice(remaining, ROWS_AT_ONCE))):
+        yield table
 
 
 def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
@@ -136,13 +135,22 @@ def write_tables(path: Path, tables: Iterable[Table]) -> None:
     write_bytes_atomic(path, write)
 
 
+class _PathTexts(dict[FieldPath, str]):
+    """The texts of paths, each made once: the records of a table have the same ones."""
+
+    def __missing__(self, path: FieldPath) -> str:
+        text = self[path] = str(path)
+        return text
+
+
 class _Rows:
     """Columns being filled, as flat lists: converted to Arrow at once, they take a tenth of the time of dicts."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {}
+        self._columns: dict[str, list[Any]] = {name: [] for name in result_schema().names if name != "results"}
         self._offsets = [0]
         self._results: list[tuple[Any, ...]] = []
+        self._texts = _PathTexts()
         self._params: dict[int, tuple[Mapping[str, Json], str]] = {}
 
     def add(self, result: CaseResult) -> None:
@@ -180,10 +188,9 @@ class _Rows:
             case_rest = {}  # the first row of a case has it
 
     def _append(self, row: Mapping[str, Any], results: Iterable[tuple[FieldResult, bool, bool]]) -> None:
-        for name in result_schema().names:
-            if name != "results":
-                self._columns.setdefault(name, []).append(row.get(name))
-        self._results.extend(self._result_values(*each) for each in results)
+        for name, column in self._columns.items():
+            column.append(row.get(name))
+        self._results += [self._result_values(*each) for each in results]
         self._offsets.append(len(self._results))
 
     def _result_values(self, result: FieldResult, field: bool, leaf: bool) -> tuple[Any, ...]:  # noqa: FBT001
@@ -192,7 +199,7 @@ class _Rows:
         if known is None:  # `params` is kept with its text: the id of what is gone may come again
             known = self._params[id(params)] = params, dump_json(dict(params))
         return (
-            str(path), pattern, metric, known[1], status.value, score, passed,
+            self._texts[path], pattern, metric, known[1], status.value, score, passed,
             None if gold is MISSING else dump_value(gold),
             None if extracted is MISSING else dump_value(extracted),
             reason, weight, None if matched is None else str(matched), field, leaf, result.passed_empty,
@@ -210,7 +217,7 @@ class _Rows:
             pa.array(self._offsets, pa.int32()), pa.StructArray.from_arrays(members, fields=list(kind))
         )
         arrays = [
-            results if name == "results" else _array(pa, self._columns.get(name, []), schema.field(name).type)
+            results if name == "results" else _array(pa, self._columns[name], schema.field(name).type)
             for name in schema.names
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
@@ -277,16 +284,16 @@ def _score_rest(score: Mapping[str, Json]) -> dict[str, Json]:
 
 def _rest_of(instance: CaseResult | Attempt, columns: frozenset[str]) -> dict[str, Json]:
     """Return the fields of a result that have no column of their own, where they are not what they are by default."""
-    usual = _defaults(CaseResult if isinstance(instance, CaseResult) else Attempt)
-    but = {*columns, *(name for name, default in usual.items() if getattr(instance, name) == default)}
-    return {} if len(but) == len(instance.__dataclass_fields__) else fields_to_json(instance, but=but)
+    kind: Any = type(instance)
+    others = [name for name, default in _fields_with_defaults(kind, columns) if getattr(instance, name) != default]
+    return fields_to_json(instance, but=instance.__dataclass_fields__.keys() - others) if others else {}
 
 
 @cache
-def _defaults(kind: type[CaseResult | Attempt]) -> Mapping[str, Any]:
-    """Return the defaults of a result type's fields by name."""
-    made = {each.name: each.default_factory() for each in fields(kind) if callable(each.default_factory)}
-    return made | {each.name: each.default for each in fields(kind) if each.default is not dataclasses.MISSING}
+def _fields_with_defaults(kind: Any, columns: frozenset[str]) -> Sequence[tuple[str, Any]]:
+    """Return the fields of a result type that are no columns, each with its default."""
+    others = [each for each in fields(kind) if each.name not in columns]
+    return [(each.name, each.default_factory() if callable(each.default_factory) else each.default) for each in others]
 
 
 def _rest_text(**parts: Mapping[str, Json]) -> str | None:

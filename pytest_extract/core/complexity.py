@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -104,21 +104,27 @@ class ValueCounts:
 
 def count_values(gold: Json) -> ValueCounts:
     """Count a JSON value of any depth."""
-    leaves = values = items = empty = depth = 0
+    if not isinstance(gold, dict | list):
+        return ValueCounts(leaves=1, values=int(gold is not None), array_items=0, empty=0, depth=1)
+    leaves = values = items = empty = 0
+    depth = 1
     stack: list[tuple[Json, int]] = [(gold, 1)]
     while stack:
         node, level = stack.pop()
-        depth = max(depth, level)
+        empty += not node
+        children: Collection[Json] = node
         if isinstance(node, dict):
-            empty += not node
-            stack.extend((child, level + 1) for child in node.values())
-        elif isinstance(node, list):
-            empty += not node
-            items += len(node)
-            stack.extend((child, level) for child in node)
+            children = node.values()
+            level += 1
+            depth = max(depth, level) if node else depth
         else:
-            leaves += 1
-            values += node is not None
+            items += len(node)
+        for child in children:
+            if isinstance(child, dict | list):
+                stack.append((child, level))
+            else:
+                leaves += 1
+                values += child is not None
     return ValueCounts(leaves=leaves, values=values, array_items=items, empty=empty, depth=depth)
 
 

@@ -168,30 +168,27 @@ def _writable_key(key: object) -> str:
     return key if isinstance(key, str) else f"<{type(key).__qualname__} key>"
 
 
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+    Missing: "missing",
+}
+
+
 def json_type(value: Json) -> str:
     """Return the JSON Schema type name: null, boolean, integer, number, string, array or object.
 
     A float is `number`, even 3.0; MISSING is `missing`.
     """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case dict():
-            return "object"
-        case Missing.MISSING:
-            return "missing"
-        case _:
-            return type(value).__name__
+    found = _JSON_TYPES.get(type(value))
+    if found is None:  # a subclass, or no JSON
+        found = next((name for kind, name in _JSON_TYPES.items() if isinstance(value, kind)), type(value).__name__)
+    return found
 
 
 _canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode

@@ -21,6 +21,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _ENGLISH: Final = (LOCALES["en"],)
 _OTHERS: Final = tuple(dict.fromkeys(LOCALES.values()))
+_DECIMAL_STEPS: Final = tuple(Fraction(10) ** -places for places in range(-6, 9))
 LONGEST: Final = 80
 """Longer texts are neither a number nor a date."""
 
@@ -38,13 +39,18 @@ def read_amount(value: Json, styles: tuple[NumberStyle, ...] = _ENGLISH) -> Amou
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
     if isinstance(value, int) and not isinstance(value, bool) and not _is_short(value):
         return None
-    number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
-    if number is not None:
-        return Amount(number, "")
+    if is_number(value):
+        return _plain_amount(value)
     return _read_written_amount(value, styles) if isinstance(value, str) and len(value) <= LONGEST else None
 
 
-@lru_cache(maxsize=4096)  # several kinds read the same two texts
+@lru_cache(maxsize=4096, typed=True)  # several kinds read the same two values
+def _plain_amount(value: Json) -> Amount | None:
+    number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
+    return None if number is None else Amount(number, "")
+
+
+@lru_cache(maxsize=4096)
 def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount | None:
     if not any(map(str.isdecimal, value)):
         return None
@@ -231,8 +237,7 @@ def _rounded(gold: Json, extracted: Json) -> str:
             len(digits) < 2 and coarse.denominator == 1 and abs(coarse) > 10 and abs(fine - coarse) > abs(fine) / 100
         ):
             continue
-        for places in range(-6, 9):
-            step = Fraction(1, 1) / Fraction(10) ** places
+        for step in _DECIMAL_STEPS:
             if coarse % step:
                 continue
             if abs(fine - coarse) * 2 <= step:

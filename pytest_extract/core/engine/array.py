@@ -21,6 +21,7 @@ from pytest_extract.core.engine.context import (
     looks_equal,
 )
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
+from pytest_extract.core.engine.matches import weights_or_results
 from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
 from pytest_extract.core.engine.table import Pairs, Table, to_table
 from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
@@ -262,7 +263,7 @@ def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, 
         if run.mismatch_count > before and index not in unlike:  # 1 and true are equal for Python
             run.rollback(start)
             return False
-    results = [run.leaves[first:end] for first, end in pairwise([start.leaves, *ends])]
+    results = [[*weights_or_results(run.leaves[first:end])] for first, end in pairwise([start.leaves, *ends])]
     fits = [row_fit(run, array, results[row]) for row in unlike]
     if any(fit.apart for fit in fits) or not is_best_fit(run, array.items, *lists, unlike, results):
         run.rollback(start)
@@ -321,7 +322,7 @@ def _walk_pairs(
         run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
         if run.mismatch_count == mark.mismatch_count:
             continue
-        fit = row_fit(run, array, run.leaves[mark.leaves :])
+        fit = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
         scores.append(fit.score)
         if fit.apart:
             run.rollback(mark)

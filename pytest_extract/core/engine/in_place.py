@@ -22,7 +22,6 @@ from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
-from pytest_extract.core.engine.matches import Kept, weights_of
 from pytest_extract.core.engine.pairs import pair_score, sums
 from pytest_extract.core.matching.columns import objective_score
 from pytest_extract.core.metrics.equality import json_text
@@ -70,9 +69,9 @@ def is_best_fit(
     gold: Sequence[Json],
     extracted: Sequence[Json],
     unlike_rows: Sequence[int],
-    results: Sequence[Sequence[Kept]],
+    results: Sequence[Sequence[float | FieldResult]],
 ) -> bool:
-    """Whether rows in their places are a best fit; `results`: of each row with its partner."""
+    """Whether rows in their places are a best fit; `results`: of each row with its partner, weights for matches."""
     for row in unlike_rows:
         own = [leaf for leaf in results[row] if isinstance(leaf, FieldResult)]
         if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
@@ -88,7 +87,7 @@ def is_best_fit(
     most_of_gold = most_of_extracted = 0.0
     for index, others in enumerate(keys):
         if index != unlike:
-            weight = sum(weights_of(results[index]))
+            weight = sum([leaf.weight if isinstance(leaf, FieldResult) else leaf for leaf in results[index]])
             most_of_gold = max(most_of_gold, _most(weights, keys[unlike], others, weight_of_gold, weight))
             # a row that equals it scores what it scores
             same = gold[index] == gold[unlike] and json_text(gold[index]) == json_text(gold[unlike])
@@ -102,7 +101,7 @@ def _are_best_fit(
     items: Object,
     gold: Sequence[Json],
     extracted: Sequence[Json],
-    results: Sequence[Sequence[Kept]],
+    results: Sequence[Sequence[float | FieldResult]],
 ) -> bool:
     """Whether two pairs of unlike rows are worth no less than the two others."""
     ours, theirs = [*map(json_text, gold)], [*map(json_text, extracted)]

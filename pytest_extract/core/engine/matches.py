@@ -42,7 +42,7 @@ class Matches(NamedTuple):
     @property
     def weights(self) -> Sequence[float]:
         """What each leaf weighs."""
-        return self._of_leaves([column.weight for column in self.columns])
+        return [column.weight for column in self._of_leaves(self.columns)]
 
     def results(self) -> list[FieldResult]:
         """Make the results of the leaves."""
@@ -67,27 +67,26 @@ Kept: TypeAlias = FieldResult | Matches
 
 
 def matches_between(rows: Matches, others: Mapping[int, FieldResult | None]) -> Iterator[Kept]:
-    """Yield what is kept of rows of which all leaves match but `others`: their results, in order; None for none."""
-    start = rows.start
-    for place, result in others.items():
+    """Yield what is kept of rows of which all leaves match but `others`: results by place, None where there is none."""
+    columns, start, stop, *values = rows
+    for place in sorted(others):
         if start < place:
-            yield rows._replace(start=start, stop=place)
+            yield _new(Matches, (columns, start, place, *values))
+        result = others[place]
         if result is not None:
             yield result
         start = place + 1
-    if start < rows.stop:
-        yield rows._replace(start=start)
+    if start < stop:
+        yield _new(Matches, (columns, start, stop, *values))
 
 
-def weights_of(kept: Iterable[Kept]) -> list[float]:
-    """Return what each leaf weighs."""
-    weights: list[float] = []
+def weights_or_results(kept: Iterable[Kept]) -> Iterator[float | FieldResult]:
+    """Yield the weight of each leaf that matches, and the results of all others."""
     for one in kept:
         if isinstance(one, Matches):
-            weights += one.weights
+            yield from one.weights
         else:
-            weights.append(one.weight)
-    return weights
+            yield one
 
 
 def make_results(

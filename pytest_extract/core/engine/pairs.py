@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
@@ -10,7 +10,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import Contents, IrregularError
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.matches import Kept, Matches
+from pytest_extract.core.engine.matches import weights_or_results
 from pytest_extract.core.engine.table import RowFit
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
@@ -214,19 +214,21 @@ def pair_score(
         else:
             sub.walk(plan, gold, extracted, (), None)
         finish_batches(sub)
-        return sums(sub.leaves)
+        return sums(weights_or_results(sub.leaves))
 
     return score
 
 
-def sums(leaves: Sequence[Kept]) -> PairScore:
-    """Return the weighted sums over leaves; what is skipped or undecided does not count."""
+def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
+    """Return the weighted sums over leaves, of which those that match may be given by their weights.
+
+    What is skipped or undecided does not count.
+    """
     score = compared = omitted = hallucinated = 0.0
     for leaf in leaves:
-        if isinstance(leaf, Matches):
-            for weight in leaf.weights:
-                score += weight
-                compared += weight
+        if not isinstance(leaf, FieldResult):
+            score += leaf
+            compared += leaf
         elif leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
             score += leaf.weight * leaf.score
             compared += leaf.weight
@@ -237,8 +239,8 @@ def sums(leaves: Sequence[Kept]) -> PairScore:
     return PairScore(score, compared, omitted, hallucinated)
 
 
-def row_fit(run: ScoringContext, array: Array, leaves: Sequence[Kept]) -> RowFit:
-    """Return how well the pair of rows that gave these leaves fits."""
+def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldResult]) -> RowFit:
+    """Return how well the pair of rows that gave these leaves fits; those that match may be given by their weights."""
     found = sums(leaves)
     score, weight = (
         objective_score(run.program.semantics.pair_objective, found),

@@ -15,7 +15,6 @@ from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
-_new: Final = tuple.__new__
 _NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
 
 
@@ -38,12 +37,12 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
     rows = _as_matches(table, items.places.table(path, size), wheres)
     both_absent = table.diff.both_absent
     run.vacuous += len(both_absent)
-    _keep(run, items, matches_between(rows, dict.fromkeys(both_absent)) if both_absent else [rows])
+    _keep(run, items, matches_between(rows, dict.fromkeys(both_absent)))
 
 
 def _as_matches(table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None) -> Matches:
     items, _, gold, extracted, _ = table
-    return _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted))
+    return Matches(items.entries, 0, len(gold), places, wheres, gold, extracted)
 
 
 def _keep(run: ScoringContext, items: Object, kept: Iterable[Kept]) -> None:
@@ -75,8 +74,8 @@ def keep_pairs(
         own = range(row * width, (row + 1) * width)
         fit = _quick_fit(run, table, wrong) if not empty else None
         if fit is None:
-            unlike = {cell: others[cell] for cell in own if cell in others}
-            fit = row_fit(run, array, [*matches_between(rows._replace(start=own.start, stop=own.stop), unlike)])
+            leaves = map(others.get, own, table.bulk.weights)
+            fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
         lost[row] = fit.lost
         scores.append(fit.score)
         if fit.apart:
@@ -85,7 +84,7 @@ def keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += [*others.values()].count(None) - len(undone) * width
-    _keep(run, table.items, matches_between(rows, {cell: others[cell] for cell in sorted(others)}))
+    _keep(run, table.items, matches_between(rows, others))
     # summed exactly, so that the order of rows changes nothing
     return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 

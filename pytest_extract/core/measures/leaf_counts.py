@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any, Final
 
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
-from pytest_extract.core.measures.token_f1 import token_f1, words, words_f1
+from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
@@ -96,7 +96,7 @@ class _LeafCountWalk(LeafCounts):
         super().__init__()
         self.matched = 0
         self.plain: set[str] = set()
-        self.spoken: dict[str, list[str]] = {}
+        self.spoken: dict[str, Words] = {}
 
     def counts(self) -> LeafCounts:
         """Return the counts by themselves."""
@@ -203,7 +203,7 @@ class _LeafCountWalk(LeafCounts):
                 self.tokens += words_f1(self._words(value), self._words(other))
         self._instead(other, types, depth)
 
-    def _words(self, value: Json) -> list[str]:
+    def _words(self, value: Json) -> Words:
         if type(value) is not str:
             return words(value)
         found = self.spoken.get(value)

@@ -234,11 +234,13 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
     placed = aligned is table
     found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
     walked = keep_pairs(run, array, aligned, pairs, path, at, placed=placed)
-    if not proved(table, aligned, found, walked.lost):
+    is_proved = proved(table, aligned, found, walked.lost)
+    found = _without(found, walked.undone) if walked.undone else found
+    if is_proved:
+        run.remember(array, found, lists)
+    elif _pairing(run, array, lists, table, path) != found:
         run.rollback(mark)
         return False
-    found = _without(found, walked.undone) if walked.undone else found
-    run.remember(array, found, lists)
     _finish(run, array, lists, found, walked.total, path, at, mark.leaves)
     return True
 

@@ -27,6 +27,7 @@ from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import Pairing, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Reach
+from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.values import MISSING, Json, Missing
 
 Key: TypeAlias = Callable[[Json], Hashable]
@@ -252,6 +253,8 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
 
 
 def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
+    if ABSENT.isdisjoint(map(type, cells)):
+        return keys_of(key, cells)
     return [MISSING if cell is None or cell is MISSING else key(cell) for cell in cells]
 
 

@@ -16,6 +16,7 @@ from pytest_extract.core.matching.columns import (
     strict_keys,
 )
 from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.lazy import dataclass
 
@@ -167,7 +168,7 @@ def encode(column: Column) -> EncodedColumn:
     values, keys = list(distinct.values()), list(distinct)
     equal_by = _equality_keys(metric, values)
     codes: dict[Hashable, int] = dict(zip(keys, range(len(keys)), strict=True))
-    if equal_by is not None:
+    if equal_by is not None and len({*equal_by}) < len(equal_by):
         first = dict(zip(reversed(equal_by), range(len(keys) - 1, -1, -1), strict=True))
         codes = dict(zip(keys, map(first.__getitem__, equal_by), strict=True))
     codes[MISSING] = ABSENT
@@ -210,14 +211,14 @@ def _encode_contents(
     )
 
 
-def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> list[Hashable] | None:
+def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequence[Hashable] | None:
     """Return what makes values equal for a metric that is an equality; None where it is none.
 
     A metric that is not reflexive gives keys that differ from themselves where a value does not equal itself.
     """
     if metric is None or metric.key is None:
         return None
-    keys = list(map(metric.key, values))
+    keys = keys_of(metric.key, values)
     if not metric.reflexive and any(key != metric.key(value) for key, value in zip(keys, values, strict=True)):
         return None
     return keys

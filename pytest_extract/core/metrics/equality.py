@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -29,14 +28,12 @@ def fold_case(text: str) -> str:
     return fold(text.lower()) if text.isascii() else fold(fold(text).casefold())
 
 
-_SPACES = re.compile(r"[\t-\r\x1c-\x1f]| (?:[ \0]|\Z)|(?:\A|\0) ")
-
-
 def fold_cases(texts: Sequence[str]) -> list[str]:
     """Return `fold_case` of each of many texts: all at once where they are ASCII without spaces to fold."""
-    joined = "\0".join(texts)
-    if joined.isascii() and not _SPACES.search(joined) and joined.count("\0") == len(texts) - 1:
-        return joined.lower().split("\0")
+    if texts and are_folded(texts):
+        joined = "\0".join(texts)
+        if joined.isascii():
+            return joined.lower().split("\0")
     return [fold_case(text) for text in texts]
 
 
@@ -140,6 +137,25 @@ def same_key(value: Json) -> Hashable:
 def text_key(value: Json) -> Hashable:
     """Return the key of `text`: a string after NFC and white space folding, any other value as `same_key`."""
     return fold(value) if isinstance(value, str) else same_key(value)
+
+
+def keys_of(key: Callable[[Json], Hashable], values: Sequence[Json]) -> Sequence[Hashable]:
+    """Return the key of each of many values: those of texts that need no folding are seen at once."""
+    if key is text_key:
+        kinds = {*map(type, values)}
+        if kinds == {str} and are_folded(values):
+            return values
+        if kinds == {int}:
+            return [*zip(values, strict=True)]
+    return [*map(key, values)]
+
+
+def are_folded(texts: Sequence[str]) -> bool:
+    """Whether each of these texts is what `fold` makes of it; False where finding out takes a look at each."""
+    joined = "`".join(texts)
+    # of all white space, only a space is printable
+    spaced = "  " in joined or "` " in joined or " `" in joined or joined[:1] == " " or joined[-1:] == " "
+    return joined.isprintable() and not spaced and (joined.isascii() or unicodedata.is_normalized("NFC", joined))
 
 
 def typed_key(value: Json) -> Hashable:

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from operator import sub
 from typing import Any, TypeAlias
 
 from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach, Search
@@ -180,6 +181,10 @@ def number_near(
 
 def _are_apart(numbers: Sequence[float], reach: Reach) -> bool:
     """Whether none of some ascending numbers is within reach of another."""
+    if len(numbers) > 1:
+        low, high = reach(max(numbers[-1], -numbers[0]))  # none reaches further
+        if min(map(sub, numbers[1:], numbers)) > high - low:
+            return True
     below = -math.inf
     before = -math.inf
     for number in numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain, count
 from typing import TypeAlias
 
 from pytest_extract.core.matching.columns import (
@@ -162,12 +163,11 @@ def encode(column: Column) -> EncodedColumn:
         return _encode_contents(column, *column.contents)
     metric = column.metric
     gold, extracted = strict_keys(column.gold, column.extracted)
-    distinct = dict(zip(extracted, column.extracted, strict=True))
-    distinct.update(zip(gold, column.gold, strict=True))
+    distinct = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
     distinct.pop(MISSING, None)
     values, keys = list(distinct.values()), list(distinct)
     equal_by = _equality_keys(metric, values)
-    codes: dict[Hashable, int] = dict(zip(keys, range(len(keys)), strict=True))
+    codes: dict[Hashable, int] = dict(zip(keys, count(), strict=False))
     if equal_by is not None and len({*equal_by}) < len(equal_by):
         first = dict(zip(reversed(equal_by), range(len(keys) - 1, -1, -1), strict=True))
         codes = dict(zip(keys, map(first.__getitem__, equal_by), strict=True))
@@ -291,16 +291,16 @@ def encode_problem(
     )
 
 
-def row_keys(problem: EncodedTable) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-    """Return the codes of each of gold's and of the extracted rows in all columns."""
+def row_codes(problem: EncodedTable) -> tuple[list[int], list[int]]:
+    """Return numbers of gold's and of the extracted rows, the same for the same codes in all columns."""
     if not problem.columns:
-        return [()] * problem.height, [()] * problem.width
-    return (
-        list(zip(*(column.gold for column in problem.columns), strict=True)),
-        list(zip(*(column.extracted for column in problem.columns), strict=True)),
-    )
+        return [0] * problem.height, [0] * problem.width
+    gold = [*zip(*(column.gold for column in problem.columns), strict=True)]
+    extracted = [*zip(*(column.extracted for column in problem.columns), strict=True)]
+    numbers = dict(zip(chain(gold, extracted), count(), strict=False))
+    return [*map(numbers.__getitem__, gold)], [*map(numbers.__getitem__, extracted)]
 
 
-def perfect(problem: EncodedTable, key: tuple[int, ...]) -> bool:
-    """Whether a row with these codes scores 1 against another with the same."""
-    return all(column.perfect(code) for column, code in zip(problem.columns, key, strict=True))
+def perfect(problem: EncodedTable, row: int) -> bool:
+    """Whether a row of gold scores 1 against another with the same codes."""
+    return all(column.perfect(column.gold[row]) for column in problem.columns)

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score, strict_keys
-from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable, Pairs, perfect, row_keys
+from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable, Pairs, perfect, row_codes
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 
 PUBLISHED_LIMIT = 2_500
@@ -153,11 +153,13 @@ def _reached(
         )
         if similarity.searches or (exact[0].issuperset(far[0]) and exact[1].issuperset(far[1])):
             break
+        # an exact look at one side may spare the other one's
         if unknown := [i for i in far[0] if i not in exact[0]]:
             scores = similarity.bounds([rows[i] for i in unknown], others)
             for i, most in zip(unknown, _highest_by_row(scores, [0.0] * len(others)), strict=True):
                 ours[i] = most - found.rows[i]
-        exact[0].update(unknown)
+            exact[0].update(unknown)
+            continue
         if unknown := [j for j in far[1] if j not in exact[1]]:
             scores = similarity.bounds(golds, [columns[j] for j in unknown])
             for j, most in zip(unknown, _highest_by_column(scores, [0.0] * len(golds)), strict=True):
@@ -246,9 +248,9 @@ class Similarity:
         return self._texts is not None and self._are_long(self._texts, *everything)
 
     @cached_property
-    def row_keys(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """The codes of each of gold's and of the extracted rows."""
-        return row_keys(self.problem)
+    def row_codes(self) -> tuple[list[int], list[int]]:
+        """Numbers of gold's and of the extracted rows, the same for rows that are equal."""
+        return row_codes(self.problem)
 
     def score(self, row: int, other: int) -> float:
         """Return what a pair of rows scores."""
@@ -389,10 +391,14 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
     Equal rows stay together; which of several equal ones these are goes by their order.
     """
     problem = similarity.problem
-    ours, theirs = similarity.row_keys
-    alone = [*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]
+    ours, theirs = similarity.row_codes
+    alone: list[Sequence[Hashable]] = [ours, theirs]
+    if any(problem.omitted) or any(problem.hallucinated):
+        alone = [[*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]]
     pairs = equal_in_order(pairs, *alone)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
+    if not unlike:
+        return pairs
     kept = {*pairs}.difference(unlike)
     return sorted([*kept, *in_order(unlike, similarity.score, similarity.bound)])
 
@@ -400,17 +406,17 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
 def _pair_equal_rows(similarity: Similarity) -> tuple[Pairs, list[int], list[int]]:
     """Pair equal rows in order, as far as they score 1; return the rows and columns left over too."""
     problem = similarity.problem
-    ours, theirs = similarity.row_keys
-    waiting: dict[tuple[int, ...], list[int]] = {}
+    ours, theirs = similarity.row_codes
+    waiting: dict[int, list[int]] = {}
     for other in range(problem.width - 1, -1, -1):
         if not problem.hallucinated[other]:
             waiting.setdefault(theirs[other], []).append(other)
-    same: Pairs = []
     doubtful = any(not column.reflexive for column in problem.columns)
-    for row, key in enumerate(ours):
-        others = waiting.get(key)
-        if others and not problem.omitted[row] and not (doubtful and not perfect(problem, key)):
-            same.append((row, others.pop()))
+    same = [
+        (row, waiting[code].pop())
+        for row, code in enumerate(ours)
+        if waiting.get(code) and not problem.omitted[row] and not (doubtful and not perfect(problem, row))
+    ]
     rows, columns = {row for row, _ in same}, {other for _, other in same}
     left = [row for row in range(problem.height) if row not in rows]
     return same, left, [other for other in range(problem.width) if other not in columns]

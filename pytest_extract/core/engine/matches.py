@@ -47,7 +47,9 @@ class Matches(NamedTuple):
     def results(self) -> list[FieldResult]:
         """Make the results of the leaves."""
         columns, start, stop, paths, extracted_paths, gold, extracted = self
-        _, _, patterns, metrics, params, weights, _ = map(self._of_leaves, zip(*columns, strict=True))
+        one_row = stop <= len(columns)
+        of_columns = zip(*(columns[start:stop] if one_row else columns), strict=True)
+        _, _, patterns, metrics, params, weights, _ = of_columns if one_row else map(self._of_leaves, of_columns)
         values = zip(
             paths[start:stop], patterns, metrics, params, _MATCHES, _ONES, _TRUES, gold[start:stop],
             extracted[start:stop], _NONES, weights,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import CONTAINERS, Json
 from pytest_extract.lazy import dataclass
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
@@ -120,7 +120,7 @@ def count_values(gold: Json) -> ValueCounts:
         else:
             items += len(node)
         for child in children:
-            if isinstance(child, dict | list):
+            if isinstance(child, CONTAINERS):
                 stack.append((child, level))
             else:
                 leaves += 1

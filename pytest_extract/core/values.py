@@ -42,6 +42,10 @@ MISSING: Final = Missing.MISSING
 """A key that is not there; distinct from an explicit null (`None`)."""
 
 
+CONTAINERS: Final = (dict, list)
+"""For `isinstance` where it is called for every value: `dict | list` takes twice the time there."""
+
+
 class FieldPath(tuple[Step, ...]):
     """A place in a document: keys and indices from the root; `()` is the root.
 

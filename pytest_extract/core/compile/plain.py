@@ -144,14 +144,9 @@ class _Copier:
         if type(properties) is not dict or not properties:
             raise _NotPlainError
         columns = tuple(self._columns(properties, pattern, depth + 1, field=field))
-        return self._specimens.object()._replace(
-            pattern=pattern,
-            entries=columns,
-            names=frozenset(properties),
-            places=FlatPaths(tuple(properties)),
-            bulk=flat_table(columns) if row else None,
-            field=field,
-        )
+        table = flat_table(columns) if row else None
+        same = self._specimens.object()[5:-2]  # `_replace` takes three times as long
+        return Object(pattern, columns, frozenset(properties), FlatPaths(tuple(properties)), table, *same, field)
 
     def _columns(self, properties: dict[str, Json], pattern: str, depth: int, *, field: bool) -> Iterator[TableColumn]:
         for name, schema in properties.items():

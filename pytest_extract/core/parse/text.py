@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import Final
 
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, opened_at
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
 
 MOST_PLACES: Final = 20_000
@@ -231,7 +231,7 @@ def too_deep(value: Json) -> bool:
             child
             for node in level
             for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, dict | list)
+            if isinstance(child, CONTAINERS)
         ]
         if not level:
             return False

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import CONTAINERS, Json
 from pytest_extract.lazy import dataclass, lazy_pattern
 
 DRAFTS: Final = {
@@ -119,9 +119,9 @@ def _objects(schema: Json) -> list[dict[str, Any]]:
     for node in containers:
         if isinstance(node, dict):
             found.append(node)
-            containers += [value for value in node.values() if isinstance(value, dict | list)]
+            containers += [value for value in node.values() if isinstance(value, CONTAINERS)]
         elif isinstance(node, list):
-            containers += [value for value in node if isinstance(value, dict | list)]
+            containers += [value for value in node if isinstance(value, CONTAINERS)]
     return found
 
 

@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 
 
-def cpu_seconds(work: Callable[[], object]) -> float:
-    """The least CPU time of three calls.
+def cpu_seconds(work: Callable[[], object], *, calls: int = 3) -> float:
+    """The least CPU time of some calls.
 
     The garbage collector rests: one collection walks over all that the tests of this process have left behind, which
-    takes longer than most works that are measured. The least of three is without the noise of other processes.
+    takes longer than most works that are measured. The least of several is without the noise of other processes.
     """
     times = []
-    for _ in range(3):
+    for _ in range(calls):
         gc.disable()
         try:
             started = time.process_time()

@@ -104,7 +104,7 @@ def test_another_gold_value_is_another_pattern_state():
 # --- memory
 
 
-def bytes_a_result(kept, tmp_path, sizes=(200, 2_000)):
+def bytes_a_result(kept, tmp_path, sizes=(200, 1_000)):
     """Return what each further result adds to the memory that `kept(path)` keeps."""
     taken = []
     for size in sizes:

@@ -182,7 +182,7 @@ def test_a_lasting_fault_leaves_undecided_and_says_why(judge, llm_server, reply,
 
 def test_a_time_out_leaves_undecided(llm_server):
     llm_server.otherwise = slow(3600, answer("{}"))
-    judge = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=1.0), sleep=lambda _: None)
+    judge = LlmJudge(MODEL, retry=Retry(attempts=2, timeout_s=0.3), sleep=lambda _: None)
     (got,) = judge([equal("a", "b")])
     assert isinstance(got, UnansweredQuestion)
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")

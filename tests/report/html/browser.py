@@ -83,4 +83,4 @@ def until(browser: Any, condition: Callable[[], object]) -> None:
     """Wait until a condition is true."""
     from selenium.webdriver.support.wait import WebDriverWait
 
-    WebDriverWait(browser, PATIENCE).until(lambda _: condition())
+    WebDriverWait(browser, PATIENCE, poll_frequency=0.05).until(lambda _: condition())

@@ -36,7 +36,7 @@ def steps(text: str) -> list[Step]:
 
 
 def run(command: str, folder: Path) -> str:
-    words = f"{sys.executable} -m pytest -p no:randomly -p no:cacheprovider -p no:asyncio"
+    words = f"{sys.executable} -m pytest -p no:randomly -p no:cacheprovider -p no:asyncio -p no:anyio -p no:hypothesispytest"
     shell = re.sub(r"^pytest\b", words, command)
     env = {name: value for name, value in os.environ.items() if name not in {"CI", "PYTEST_ADDOPTS", "FORCE_COLOR"}}
     env |= {"COLUMNS": "120", "NO_COLOR": "1"}

@@ -32,6 +32,6 @@ def quiet_env(**more: str) -> dict[str, str]:
     return {
         **kept,
         "PYTHONPATH": str(ROOT),
-        "PYTEST_ADDOPTS": "-p no:randomly -p no:asyncio -p no:hypothesispytest",
+        "PYTEST_ADDOPTS": "-p no:randomly -p no:asyncio -p no:anyio -p no:hypothesispytest",
         **more,
     }

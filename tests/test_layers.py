@@ -22,7 +22,7 @@ if not PACKAGE.exists():  # the built wheel is under test
     PACKAGE = Path(found.origin).parent
 
 RINGS = (
-    ("errors", "lazy"),
+    ("collector", "errors", "lazy"),
     ("core",),
     ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
     ("citations", "evidence"),

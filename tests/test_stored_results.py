@@ -91,14 +91,18 @@ def test_a_snapshot_is_the_same_whatever_shares_its_parts():
         assert found == alone
         assert repr(found) == repr(alone)
     states = zip(first.values(), snapshot(before, shared).values(), strict=True)
-    assert all(one.patterns is other.patterns and one.digests is other.digests for one, other in states)
+    assert all(
+        one.patterns is other.patterns and one.golds is other.golds and one.digests is other.digests
+        for one, other in states
+    )
 
 
-def test_another_gold_value_is_another_pattern_state():
+def test_another_gold_value_has_another_digest():
     shared = SharedParts()
     (one,) = snapshot([result("a", {"n": (1, 1)}, digests={"gold": "1"})], shared).values()
     (other,) = snapshot([result("a", {"n": (2, 2)}, digests={"gold": "2"})], shared).values()
-    assert one.patterns["n"].gold != other.patterns["n"].gold
+    assert one.golds["n"] != other.golds["n"]
+    assert one.patterns is other.patterns
 
 
 # --- memory

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pytest_extract.collector import no_collection
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
 
 
+@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status."""
     try:

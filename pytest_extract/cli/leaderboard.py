@@ -9,6 +9,7 @@ from pathlib import Path
 from pytest_extract.cli.console import print_lines, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.report import check_tags
+from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
@@ -49,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
+@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
     if args.system == "sob":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_extract.collector import no_collection
 from pytest_extract.errors import ExtractError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--take-later", action="store_true", help="of two different results keep the later file's")
 
 
+@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Merge, write, and return the exit status."""
     try:

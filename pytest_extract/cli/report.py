@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_extract.cli.console import print_lines, print_note, read_all_results, terminal_width
 from pytest_extract.cli.files import write_json
+from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
@@ -94,6 +95,7 @@ def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}")
 
 
+@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     if args.samples < 1:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from sys import intern
-from types import MappingProxyType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.results import ScoreRecord
 from pytest_extract.core.score_json import score_from_json, score_to_json
 from pytest_extract.core.values import Json
 
 NOTHING_GIVEN: Final[Mapping[str, Any]] = MappingProxyType({})
 _Convert: TypeAlias = Callable[[Any], Any]
+_PLAIN: Final[frozenset[type]] = frozenset((str, bool, int, float, NoneType))
 _LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations", "auto_accept"))
 """Fields that few results have: a file has them where they are not None."""
 
@@ -42,14 +43,17 @@ def fields_from_json(kind: Any, record: Mapping[str, Any], *, given: Mapping[str
     `given`: values of fields that have been read otherwise.
     """
     codec = _codec(kind)
-    if kind is not CaseResult and (unknown := record.keys() - codec.keys()):
-        raise TypeError(f"{kind.__name__} has no {min(unknown)!r}")
-    values: dict[str, Any] = dict(given)
+    if kind is not CaseResult and not record.keys() <= codec.keys():
+        raise TypeError(f"{kind.__name__} has no {min(record.keys() - codec.keys())!r}")
+    values: dict[str, Any] = {}
     for name, (_encode, decode, plain, has_default) in codec.items():
-        if name in values or (has_default and name not in record):
-            continue
-        value = record[name]
-        values[name] = value if type(value) is plain else decode(value)
+        if name in given:
+            values[name] = given[name]
+        elif name in record:
+            value = record[name]
+            values[name] = value if type(value) in plain else decode(value)
+        elif not has_default:
+            raise KeyError(name)
     return kind(**values)
 
 
@@ -60,20 +64,27 @@ def field_from_json(kind: Any, name: str, value: Any) -> Any:
 
 
 @cache
-def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, type | None, bool]]:
+def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, frozenset[type], bool]]:
     """Map each field of a result type to how it is converted, and whether it has a default.
 
-    An encoder (None: written as it is), a decoder, and the type whose values need no decoder, as most in a file.
+    An encoder (None: written as it is), a decoder, and the types whose values need no decoder, as most in a file.
     """
     hints = get_type_hints(kind)
     return {
         each.name: (
             *_conversions(hints[each.name], each.name),
-            next((plain for plain in (str, bool, int, float) if plain in _options(hints[each.name])), None),
+            _PLAIN.intersection(_options(hints[each.name])),
             each.default is not MISSING or each.default_factory is not MISSING,
         )
         for each in fields(kind)
     }
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _arm_from_json(**record: Any) -> Arm:
+    """Return the arm of a result: the results of a run share a few."""
+    arm: Arm = fields_from_json(Arm, record)
+    return arm
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
@@ -92,9 +103,14 @@ def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
         return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
     if origin is Mapping:
         _, decode = _conversions(parts[1], name)
-        return dict, lambda value: {intern(key): decode(each) for key, each in value.items()}
+        plain = _PLAIN if parts[1] is Any else _PLAIN.intersection(_options(parts[1]))
+        return dict, lambda value: {
+            intern(key): each if type(each) in plain else decode(each) for key, each in value.items()
+        }
     if hint is ScoreRecord:
         return score_to_json, score_from_json
+    if hint is Arm:
+        return fields_to_json, lambda value: _arm_from_json(**value)
     if is_dataclass(hint):
         return fields_to_json, partial(fields_from_json, hint)
     if issubclass(hint, Enum):

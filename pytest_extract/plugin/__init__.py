@@ -5,10 +5,8 @@ Each hook imports the module that does its work, so that a run without extract c
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,22 +66,12 @@ def _remove_finder() -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    with _held_back_collector():
+    from pytest_extract.collector import no_collection
+
+    with no_collection():
         from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
 
     return ExtractFile.from_parent(parent, path=file_path, nodeid=node_id_of_file(file_path, parent.config.rootpath))
-
-
-@contextmanager
-def _held_back_collector() -> Generator[None]:
-    """Hold back Python's garbage collector: an import makes thousands of objects, and they all stay."""
-    held = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if held:
-            gc.enable()
 
 
 @pytest.fixture(scope="session")

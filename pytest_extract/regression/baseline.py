@@ -132,7 +132,10 @@ def _state_to_json(state: CaseState) -> dict[str, Json]:
         },
         "digests": {name: digest[:_DIGITS] for name, digest in sorted(state.digests.items())},
         "measures": {name: _measure_to_json(values) for name, values in sorted(state.measures.items())},
-        "fields": {name: _shape_record(shape) for name, shape in sorted(state.patterns.items())},
+        "fields": {
+            name: {"of": pattern.of, "metric": pattern.metric, "gold": state.golds[name]}
+            for name, pattern in sorted(state.patterns.items())
+        },
         "failing": {path: _failing_record(entry) for path, entry in sorted(state.failing.items())},
     }
     if state.gates:
@@ -161,10 +164,6 @@ def _measure_from_json(value: Any, runs: int) -> tuple[float, ...]:
     if len(values) != runs:
         raise ValueError(f"{len(values)} values of a measure for {runs} runs")
     return values
-
-
-def _shape_record(shape: PatternState) -> dict[str, Json]:
-    return {"of": shape.of, "metric": shape.metric, "gold": shape.gold}
 
 
 def _failing_record(entry: FailingField) -> dict[str, Json]:
@@ -201,9 +200,10 @@ def _state_from_json(case: str, record: Mapping[str, Any]) -> CaseState:
         outcome=Outcome(record["outcome"]),
         runs=int(record["runs"]),
         patterns={
-            name: PatternState(of=int(entry["of"]), metric=str(entry["metric"]), gold=str(entry["gold"]))
+            name: PatternState(of=int(entry["of"]), metric=str(entry["metric"]))
             for name, entry in record["fields"].items()
         },
+        golds={name: str(entry["gold"]) for name, entry in record["fields"].items()},
         failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
         gates={name: _runs_from_text(bits) for name, bits in record.get("gates", {}).items()},
         rules={name: _runs_from_text(bits) for name, bits in record.get("rules", {}).items()},

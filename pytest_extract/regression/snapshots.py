@@ -47,14 +47,13 @@ class FailingField:
 
 @dataclass(frozen=True, slots=True)
 class PatternState:
-    """How many fields of a pattern gold asks for in a case, and digests of how they are checked and against what.
+    """How many fields of a pattern gold asks for in a case, and a digest of how they are checked.
 
     `metric` is empty where no value got as far as a metric.
     """
 
     of: int
     metric: str
-    gold: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +61,10 @@ class CaseState:
     """One case on one arm: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
-    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `measures` has
-    the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that
-    of a call, None if unknown. `broken` counts the attempts that broke, `errors` their kinds.
+    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `golds` has a
+    digest of the expected values of each of `patterns`. `measures` has the value of each run; `cost_usd` is the mean of
+    a priced call and `latency_s` that of a call, None if unknown. `broken` counts the attempts that broke, `errors`
+    their kinds.
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
 
@@ -73,6 +73,7 @@ class CaseState:
     outcome: Outcome
     runs: int
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
+    golds: Mapping[str, str] = field(default_factory=dict)
     failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     rules: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
@@ -116,8 +117,8 @@ Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
 
 
 _T = TypeVar("_T")
-_MetricDigests: TypeAlias = dict[tuple[frozenset[tuple[str, str]], str], str]
-"""Digest of the metrics and parameters of a pattern, under the judge's digest."""
+_Check: TypeAlias = tuple[FieldPath, str, str, str, bool]
+"""Path, pattern, metric, text of the parameters, and whether gold has a value there."""
 _Run: TypeAlias = Mapping[FieldPath, FieldResult]
 """The decided leaf results of one run, by path."""
 
@@ -131,6 +132,25 @@ def snapshot(results: Iterable[CaseResult], shared: SharedParts | None = None) -
     return {(key := case_key(result)): _case_state(result, key, shared) for result in results}
 
 
+class _Shape(NamedTuple):
+    """What the checks of a case determine, whatever its values are.
+
+    `asked`: for each pattern the values that gold has, by the place among the results and the path as JSON.
+    """
+
+    patterns: Mapping[str, PatternState]
+    asked: Mapping[str, Sequence[tuple[int, str]]]
+
+    def gold_digests(self, results: Sequence[FieldResult]) -> dict[str, str]:
+        """Return the digest of the expected values of each pattern."""
+        return {
+            pattern: _short_digest(
+                f"[{','.join([f'[{path},{value_text(results[index].gold)}]' for index, path in asked])}]"
+            )
+            for pattern, asked in self.asked.items()
+        }
+
+
 class SharedParts:
     """What states have in common, each distinct part once: two runs of a suite have most parts in common."""
 
@@ -138,8 +158,8 @@ class SharedParts:
         self._known: dict[Any, Any] = {}
         self._mappings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
         self._measures: dict[tuple[Any, ...], Mapping[str, tuple[float, ...]]] = {}
-        self._metrics: _MetricDigests = {}
-        self._patterns: dict[tuple[Any, ...], Mapping[str, PatternState]] = {}
+        self._shapes: dict[tuple[str, tuple[_Check, ...]], _Shape] = {}
+        self._golds: dict[tuple[str, str, int], Mapping[str, str]] = {}
 
     def value(self, value: _T) -> _T:
         """Return the first value that is equal to this one, which has a type of its own."""
@@ -164,23 +184,32 @@ class SharedParts:
             found = self._measures[key] = self.mapping(_measures_by_run(scored))
         return found
 
-    def patterns(self, case: str, shapes: _Run, digests: Mapping[str, str]) -> Mapping[str, PatternState]:
-        """Return the states of the patterns of a case (`CaseKey.case`), by name.
-
-        Gold and the places, metrics and parameters of all results decide what they are: of a second run of a case they
-        are those of the first.
-        """
-        gold, judge = digests.get("gold"), digests.get("judge", "")
-        if gold is None:
-            return _pattern_states(shapes, judge, self._metrics)
-        checked = [
-            (path, result.pattern, result.metric, repr(result.params) if result.params else "", _gold_has_value(result))
-            for path, result in shapes.items()
-        ]
-        key = case, gold, judge, self.value((*checked,))
-        found = self._patterns.get(key)
+    def shape(self, results: Iterable[FieldResult], judge: str) -> _Shape:
+        """Return the shape of a case with these results; `judge`: the digest of the judge."""
+        share = self._known.setdefault
+        checks = []
+        for result in results:
+            params = repr(result.params) if result.params else ""
+            check = result.path, result.pattern, result.metric, params, _gold_has_value(result)
+            checks.append(share(check, check))
+        key = judge, tuple(checks)
+        found = self._shapes.get(key)
         if found is None:
-            found = self._patterns[key] = _pattern_states(shapes, judge, self._metrics)
+            found = self._shapes[key] = _shape_of([*results], checks, judge)
+        return found
+
+    def golds(self, case: str, shape: _Shape, results: Iterable[FieldResult], gold: str | None) -> Mapping[str, str]:
+        """Return the digests of the expected values of a case (`CaseKey.case`), by pattern.
+
+        `gold`: the digest of all of the gold. With the shape it decides what they are, so that those of a second run of
+        a case are those of the first.
+        """
+        if gold is None:
+            return shape.gold_digests([*results])
+        key = case, gold, id(shape)
+        found = self._golds.get(key)
+        if found is None:
+            found = self._golds[key] = shape.gold_digests([*results])
         return found
 
 
@@ -207,13 +236,15 @@ def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseSt
     ]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
     runs = [_decided_leaves(attempt.score) for attempt in scored if attempt.score is not None]
-    shapes, failing = _merge_runs(runs)
+    merged, failing = _merge_runs(runs)
+    shape = shared.shape(merged.values(), result.digests.get("judge", ""))
     return CaseState(
         case_id=result.case_id,
         arm=shared.value(result.arm),
         outcome=result.outcome,
         runs=len(scored),
-        patterns=shared.patterns(key.case, shapes, result.digests),
+        patterns=shape.patterns,
+        golds=shared.golds(key.case, shape, merged.values(), result.digests.get("gold")),
         failing=_with_mistakes(failing, [attempt.score for attempt in scored if attempt.score is not None]),
         gates=shared.mapping(_failed_gates(scored)),
         rules=shared.mapping(_kept_rules([attempt.score for attempt in scored if attempt.score is not None])),
@@ -247,9 +278,12 @@ def _merge_runs(runs: Sequence[_Run]) -> tuple[_Run, dict[str, FailingField]]:
             if path not in shapes or (not _gold_has_value(shapes[path]) and _gold_has_value(result)):
                 shapes[path] = result
     sizes = {len(path) for path in shapes}
-    inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
-    shapes = {path: result for path, result in shapes.items() if path not in inner}
+    if len(sizes) > 1:
+        inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
+        shapes = {path: result for path, result in shapes.items() if path not in inner}
     failed = {path for run in runs for path, result in run.items() if not result.passed}
+    if not failed:
+        return shapes, {}
     sizes = {len(path) for path in failed}
     suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
     failing = {str(path): _failing_field(path, shapes[path], runs) for path in suspects}
@@ -306,34 +340,27 @@ def _escaped(text: str, index: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _pattern_states(shapes: _Run, judge: str, digests: _MetricDigests) -> dict[str, PatternState]:
-    """Return the states of the patterns by name; `digests` keeps those of the metrics, which most patterns share."""
-    grouped: dict[str, list[FieldResult]] = {}
-    for result in shapes.values():
-        grouped.setdefault(result.pattern, []).append(result)
-    states: dict[str, PatternState] = {}
+def _shape_of(results: Sequence[FieldResult], checks: Sequence[_Check], judge: str) -> _Shape:
+    """Return the shape of a case from its results and their checks."""
+    grouped: dict[str, list[int]] = {}
+    for index, result in enumerate(results):
+        grouped.setdefault(result.pattern, []).append(index)
+    patterns: dict[str, PatternState] = {}
+    asked: dict[str, Sequence[tuple[int, str]]] = {}
     for pattern in sorted(grouped):
-        results = grouped[pattern]
-        asked = [result for result in results if _gold_has_value(result)]
-        if len(results) > 1:
-            asked.sort(key=lambda result: _path_text(result.path))
-            # results of one place of the schema may share their parameters
-            results = [*{(result.metric, id(result.params)): result for result in results}.values()]
-        checks = frozenset([
-            (result.metric, repr(result.params) if result.params else "")
-            for result in results
-            if result.metric != STRUCTURE
-        ])  # fmt: skip
-        metric = digests.get((checks, judge)) if checks else ""
-        if metric is None:
-            metric = digests[checks, judge] = _metric_digest(results, judge)
-        gold = ",".join([f"[{_quoted_path(result.path)},{value_text(result.gold)}]" for result in asked])
-        states[pattern] = PatternState(len(asked), metric, _short_digest(f"[{gold}]"))
-    return states
+        indices = grouped[pattern]
+        by_path = sorted((_path_text(checks[index][0]), index) for index in indices if checks[index][-1])
+        asked[pattern] = [(index, canonical_json(path)) for path, index in by_path]
+        distinct = {checks[index][2:4]: results[index] for index in indices}
+        patterns[pattern] = PatternState(len(by_path), _metric_digest([*distinct.values()], judge))
+    return _Shape(patterns, asked)
 
 
 def _metric_digest(results: Sequence[FieldResult], judge: str) -> str:
+    """Return the digest of the metrics and their parameters; an empty text for none."""
     checked = [result for result in results if result.metric != STRUCTURE]
+    if not checked:
+        return ""
     metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in checked})
     judged = any(result.metric in JUDGED for result in checked)
     return _short_digest(value_text([metrics, judge if judged else ""]))
@@ -341,11 +368,6 @@ def _metric_digest(results: Sequence[FieldResult], judge: str) -> str:
 
 # the cases of a run have most of their paths in common
 _path_text: Final = lru_cache(maxsize=16_384)(path_text)
-
-
-@lru_cache(maxsize=16_384)
-def _quoted_path(path: FieldPath) -> str:
-    return canonical_json(_path_text(path))
 
 
 def _short_digest(text: str) -> str:

@@ -63,7 +63,7 @@ MAY_LOAD = """
 cases cases.build cases.cache cases.checks cases.defaults cases.embedded_schema cases.globbed cases.json_text cases.load
 cases.model cases.patterns cases.review_file cases.source_position cases.sources cases.yaml_text
 documents documents.box documents.errors documents.text_store
-errors
+collector errors
 extraction extraction.base extraction.call extraction.llm extraction.llm.errors extraction.loop
 files lazy
 plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items

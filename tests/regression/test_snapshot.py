@@ -105,12 +105,12 @@ def test_an_unpriced_call_is_not_counted_as_free():
 
 
 def test_gold_and_metric_have_digests_of_their_own():
-    base = case_state(result("a", {"n": True})).patterns["n"]
-    other_gold = case_state(result("a", {"n": ("other", "other")})).patterns["n"]
-    other_metric = case_state(result("a", attempt({"n": True}, metric="fuzzy"))).patterns["n"]
-    assert base.gold != other_gold.gold
-    assert base.metric == other_gold.metric
-    assert base.metric != other_metric.metric
+    base = case_state(result("a", {"n": True}))
+    other_gold = case_state(result("a", {"n": ("other", "other")}))
+    other_metric = case_state(result("a", attempt({"n": True}, metric="fuzzy")))
+    assert base.golds["n"] != other_gold.golds["n"]
+    assert base.patterns["n"].metric == other_gold.patterns["n"].metric
+    assert base.patterns["n"].metric != other_metric.patterns["n"].metric
 
 
 def test_another_judge_changes_judged_fields_only():

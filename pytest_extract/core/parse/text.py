@@ -6,13 +6,11 @@ number of times, and a search in prose ends after MOST_PLACES places.
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import field
 from typing import Final
 
+from pytest_extract.collector import no_collection
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, opened_at
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
@@ -130,7 +128,7 @@ class StrictDecoder:
         try:
             if len(text) - start < _COLLECTED:
                 return self._decoder.raw_decode(text, start)
-            with _no_collection():
+            with no_collection():
                 return self._decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             return error
@@ -160,19 +158,6 @@ def _cut(error: json.JSONDecodeError, size: int) -> bool:
     return error.pos >= size - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Hold back Python's garbage collector, which would go through a large value again and again as it grows."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def decode_json(text: str, start: int) -> tuple[Json, int] | None:
     """Strict JSON value that begins at `start`, and the offset behind it; None when there is none."""
     return read_whole(text, start)[0]
@@ -184,7 +169,7 @@ def read_whole(text: str, start: int) -> tuple[tuple[Json, int] | None, int | No
         if len(text) - start < _COLLECTED:
             found = _whole.raw_decode(text, start)
         else:
-            with _no_collection():
+            with no_collection():
                 found = _whole.raw_decode(text, start)
     except json.JSONDecodeError as error:
         return None, error.pos

@@ -47,7 +47,7 @@ def _merge(args: argparse.Namespace) -> int:
 
     readers = [ResultsReader(path) for path in args.shards]
     with StoredResults() as stored:
-        merged = merge(((str(reader.path), stored.read(reader)) for reader in readers), stored.load)
+        merged = merge(((str(reader.path), stored.read(reader)) for reader in readers), stored.load, stored.line)
         for reader in readers:
             if reader.torn:
                 _say(f"{reader.path}: the last line is cut off (a killed run?); its case is left out")

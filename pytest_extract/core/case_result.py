@@ -51,7 +51,7 @@ class Arm:
     @property
     def label(self) -> str:
         """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only arm."""
-        return "-".join(part for part in (self.model, self.prompt, self.mode, self.revision) if part)
+        return "-".join(filter(None, (self.model, self.prompt, self.mode, self.revision)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,10 +105,7 @@ def score_from_json(
         fields=fields,
         leaves=leaves,
         arrays=tuple(map(_array_from_json, record["arrays"])),
-        measures={
-            intern(name): value if type(value) is float else _number(value)
-            for name, value in record["measures"].items()
-        },
+        measures=_measures_from_json(record["measures"]),
         gates=Gates(**{name: _gate_result(name=name, **gate) for name, gate in record["gates"].items()}),
         vacuous=record["vacuous"],
         questions=record["questions"],
@@ -128,6 +125,18 @@ def fields_and_leaves(
 
 _gate_result: Final = lru_cache(maxsize=4096, typed=True)(GateResult)
 """The gates of most outputs are the same."""
+
+
+def _measures_from_json(record: Mapping[str, Any]) -> Mapping[str, float]:
+    if {*map(type, record.values())} == {float}:
+        return _shared_measures((*record.items(),))
+    return {intern(name): _number(value) for name, value in record.items()}
+
+
+@lru_cache(maxsize=4096)
+def _shared_measures(items: tuple[tuple[str, float], ...]) -> Mapping[str, float]:
+    """Return measures as one object for all scores that have the same, as most of a run's have."""
+    return {intern(name): value for name, value in items}
 
 
 def _mistake_to_json(mistake: NamedMistake) -> dict[str, Json]:
@@ -242,10 +251,13 @@ def _result_from_json(record: Mapping[str, Any]) -> FieldResult:
     get, score, matched = record.get, record["score"], record.get("matched")
     if type(score) is not float:
         score = _number(score)
+    gold, extracted = get("gold", MISSING), get("extracted", MISSING)
+    if type(gold) is type(extracted) is str and gold == extracted:
+        extracted = gold  # most values are right, and a large run is in memory as a whole
     values = (
         path_of(record["path"]), _shared(record["pattern"]), _shared(record["metric"]), record["params"] or _NO_PARAMS,
         STATUS_OF[record["status"]],
-        score, record["passed"], get("gold", MISSING), get("extracted", MISSING), record["reason"], record["weight"],
+        score, record["passed"], gold, extracted, record["reason"], record["weight"],
         None if matched is None else path_of(matched),
     )  # fmt: skip
     result = _new(FieldResult, values)

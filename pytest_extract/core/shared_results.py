@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -48,8 +47,7 @@ class SharedResults:
     def score_from_json(self, record: Mapping[str, Any]) -> ScoreRecord:
         """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else."""
         results = fields_and_leaves(record, self._result_from_json)
-        score = score_from_json({**record, "arrays": ()}, results)
-        return replace(score, measures=self.mapping(score.measures), gates=self.value(score.gates))
+        return score_from_json({**record, "arrays": ()}, results)
 
     def value(self, value: _T) -> _T:
         """Return the first value that is equal to this one, which has a type of its own."""

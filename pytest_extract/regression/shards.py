@@ -31,9 +31,13 @@ class Merged(Generic[_T]):
 
 
 def merge(
-    shards: Iterable[tuple[str, Iterable[tuple[_T, CaseResult]]]], load: Callable[[_T], CaseResult]
+    shards: Iterable[tuple[str, Iterable[tuple[_T, CaseResult]]]],
+    load: Callable[[_T], CaseResult],
+    text: Callable[[_T], bytes],
 ) -> Merged[_T]:
-    """Join named shards of results, each with its place; `load` reads a result again. Only places stay in memory.
+    """Join named shards of results, each with its place. Only places stay in memory.
+
+    `load` reads a result again, and `text` its line.
 
     A case that one shard did not run, or could not, is taken from the shard that did. Of two different results the
     later one is kept and the case is a conflict, as nothing shows which of them belongs to the run.
@@ -48,8 +52,9 @@ def merge(
             if earlier is None:
                 kept[key] = here
                 continue
-            other = load(earlier.place)
-            if _same_result(other, result):
+            same = text(earlier.place) == text(place)
+            other = result if same else load(earlier.place)
+            if same or _same_result(other, result):
                 notes.append(f"{result.nodeid}: the same in {earlier.shard} and {name}; kept once")
             elif _RANK[other.outcome] != _RANK[result.outcome]:
                 better = kept[key] = here if _RANK[result.outcome] > _RANK[other.outcome] else earlier

@@ -7,6 +7,7 @@ from typing import Any
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult
 from pytest_extract.regression.shards import Merged, merge
+from pytest_extract.results import dump_result
 from tests.records import field_result, pass_rate, score_record
 
 FILE = "invoices/acme.extract.yaml"
@@ -71,4 +72,8 @@ def prompt_changed(results: list[CaseResult]) -> list[CaseResult]:
 
 def merged_results(*shards: tuple[str, list[CaseResult]]) -> Merged[CaseResult]:
     """Merge named shards whose results are in memory."""
-    return merge(((name, ((one, one) for one in results)) for name, results in shards), lambda one: one)
+    return merge(
+        ((name, ((one, one) for one in results)) for name, results in shards),
+        lambda one: one,
+        lambda one: dump_result(one).encode(),
+    )

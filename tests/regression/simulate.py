@@ -60,6 +60,11 @@ def _patterns(fields: int) -> Mapping[str, PatternState]:
     return {f"f{index}": PatternState(of=1, metric="m") for index in range(fields)}
 
 
+@cache
+def _golds(fields: int) -> Mapping[str, str]:
+    return dict.fromkeys(_patterns(fields), "g")
+
+
 def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: int = 1, **more: object) -> CaseState:
     return CaseState(
         case_id=case_id,
@@ -67,7 +72,7 @@ def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: 
         outcome=Outcome.FAILED if failing else Outcome.PASSED,
         runs=runs,
         patterns=_patterns(fields),
-        golds={f"f{index}": "g" for index in range(fields)},
+        golds=_golds(fields),
         failing=failing,
         **more,
     )

@@ -368,15 +368,16 @@ class Contents:
             if column is None:
                 column = self._columns[name] = _ContentColumn(len(self._columns), check)
             known = self._codes.setdefault((id(check), leaf.types), {})
+            keys: list[Hashable] = [*zip(map(type, values), values, strict=True)]
             try:
-                codes = [*map(known.__getitem__, zip(map(type, values), values, strict=True))]
-            except (KeyError, TypeError):
-                codes = []
-                for value in values:
-                    key = strict_key(value)
-                    if key not in known:
-                        known[key] = self._leaf_code(leaf, check, value)
-                    codes.append(known[key])
+                unknown = dict(zip(keys, values, strict=True))
+            except TypeError:  # lists and objects
+                keys = [*map(strict_key, values)]
+                unknown = dict(zip(keys, values, strict=True))
+            for key, value in unknown.items():
+                if key not in known:
+                    known[key] = self._leaf_code(leaf, check, value)
+            codes = [*map(known.__getitem__, keys)]
             if not column.exact:
                 for code, value in zip(codes, values, strict=True):
                     if code not in column.values:
@@ -398,5 +399,5 @@ class Contents:
         if self._run.absent and value is None:
             return ABSENT
         key = strict_key(value) if metric.key is None else metric.key(value)
-        equals_itself = metric.reflexive if metric.key is None else key == metric.key(value)
+        equals_itself = metric.reflexive or (metric.key is not None and key == metric.key(value))
         return self._number_of((id(check), key) if equals_itself else object())

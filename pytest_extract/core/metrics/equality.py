@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.values import Json, json_type
+from pytest_extract.core.values import CONTAINERS, Json, json_type
 
 Scalars = Callable[[Json, Json], bool]
 
@@ -84,7 +84,9 @@ def same(gold: Json, extracted: Json) -> bool:
     """JSON equality: numbers by value (1 is 1.0), true is never 1, NaN is itself, key order does not count."""
     if isinstance(gold, str) or isinstance(extracted, str):
         return type(gold) is type(extracted) and bool(gold == extracted)
-    return _equal(gold, extracted, _same_scalars)
+    if isinstance(gold, CONTAINERS) or isinstance(extracted, CONTAINERS):
+        return _equal(gold, extracted, _same_scalars)
+    return _same_scalars(gold, extracted)
 
 
 def python_equal(gold: Json, extracted: Json) -> bool:

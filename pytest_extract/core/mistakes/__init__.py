@@ -14,7 +14,7 @@ from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import FieldPath
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.base import MistakeKind
+    from pytest_extract.core.mistakes.base import FindMistakes, MistakeKind
 
 __all__ = (
     "MOST_NAMED",
@@ -47,13 +47,17 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
 
     value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
     failing = len({result.path for result in output.failing})
+    asked: set[FindMistakes] = set()
     for kind in MISTAKE_KINDS.values():
         if len(named) == failing:
             break
+        if kind.find in asked:  # it finds two kinds
+            continue
         with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
             if kind is structure.UNPAIRED_ROWS[0]:  # what is left has no partner that differs in one value
                 add(_compared(value_kinds, output, named, several=True))
             if kind.find is not None:
+                asked.add(kind.find)
                 add(kind.find(output))
             else:
                 add(_compared((kind,), output, named, several=False))

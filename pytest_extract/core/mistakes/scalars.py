@@ -21,7 +21,9 @@ from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _ENGLISH: Final = (LOCALES["en"],)
 _OTHERS: Final = tuple(dict.fromkeys(LOCALES.values()))
-_DECIMAL_STEPS: Final = tuple(Fraction(10) ** -places for places in range(-6, 9))
+_COARSEST: Final = 10**6
+_FINEST: Final = 10**8
+"""Numbers are rounded to a multiple of up to a million, and to up to eight decimals."""
 LONGEST: Final = 80
 """Longer texts are neither a number nor a date."""
 
@@ -231,24 +233,29 @@ def _rounded(gold: Json, extracted: Json) -> str:
     one, other = exactly(gold), exactly(extracted)
     if one is None or other is None or one == other or not other or max(abs(one), abs(other)) > 10**15:
         return ""
-    for fine, coarse, says in ((one, other, "rounded"), (other, one, "more digits than gold")):
-        digits = re.sub(r"0+$", "", re.sub(r"\D", "", f"{float(coarse):.12g}")).lstrip("0")
-        if abs(fine - coarse) > abs(fine) / 20 or (
-            len(digits) < 2 and coarse.denominator == 1 and abs(coarse) > 10 and abs(fine - coarse) > abs(fine) / 100
+    unit = 1
+    while unit % one.denominator or unit % other.denominator:
+        unit *= 10
+    gold_units, extracted_units = int(one * unit), int(other * unit)  # fractions would take ten times as long
+    for fine, coarse, says in (
+        (gold_units, extracted_units, "rounded"),
+        (extracted_units, gold_units, "more digits than gold"),
+    ):
+        apart = abs(fine - coarse)
+        digits = re.sub(r"0+$", "", re.sub(r"\D", "", f"{coarse / unit:.12g}")).lstrip("0")
+        if apart * 20 > abs(fine) or (
+            len(digits) < 2 and coarse % unit == 0 and abs(coarse) > 10 * unit and apart * 100 > abs(fine)
         ):
             continue
-        for step in _DECIMAL_STEPS:
-            if coarse % step:
-                continue
-            if abs(fine - coarse) * 2 <= step:
-                return says
-            if (
-                int(abs(fine) / step) * step == abs(coarse)
-                and fine * coarse > 0
-                and coarse.denominator != fine.denominator
-            ):
-                return "cut after some decimals" if says == "rounded" else says
-            break
+        step = unit * _COARSEST
+        while coarse % step and step > unit // _FINEST:
+            step //= 10
+        if coarse % step:
+            continue
+        if apart * 2 <= step:
+            return says
+        if abs(fine) // step * step == abs(coarse) and fine * coarse > 0 and one.denominator != other.denominator:
+            return "cut after some decimals" if says == "rounded" else says
     return ""
 
 

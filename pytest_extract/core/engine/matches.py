@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import TableColumn
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath, Json, Missing
 
-_T = TypeVar("_T")
 _new: Final = tuple.__new__
-_RESULTS: Final = repeat(FieldResult)
-_MATCHES: Final = repeat(Status.MATCH)
-_ONES: Final = repeat(1.0)
-_TRUES: Final = repeat(True)  # noqa: FBT003 - a value
-_NONES: Final = repeat(None)
 
 
 class Matches(NamedTuple):
@@ -40,28 +33,26 @@ class Matches(NamedTuple):
         return self.stop - self.start
 
     @property
-    def weights(self) -> Sequence[float]:
+    def weights(self) -> list[float]:
         """What each leaf weighs."""
-        return [column.weight for column in self._of_leaves(self.columns)]
+        columns, start, stop, *_ = self
+        width = len(columns)
+        return [columns[place % width].weight for place in range(start, stop)]
 
     def results(self) -> list[FieldResult]:
         """Make the results of the leaves."""
         columns, start, stop, paths, extracted_paths, gold, extracted = self
-        one_row = stop <= len(columns)
-        of_columns = zip(*(columns[start:stop] if one_row else columns), strict=True)
-        _, _, patterns, metrics, params, weights, _ = of_columns if one_row else map(self._of_leaves, of_columns)
-        values = zip(
-            paths[start:stop], patterns, metrics, params, _MATCHES, _ONES, _TRUES, gold[start:stop],
-            extracted[start:stop], _NONES, weights,
-            _NONES if extracted_paths is None else extracted_paths[start:stop], strict=False,  # some never end
-        )  # fmt: skip
-        return [*map(_new, _RESULTS, values)]
-
-    def _of_leaves(self, row: Sequence[_T]) -> Sequence[_T]:
-        """Return what the columns hold of a row, for each leaf."""
-        skipped = self.start % len(row)
-        end = skipped + self.size
-        return ([*row] * -(-end // len(row)))[skipped:end] if end > len(row) else row[skipped:end]
+        width, match = len(columns), Status.MATCH
+        found = []
+        for place in range(start, stop):
+            _, _, pattern, metric, params, weight, _ = columns[place % width]
+            where = None if extracted_paths is None else extracted_paths[place]
+            values = (
+                paths[place], pattern, metric, params, match, 1.0, True, gold[place], extracted[place], None, weight,
+                where,
+            )  # fmt: skip
+            found.append(_new(FieldResult, values))
+        return found
 
 
 Kept: TypeAlias = FieldResult | Matches
@@ -97,13 +88,15 @@ def make_results(
     """Return field and leaf results; one that is both is one object."""
     made: dict[int, list[FieldResult]] = {}
 
-    def results(kept: Sequence[Kept]) -> Iterator[FieldResult]:
+    def results(kept: Sequence[Kept]) -> tuple[FieldResult, ...]:
+        found: list[FieldResult] = []
         for one in kept:
             if isinstance(one, Matches):
                 if id(one) not in made:
                     made[id(one)] = one.results()
-                yield from made[id(one)]
+                found += made[id(one)]
             else:
-                yield one
+                found.append(one)
+        return tuple(found)
 
-    return tuple(results(fields)), tuple(results(leaves))
+    return results(fields), results(leaves)

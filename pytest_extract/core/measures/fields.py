@@ -122,9 +122,10 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     weights: list[float] = []
     for field in fields:
         if not isinstance(field, FieldResult):
-            passed += field.size
-            scores += field.weights
-            weights += field.weights
+            right = field.weights
+            passed += len(right)
+            scores += right
+            weights += right
         elif field.status is not Status.SKIPPED:
             passed += field.passed
             scores.append(field.score * field.weight)

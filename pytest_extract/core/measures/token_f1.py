@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 
 from pytest_extract.core.values import Json
 
@@ -14,11 +14,8 @@ _SPACED: Final = bytes([code if _WORD.match(chr(code)) else ord(" ") for code in
 """Translates ASCII: what no word holds becomes a space."""
 
 
-class Words(NamedTuple):
-    """The words of a value as a multiset: how many they are, and how often each occurs."""
-
-    size: int
-    counts: Mapping[str, int]
+Words: TypeAlias = tuple[int, Mapping[str, int]]
+"""The words of a value as a multiset: how many they are, and how often each occurs."""
 
 
 def token_f1(gold: Json, value: Json) -> float:
@@ -31,7 +28,8 @@ def words_f1(expected: Words, found: Words) -> float:
     (size, ours), (other_size, theirs) = expected, found
     if not size or not other_size:
         return 0.0 if size or other_size else 1.0
-    shared = sum([min(ours[word], theirs[word]) for word in ours.keys() & theirs.keys()])
+    both = ours.keys() & theirs.keys()
+    shared = sum([min(ours[word], theirs[word]) for word in both]) if both else 0
     return 2 * shared / (size + other_size) if shared else 0.0
 
 
@@ -39,7 +37,7 @@ def words(value: Json) -> Words:
     """Words of a leaf; null reads "null", true "true", numbers as Python writes them (2.5 is two words)."""
     text = _lowered_text(value)
     if text.isalnum():
-        return Words(0, {}) if text in _ARTICLES else Words(1, {text: 1})
+        return (0, {}) if text in _ARTICLES else (1, {text: 1})
     listed = text.encode().translate(_SPACED).decode().split() if text.isascii() else _WORD.findall(text)
     counts: dict[str, int] = {}
     for word in listed:  # a Counter takes longer to be made
@@ -48,7 +46,7 @@ def words(value: Json) -> Words:
     for article in _ARTICLES:
         if article in counts:
             size -= counts.pop(article)
-    return Words(size, counts)
+    return size, counts
 
 
 def _lowered_text(value: Json) -> str:

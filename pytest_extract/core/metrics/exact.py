@@ -75,7 +75,11 @@ def _texts_differ(gold: str, extracted: str) -> str:
         return one == other
 
     ways = list(_LEVELLED)
-    if not equal_without(ways):
+    if gold.isascii() and extracted.isascii():  # all but white space and case are as they are
+        alike = equality.fold_case(gold) == equality.fold_case(extracted)
+    else:
+        alike = equal_without(ways)
+    if not alike:
         where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
         return f"texts differ from character {where} on"
     for way in reversed([*_LEVELLED]):

@@ -153,16 +153,14 @@ BEHAVIOURS = (
     Behaviour("wrong values", [answer('{"vendor": "Other", "total": 1}')], "failed", None),
 )
 
-CONFTEST = f"""
+CONFTEST = """
 import pytest
 from pytest_extract import LitellmExtractor
 from pytest_extract.extraction.llm.client import Retry
 
 @pytest.fixture(scope="session")
 def extractor():
-    return LitellmExtractor(
-        model="{MODEL}", retry=Retry(attempts={ATTEMPTS}, timeout_s={TIMEOUT_S}, first_wait_s=0.05)
-    )
+    return LitellmExtractor(model="{model}", retry=Retry(attempts={attempts}, timeout_s={timeout_s}, first_wait_s=0.05))
 """
 
 
@@ -181,6 +179,7 @@ class Row:
     calls: int
     seconds: float
     message: str
+    timeout_s: float = TIMEOUT_S
 
     @property
     def wrong(self) -> str:
@@ -191,11 +190,13 @@ class Row:
             return f"should be {wanted.kind}"
         if self.calls > wanted.calls:
             return f"should take {wanted.calls} calls"
-        most = wanted.calls * TIMEOUT_S + SLACK_S
+        most = wanted.calls * self.timeout_s + SLACK_S
         return f"should end within {most:g} s" if self.seconds > most else ""
 
 
-def extractor_rows(folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS) -> list[Row]:
+def extractor_rows(
+    folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS, timeout_s: float = TIMEOUT_S
+) -> list[Row]:
     """Run a case for each behaviour, one after the other, and return what became of it."""
     warm_up = Behaviour("the import of litellm", [GOOD], "passed")
     by_text = {f"<behaviour {number}>": one for number, one in enumerate([warm_up, *behaviours])}
@@ -210,7 +211,7 @@ def extractor_rows(folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS) -
         return found
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "conftest.py").write_text(CONFTEST.format(model=MODEL, attempts=ATTEMPTS, timeout_s=timeout_s))
     cases = [{"id": f"b{number}", "text": mark, "schema": SCHEMA, "gold": GOLD} for number, mark in enumerate(by_text)]
     (folder / "all.extract.yaml").write_text(json.dumps({"cases": cases}))
     results = folder / "results.jsonl"
@@ -224,13 +225,14 @@ def extractor_rows(folder: Path, behaviours: Sequence[Behaviour] = BEHAVIOURS) -
     for number, (mark, behaviour) in enumerate(by_text.items()):
         result = found.get(f"b{number}")
         if result is None:
-            rows.append(Row(behaviour, "no result", None, calls[mark], 0.0, ""))
+            rows.append(Row(behaviour, "no result", None, calls[mark], 0.0, "", timeout_s))
             continue
         attempt = result.attempts[0]
         failure = attempt.score and attempt.score.failure
         kind = str(failure.kind) if failure else None
         why = attempt.error or (failure.message if failure else "")
-        rows.append(Row(behaviour, str(result.outcome), kind, calls[mark], result.duration_s, " ".join(why.split())))
+        told = " ".join(why.split())
+        rows.append(Row(behaviour, str(result.outcome), kind, calls[mark], result.duration_s, told, timeout_s))
     return rows[1:]
 
 

@@ -16,7 +16,7 @@ QUICK = ("good", "429 twice, then good", "500 for ever", "half an answer, then g
 
 
 def test_each_misbehaviour_has_its_outcome(tmp_path):
-    rows = extractor_rows(tmp_path, [one for one in BEHAVIOURS if one.name in QUICK])
+    rows = extractor_rows(tmp_path, [one for one in BEHAVIOURS if one.name in QUICK], timeout_s=20.0)
     assert {row.behaviour.name: row.wrong for row in rows} == dict.fromkeys(QUICK, "")
 
 

@@ -41,7 +41,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(700, 10, 50)
+        gc.set_threshold(5_000, 10, 20)
         gc.enable()
 
 

@@ -243,7 +243,7 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
     for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):
             score, text = metric.compare(own, other), other if to_gold else own
-            if find:
+            if find:  # rounding may leave out a score at the cutoff, never one above it
                 likes = [like for _, like in find(text, score)]
             else:
                 likes = [metric.compare(one, text) if to_gold else metric.compare(text, one) for one in others]

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_extract.core.engine.cells import all_scores
 from pytest_extract.core.engine.context import CaseRules, ScoringContext
-from pytest_extract.core.engine.quick_fit import proved
+from pytest_extract.core.engine.quick_fit import likely, proved
 from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.pairing import by_position, paired
 from pytest_extract.core.scorer import compile_schema
@@ -108,6 +108,24 @@ def test_no_pairing_is_better_where_rows_are_copied_with_mistakes_and_that_is_pr
             told += proved_pairs(program, [gold[place] for place in places], extracted, pairs)
     print(names, told)
     assert told > 500
+
+
+@pytest.mark.parametrize("metric", ["fuzzy", "string_fuzzy"])
+def test_no_pairing_of_texts_is_better_than_the_likely_one_where_that_is_proved(metric):
+    texts = ["alpha beta", "alpha bets", "Alpha beta", "gamma", "gamut", "gamma x", "delta", "alp", "omega", "", None]
+    items = {"type": ["string", "null"], "evaluation_config": metric}
+    schema = {"type": "array", "items": items, "evaluation_config": {"align": "best_fit"}}
+    program, pick, told = compile_schema(schema, semantics="ours").program, random.Random(9), 0
+    for _ in range(2_000):
+        gold = pick.choices(texts, k=pick.randint(2, 6))
+        extracted = [pick.choice(texts) if pick.random() < 0.2 else text for text in gold]
+        if pick.random() < 0.5:
+            pick.shuffle(extracted)
+        extracted = [*extracted, "more"][: pick.randint(len(gold) - 1, len(gold) + 1)]
+        table = to_table(ScoringContext(program, {}, {}, CaseRules()), program.root, gold, extracted)
+        pairs = likely(table)
+        told += pairs is not None and proved_pairs(program, gold, extracted, tuple(pairs))
+    assert told > 200
 
 
 # What is proved, and what is not: name, columns, gold's rows, extracted rows.

@@ -7,9 +7,10 @@ field of a case that an outage took away. Both are listed, never counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from pytest_extract.core.stats.permutation import Runs
@@ -27,6 +28,8 @@ from pytest_extract.regression.field_matching import CasePairs, Pair, changed_di
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 _ORDER: Final = tuple(Change)
+_GATES: Final = tuple((gate_label(name), 1) for name in STRUCTURAL_GATES)
+"""Patterns of the structural gates, each with its size."""
 _MeasureRuns: TypeAlias = Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
 
 
@@ -159,7 +162,7 @@ def _case_row(
     if pairs is None or not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
     overall, whole = pairs.overall(), pairs.failed_whole()
-    before, after = (1 - Fraction(mean) for mean in overall.means)
+    before, after = map(_share_right, overall.means)
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
     return CaseComparison(
         case=case,
@@ -187,6 +190,11 @@ def _case_row(
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,
     )
+
+
+@lru_cache(maxsize=4096)
+def _share_right(wrong: Fraction | float) -> Fraction:
+    return 1 - Fraction(wrong)
 
 
 def _measure_runs(was: CaseState, now: CaseState, known: dict[tuple[int, int], _MeasureRuns]) -> _MeasureRuns:
@@ -254,6 +262,13 @@ class _PatternTally:
     apart: set[Change] = field(default_factory=set)
     gate: bool = False
 
+    def add_failing(self, failing: Sequence[Pair], size: int) -> None:
+        """Add the pairs of one case that failed; `size`: how many fields it has."""
+        runs_before, runs_after = len(failing[0].before), len(failing[0].after)
+        self.failed_before += Fraction(sum(pair.before.count(False) for pair in failing), runs_before * size)
+        self.failed_after += Fraction(sum(pair.after.count(False) for pair in failing), runs_after * size)
+        self.kinds += [pair.kind for pair in failing]
+
 
 def _add_case(
     tally: dict[str, _PatternTally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None
@@ -269,22 +284,14 @@ def _add_case(
     by_pattern: dict[str, list[Pair]] = {}
     for pair in (*pairs.failing, *pairs.gates):
         by_pattern.setdefault(pair.pattern, []).append(pair)
-    for pattern, size in pairs.sizes.items():
-        _add_pattern(tally.setdefault(pattern, _PatternTally()), size, by_pattern.get(pattern, []))
-    for name in STRUCTURAL_GATES:
-        _add_pattern(
-            tally.setdefault(gate_label(name), _PatternTally(gate=True)), 1, by_pattern.get(gate_label(name), [])
-        )
-
-
-def _add_pattern(entry: _PatternTally, size: int, failing: list[Pair]) -> None:
-    entry.cases += 1
-    entry.fields += size
-    if failing:
-        runs_before, runs_after = len(failing[0].before), len(failing[0].after)
-        entry.failed_before += Fraction(sum(pair.before.count(False) for pair in failing), runs_before * size)
-        entry.failed_after += Fraction(sum(pair.after.count(False) for pair in failing), runs_after * size)
-        entry.kinds += [pair.kind for pair in failing]
+    for pattern, size in (*pairs.sizes.items(), *_GATES):
+        entry = tally.get(pattern)
+        if entry is None:
+            entry = tally[pattern] = _PatternTally(gate=(pattern, size) in _GATES)
+        entry.cases += 1
+        entry.fields += size
+        if pattern in by_pattern:
+            entry.add_failing(by_pattern[pattern], size)
 
 
 def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:

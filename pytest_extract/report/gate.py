@@ -212,11 +212,10 @@ def _rate_change(change: FieldChange) -> str:
 
 
 def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:
-    rows = sorted(arm.compared, key=lambda row: (row.change, row.case))
-    lines = [_case_line(row) for row in rows if row.kind is not Change.UNCHANGED][:most]
-    shown = [line(Span("cases changed:", "head"), indent=2), *lines] if lines else []
-    moved = sum(row.kind is not Change.UNCHANGED for row in rows)
-    shown += _more_rows_line(moved, most, "changed case", indent=4) if lines else []
+    moved = [row for row in arm.compared if row.kind is not Change.UNCHANGED]
+    rows = sorted(moved, key=lambda row: (row.change, row.case))[:most]
+    shown = [line(Span("cases changed:", "head"), indent=2), *map(_case_line, rows)] if rows else []
+    shown += _more_rows_line(len(moved), most, "changed case", indent=4) if rows else []
     for kind in UNCOMPARED_KINDS:
         apart = arm.of_kind(kind)
         if apart:

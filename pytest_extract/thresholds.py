@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.results import WRONG, FieldResult, RuleResult, RuleStatus, Status, is_covered
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, text_below
 from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -112,21 +112,12 @@ def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]
 
 
 def _shortfall_text(name: str, value: float, bound: float) -> str:
-    return f"{name} {_value_text(value, bound)} is below {bound:g}, by {_gap_text(bound - value)}"
+    return f"{name} {text_below(value, bound, 'g')} is below {bound:g}, by {_gap_text(bound - value)}"
 
 
 def _gap_text(gap: float) -> str:
     """Write three digits that count, without an exponent."""
     return format(Decimal(f"{gap:.3g}"), "f")
-
-
-def _value_text(value: float, bound: float) -> str:
-    """Write enough digits that a value which misses its bound never reads like the bound."""
-    for digits in range(3, 12):
-        text = f"{value:.{digits}g}"
-        if float(text) < bound:
-            return text
-    return repr(value)
 
 
 def _shortfall_detail(name: str, score: Score, known: Sequence[str]) -> str:

@@ -114,18 +114,20 @@ def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedParts | N
     `allow_drafts`: cases whose golds nobody has reviewed count too. `shared`: as in `snapshot`.
     """
     from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-    from pytest_extract.regression.baseline import is_baseline
-    from pytest_extract.regression.baseline_file import read_baseline
+    from pytest_extract.regression.baseline import load_if_baseline
     from pytest_extract.regression.snapshots import snapshot
 
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
             first = file.readline()
-        if not first.startswith(b'{"format":') and is_baseline(read_regular_text(path, MOST_BULK_BYTES)):
-            baseline = read_baseline(path)
-            return Side(baseline.cases, baseline, None)
+        if not first.startswith(b'{"format":'):
+            baseline = load_if_baseline(read_regular_text(path, MOST_BULK_BYTES))
+            if baseline is not None:
+                return Side(baseline.cases, baseline, None)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
+    except StoreError as error:
+        raise StoreError(f"{path}: {error}") from error
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return Side(snapshot(reviewed, shared), None, reader)

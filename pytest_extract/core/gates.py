@@ -14,7 +14,7 @@ from pytest_extract.core.measures.apart import Place, places_apart
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr
+from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.lazy import dataclass
 
@@ -205,19 +205,10 @@ def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[Arr
         return GateResult(name="coverage", passed=True, factor=1.0, why="switched off (gates: {coverage: {mode: off}})")
     if factor == 1.0:
         return _covered(coverage, gate.floor)
-    below = _below(coverage, gate.floor)
+    below = text_below(coverage, gate.floor, "f")
     then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"
     why = f"{_coverage_text(sides, below, gate.floor, arrays)}; `value_accuracy` and `faithfulness` are {then}"
     return GateResult(name="coverage", passed=False, factor=factor, why=why)
-
-
-def _below(coverage: float, floor: float) -> str:
-    """Write a coverage with as many digits as it takes to show that it is below the floor."""
-    for digits in range(3, 17):
-        text = f"{coverage:.{digits}f}"
-        if float(text) < floor:
-            return text
-    return repr(coverage)
 
 
 def _coverage_text(sides: DocumentPair, coverage: str, floor: float, arrays: Sequence[ArrayResult]) -> str:

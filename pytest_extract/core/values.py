@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pytest_extract.lazy import lazy_pattern
 
@@ -211,6 +211,15 @@ def short_repr(value: object, limit: int = 60) -> str:
     except (ValueError, RecursionError):  # an integer of more digits than Python writes, or nested too deep
         return f"a value that is too long to show ({type(value).__name__})"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def text_below(value: float, bound: float, style: Literal["f", "g"]) -> str:
+    """Write a value that misses a bound with as many digits, three or more, as it takes to read as below the bound."""
+    for digits in range(3, 17):
+        text = f"{value:.{digits}{style}}"
+        if float(text) < bound:
+            return text
+    return repr(value)
 
 
 def canonical_json(value: Json) -> str:

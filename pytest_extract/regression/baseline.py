@@ -47,23 +47,31 @@ def dump_baseline(baseline: Baseline) -> str:
     return _sorted_json(record, 0) + "\n"
 
 
-def is_baseline(text: str) -> bool:
-    """Whether a text is a baseline of any version, and not, say, a results file."""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and record.get("kind") == KIND
-
-
 def load_baseline(text: str) -> Baseline:
     """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}; remove it and write it anew with --extract-update-baseline") from error
-    if not isinstance(record, dict) or record.get("kind") != KIND:
+    if not _is_baseline(record):
         raise StoreError("not a baseline; write one with --extract-update-baseline")
+    return _baseline_from_json(record)
+
+
+def load_if_baseline(text: str) -> Baseline | None:
+    """Read a baseline; None for a text that is no baseline of any version, but, say, a results file."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return _baseline_from_json(record) if _is_baseline(record) else None
+
+
+def _is_baseline(record: Json) -> bool:
+    return isinstance(record, dict) and record.get("kind") == KIND
+
+
+def _baseline_from_json(record: Mapping[str, Any]) -> Baseline:
     if record.get("version") != VERSION:
         raise StoreError(
             f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "

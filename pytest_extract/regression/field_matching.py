@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.stats.permutation import Runs, mean_of_runs, share
+from pytest_extract.core.stats.permutation import Runs, exact_share, mean_of_runs
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import Change
@@ -75,8 +75,8 @@ class CasePairs:
             return Runs((0,) * self.runs[0], (0,) * self.runs[1])
         before, after = self._failed_fields()
         return Runs(
-            tuple(share(count, self.fields) for count in before),
-            tuple(share(count, self.fields) for count in after),
+            tuple(exact_share(count, self.fields) for count in before),
+            tuple(exact_share(count, self.fields) for count in after),
         )
 
     def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
@@ -117,8 +117,10 @@ class CasePairs:
         found: dict[str, Runs] = {}
         for pattern, pairs in grouped.items():
             size = self.sizes.get(pattern, 1)
-            before = tuple(share(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0]))
-            after = tuple(share(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
+            before = tuple(
+                exact_share(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0])
+            )
+            after = tuple(exact_share(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
             if (runs := Runs(before, after)).varies:
                 found[pattern] = runs
         return found

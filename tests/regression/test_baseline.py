@@ -13,8 +13,8 @@ from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import (
     as_stored,
     dump_baseline,
-    is_baseline,
     load_baseline,
+    load_if_baseline,
     pattern_rates,
     updated_baseline,
 )
@@ -114,10 +114,10 @@ def test_a_missing_file_says_how_to_write_one(tmp_path):
         read_baseline(tmp_path / "none.json")
 
 
-def test_is_baseline():
-    assert is_baseline(dump_baseline(baseline_of()))
-    assert not is_baseline('{"format": 1}\n{"format": 1}')
-    assert not is_baseline("null")
+def test_what_is_no_baseline_is_not_read_as_one():
+    assert load_if_baseline(dump_baseline(baseline_of())) == baseline_of()
+    assert load_if_baseline('{"format": 1}\n{"format": 1}') is None
+    assert load_if_baseline("null") is None
 
 
 def test_only_selected_cases_are_replaced(tmp_path):

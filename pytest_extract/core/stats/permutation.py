@@ -34,7 +34,7 @@ Values: TypeAlias = tuple[Fraction | float, ...]
 
 
 @lru_cache(maxsize=4096)
-def share(count: int, of: int) -> Fraction | int:
+def exact_share(count: int, of: int) -> Fraction | int:
     """Return count / of exactly: a whole number as one, which is several times as fast to compute with."""
     whole, rest = divmod(count, of)
     return Fraction(count, of) if rest else whole
@@ -286,7 +286,7 @@ def _weighed(runs: Runs) -> list[Fraction | float]:
     """
     before, after = runs.shape
     least = min(*runs.before, *runs.after)
-    weight = share(before + after, before * after)
+    weight = exact_share(before + after, before * after)
     return [(value - least) * weight for value in (*runs.before, *runs.after)]
 
 

@@ -11,7 +11,7 @@ from pytest_extract.cli.files import write_json
 from pytest_extract.cli.report import check_tags
 from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.leaderboard import standings
-from pytest_extract.core.aggregate.run import aggregate
+from pytest_extract.core.aggregate.run import aggregate_arms
 from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
 from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     blocks: list[list[Line]] = []
     for name, label, members in boards:
         arms = standings(members)
-        runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
+        runs = aggregate_arms({arm.arm: arm.results for arm in arms}, SHOWN)
         rows = [standing_record(arm, runs[arm.arm]) for arm in arms]
         records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []

@@ -173,15 +173,15 @@ class SharedParts:
         except TypeError:  # a tag that has no hash
             return found
 
-    def measures(self, scored: Sequence[Attempt]) -> Mapping[str, tuple[float, ...]]:
+    def measures(self, scores: Sequence[ScoreRecord]) -> Mapping[str, tuple[float, ...]]:
         """Return each measure in every run."""
-        if len(scored) != 1 or scored[0].score is None:
-            return self.mapping(_measures_by_run(scored))
-        only = scored[0].score.measures
+        if len(scores) != 1:
+            return self.mapping(_measures_by_run(scores))
+        only = scores[0].measures
         key = (*only, *only.values())
         found = self._measures.get(key)
         if found is None:
-            found = self._measures[key] = self.mapping(_measures_by_run(scored))
+            found = self._measures[key] = self.mapping(_measures_by_run(scores))
         return found
 
     def shape(self, results: Iterable[FieldResult], judge: str) -> _Shape:
@@ -234,9 +234,9 @@ def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseSt
         for attempt in result.attempts
         if attempt.score is not None and attempt.outcome not in (Outcome.BROKEN, Outcome.NOT_RUN)
     ]
+    scores = [attempt.score for attempt in scored if attempt.score is not None]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
-    runs = [_decided_leaves(attempt.score) for attempt in scored if attempt.score is not None]
-    merged, failing = _merge_runs(runs)
+    merged, failing = _merge_runs([_decided_leaves(score) for score in scores])
     shape = shared.shape(merged.values(), result.digests.get("judge", ""))
     return CaseState(
         case_id=result.case_id,
@@ -245,15 +245,15 @@ def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseSt
         runs=len(scored),
         patterns=shape.patterns,
         golds=shared.golds(key.case, shape, merged.values(), result.digests.get("gold")),
-        failing=_with_mistakes(failing, [attempt.score for attempt in scored if attempt.score is not None]),
-        gates=shared.mapping(_failed_gates(scored)),
-        rules=shared.mapping(_kept_rules([attempt.score for attempt in scored if attempt.score is not None])),
-        measures=shared.measures(scored),
-        digests=shared.mapping(dict(result.digests)),
+        failing=_with_mistakes(failing, scores),
+        gates=shared.mapping(_failed_gates(scores)),
+        rules=shared.mapping(_kept_rules(scores)),
+        measures=shared.measures(scores),
+        digests=shared.mapping(result.digests),
         known=result.known,
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
         errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
-        tags=shared.mapping(dict(result.tags)),
+        tags=shared.mapping(result.tags),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
@@ -307,6 +307,8 @@ def _failing_field(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) ->
 
 def _with_mistakes(failing: dict[str, FailingField], scores: Sequence[ScoreRecord]) -> dict[str, FailingField]:
     """Add what went wrong in the last failing run of each field; `scores` are those of the runs, in order."""
+    if not failing:
+        return failing
     named = [
         {str(path): mistake for mistake in score.mistakes for path in mistake.paths if str(path) in failing}
         for score in scores
@@ -404,27 +406,27 @@ def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
     return kinds
 
 
-def _failed_gates(scored: Sequence[Attempt]) -> dict[str, tuple[bool, ...]]:
-    gates: dict[str, tuple[bool, ...]] = {}
-    for name in STRUCTURAL_GATES:
-        passed = tuple([getattr(attempt.score.gates, name).passed for attempt in scored if attempt.score is not None])
-        if not all(passed):
-            gates[name] = passed
-    return gates
+def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
+    if all(score.gates.structural for score in scores):
+        return {}
+    runs = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
+    return {name: passed for name, passed in runs.items() if not all(passed)}
 
 
 def _kept_rules(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
+    if not any(score.rules for score in scores):
+        return {}
     kept = [{rule.name: rule.status not in _RULE_FAILED for rule in score.rules} for score in scores]
     names = dict.fromkeys(name for each in kept for name in each)
     return {name: tuple(each.get(name, True) for each in kept) for name in names}
 
 
-def _measures_by_run(scored: Sequence[Attempt]) -> dict[str, tuple[float, ...]]:
+def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ...]]:
     """Return each measure in every run; a run without a finite value has the mean of the others."""
-    names = {name for attempt in scored if attempt.score is not None for name in attempt.score.measures}
+    names = {name for score in scores for name in score.measures}
     found: dict[str, tuple[float, ...]] = {}
     for name in sorted(names):
-        values = [float(attempt.score.measures.get(name, math.nan)) for attempt in scored if attempt.score is not None]
+        values = [float(score.measures.get(name, math.nan)) for score in scores]
         finite = [value for value in values if math.isfinite(value)]
         if finite:
             mean = math.fsum(finite) / len(finite)

@@ -122,28 +122,47 @@ class RunAggregate:
     fields: Mapping[str, FieldCounts] = field(default_factory=dict)
 
 
-def aggregate(
-    results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
-) -> RunAggregate:
-    """Aggregate the results of one arm; with `measures`, estimate only their plain means, and leave out the rest."""
-    rows = case_rows(results)
-    weights = [row.weight for row in rows]
-    counted = RunAggregate(
+def aggregate_arms(
+    arms: Mapping[str, Sequence[CaseResult]], measures: Sequence[str], *, samples: int = SAMPLES
+) -> dict[str, RunAggregate]:
+    """Aggregate the results of each arm: plain means of some measures only, and none of what follows them.
+
+    Large arms of one size share their draws.
+    """
+    rows = {arm: case_rows(results) for arm, results in arms.items()}
+    by_size: dict[int, list[str]] = {}
+    for arm, scored in rows.items():
+        by_size.setdefault(len(scored), []).append(arm)
+    found: dict[str, Mapping[str, Estimate]] = {}
+    for names in by_size.values():
+        groups = [_columns(rows[arm], measures) for arm in names]
+        estimates = intervals_of_groups(groups, samples=samples, most_own_draws=MOST_OWN_DRAWS)
+        found |= dict(zip(names, estimates, strict=True))
+    return {
+        arm: replace(_counted(results, rows[arm]), measures=_means(found[arm], {})) for arm, results in arms.items()
+    }
+
+
+def _counted(results: Sequence[CaseResult], rows: Sequence[CaseMeasures]) -> RunAggregate:
+    return RunAggregate(
         cases=len(results),
         scored=len(rows),
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
         measures={},
     )
-    if measures is not None:
-        columns = _columns(rows, measures)
-        return replace(counted, measures=_means(intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS), {}))
+
+
+def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
+    """Aggregate the results of one arm."""
+    rows = case_rows(results)
+    weights = [row.weight for row in rows]
     groups = [_columns(rows, None), sob_columns(published_columns([row.measures for row in rows]))]
     plain, sob = _intervals_of_both(groups, None, samples)
     weighted, sob_weighted = _intervals_of_both(groups, weights, samples) if any(weights) else ({}, None)
     kept = [(result, score) for result in results for score in result.scores]
     return replace(
-        counted,
+        _counted(results, rows),
         measures=_means(plain, weighted),
         sob=sob_summary_of(sob, len(rows)) if rows else None,
         sob_weighted=None if sob_weighted is None else sob_summary_of(sob_weighted, len(rows)),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract.core.aggregate.bootstrap import MOST_OWN_DRAWS
 from pytest_extract.core.aggregate.run import (
     CaseMeasures,
     aggregate,
+    aggregate_arms,
     by_depth,
     case_rows,
     estimate_dict,
@@ -109,3 +111,12 @@ def test_measures_that_not_every_row_has_are_left_out():
     rows = [CaseMeasures(case="a", measures={"f1": 1.0, "recall": 1.0}), CaseMeasures(case="b", measures={"f1": 0.0})]
     assert list(measure_means(rows, samples=10)) == ["f1"]
     assert by_depth(rows)["all"] == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
+
+
+@pytest.mark.parametrize("times", [1, MOST_OWN_DRAWS // 3 + 1], ids=["few cases", "many cases"])
+def test_arms_together_have_the_intervals_of_each_alone(times):
+    right, wrong = result("a", score(1.0)), result("b", score(0.0))
+    arms = {"one": [right, right, wrong] * times, "other": [right, wrong, wrong] * times, "short": [right, wrong]}
+    together = aggregate_arms(arms, ("f1",), samples=5)
+    assert together == {arm: aggregate_arms({arm: found}, ("f1",), samples=5)[arm] for arm, found in arms.items()}
+    assert together["one"].measures["f1"].plain == aggregate(arms["one"], samples=5).measures["f1"].plain

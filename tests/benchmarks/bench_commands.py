@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from multiprocessing import Process
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -217,7 +218,10 @@ def main() -> None:
         folder = options.folder or Path(name)
         if not all((folder / f"{count}-{run}.jsonl").exists() for count in counts for run in (0, 1)):
             folder.mkdir(parents=True, exist_ok=True)
-            write_runs(folder, min(DISTINCT, *counts), counts, 40 if options.bigger else 0)
+            # in a process of its own: the peak of a command's process includes what the one that starts it has in memory
+            maker = Process(target=write_runs, args=(folder, min(DISTINCT, *counts), counts, 40 * options.bigger))
+            maker.start()
+            maker.join()
         for count in counts:
             measure(folder, count, options.only)
 

@@ -50,6 +50,7 @@ CORE_RINGS = (
         "result_json",
         "score_json",
         "shared_results",
+        "spending",
     ),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
@@ -22,7 +23,7 @@ from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget
 from pytest_extract.plugin.options import Mode, Settings
 from pytest_extract.plugin.write_errors import WriteErrors
-from pytest_extract.report.totals import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import RunPlan, plan_of
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class ExtractionService:
             with suppress(ConfigError):  # the call itself raises it again
                 load_litellm()
 
-    def pay_judge(self, spending: JudgeSpending) -> None:
+    def pay_judge(self, spending: Spending) -> None:
         """Take the cost of a judge's calls from the run's budget."""
         if self._budget is not None and spending.calls:
             self._budget.spend(None if spending.unpriced else spending.cost_usd, spending.calls)

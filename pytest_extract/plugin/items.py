@@ -16,13 +16,14 @@ from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, function_with_parameters, has_fixture
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls
-from pytest_extract.report.totals import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast
 from pytest_extract.results import load_result, safe_form
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class ExtractItem(pytest.Item):
     result: CaseResult | None = None
     error: Exception | None = None
     forecast: Forecast | None = None
-    judge_spending = JudgeSpending()
+    judge_spending = Spending()
     gold_change: GoldChange | None = None
     fresh_runs: int = 0
     """Runs of a case that fell, which nothing but a recording of the same runs may replace; 0 for every other item."""

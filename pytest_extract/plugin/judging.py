@@ -12,13 +12,13 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import JUDGE, value_made_before
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.report.totals import JudgeSpending
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.judge.cache import CachingJudge
@@ -60,15 +60,9 @@ class Judges:
             identity += [*asked, *([name, identity_of(judge)] for name, judge in named)]
         return text_digest(canonical_json(identity))
 
-    def spent(self) -> JudgeSpending:
+    def spent(self) -> Spending:
         """Return what the judges' models have used so far in this process."""
-        spent = [judge.spent for _, judge in self._judges.values()]
-        return JudgeSpending(
-            calls=sum(one.calls for one in spent),
-            unpriced=sum(one.unpriced for one in spent),
-            cost_usd=sum(one.cost_usd for one in spent),
-            tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
-        )
+        return sum((judge.spent for _, judge in self._judges.values()), Spending())
 
     def _judge_of(self, item: ExtractItem, user: object) -> Judge | None:
         """Return the judges that the case's schema names, and for all other questions the fixture's or the options'."""

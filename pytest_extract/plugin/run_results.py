@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TextIO
 import pytest
 
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.spending import Spending
 from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
-from pytest_extract.report.totals import Forecast, JudgeSpending, RunTotals, totals_of
+from pytest_extract.report.totals import Forecast, RunTotals, totals_of
 from pytest_extract.results import load_result
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class RunResults:
     settings: Settings
     results: ResultStore = field(default_factory=ResultStore)
     forecasts: list[Forecast] = field(default_factory=list)
-    judge_spending: JudgeSpending = field(default_factory=JudgeSpending)
+    judge_spending: Spending = field(default_factory=Spending)
     selections: dict[str, Selection] = field(default_factory=dict)
     gold_changes: dict[str, GoldChange] = field(default_factory=dict)
     drafts: list[DraftedGold] = field(default_factory=list)

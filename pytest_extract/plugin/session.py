@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.core.spending import Spending
 from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions
@@ -21,7 +22,7 @@ from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.redact.secrets import find_secrets_of_process
-from pytest_extract.report.totals import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import run_case
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class ExtractSession:
         )
         self.gold_writer = self._gold_writer()
         self._judges = Judges(config, self.settings, self.extraction_service)
-        self._judge_spending = JudgeSpending()
+        self._judge_spending = Spending()
         self._prefetcher: Prefetcher | None = None
         self._explained_extractor = False
 

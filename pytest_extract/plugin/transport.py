@@ -9,6 +9,7 @@ import pytest
 from _pytest._code.code import ExceptionRepr, ReprFileLocation
 
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.result_store import StoredResult
@@ -16,7 +17,7 @@ from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
 from pytest_extract.redact.secrets import TALLY
-from pytest_extract.report.totals import Forecast, JudgeSpending
+from pytest_extract.report.totals import Forecast
 from pytest_extract.results import dump_result, load_result, safe_form
 
 RESULT = "extract_result"
@@ -165,7 +166,7 @@ def _take_side_effects(attributes: dict[str, Any], run_results: RunResults) -> N
     run_results.refused += attributes.pop(REFUSED, ())
     if redacted := attributes.pop(REDACTED, ()):
         run_results.redacted.append(frozenset(map(tuple, redacted)))
-    run_results.judge_spending += JudgeSpending(**attributes.pop(JUDGE_SPENDING, {}))
+    run_results.judge_spending += Spending(**attributes.pop(JUDGE_SPENDING, {}))
 
 
 def take_fresh_result(report: pytest.TestReport, run_results: RunResults) -> CaseResult | None:

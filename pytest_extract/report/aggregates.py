@@ -13,11 +13,12 @@ from pytest_extract.core.aggregate.leaderboard import Standing
 from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, estimate_dict
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, score_number, text_table
 from pytest_extract.report.slices import counts_record, rates_record
 from pytest_extract.report.summary import emptiness_lines
-from pytest_extract.report.totals import EmptinessTotals, Spending
+from pytest_extract.report.totals import EmptinessTotals
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20

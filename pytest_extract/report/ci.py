@@ -17,13 +17,14 @@ from pytest_extract.cases.gold import gold_lines_of
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import Spending, case_means, read_scores
+from pytest_extract.report.totals import case_means, read_scores
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]

@@ -11,16 +11,17 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate.auto_accept import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.spending import Spending
 from pytest_extract.lazy import dataclass
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
-from pytest_extract.report.totals import JudgeSpending, RunTotals, totals_of, worst_patterns
+from pytest_extract.report.totals import RunTotals, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
 
-NO_JUDGE: Final = JudgeSpending()
+NO_JUDGE: Final = Spending()
 _WORDS: Final = {
     Answer.WORSE: "Worse than the baseline",
     Answer.NOT_WORSE: "Not worse than the baseline",
@@ -50,7 +51,7 @@ class RunReport:
     mistakes: Sequence[str] = ()
     expected: frozenset[str] = frozenset()
     lines: Sequence[Line] = ()
-    judge: JudgeSpending = NO_JUDGE
+    judge: Spending = NO_JUDGE
     written: str = ""
     by: Sequence[str] = ()
     runs: Sequence[str] = ()

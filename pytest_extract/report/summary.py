@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import RuleStatus
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.findings import FAILED
@@ -35,12 +36,10 @@ from pytest_extract.report.totals import (
     EmptinessTotals,
     EmptyPasses,
     Forecast,
-    JudgeSpending,
     KnownTotals,
     PatternCounts,
     RuleTotals,
     RunTotals,
-    Spending,
     WrappedTotals,
     totals_of,
     worst_patterns,
@@ -78,7 +77,7 @@ def summary_lines(
     results: Sequence[CaseResult],
     *,
     totals: RunTotals | None = None,
-    judge: JudgeSpending | None = None,
+    judge: Spending | None = None,
     expected: int = 0,
     width: int = 100,
     verbosity: int = 0,
@@ -107,7 +106,7 @@ def summary_lines(
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
     lines += _money_lines(totals.spending)
-    lines += _judge_lines(judge or JudgeSpending())
+    lines += _judge_lines(judge or Spending())
     return lines + _slowest_lines(totals.slowest, width)
 
 
@@ -315,7 +314,7 @@ def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
     return prose(text, "warn", indent=0, width=width)
 
 
-def _judge_lines(judge: JudgeSpending) -> list[Line]:
+def _judge_lines(judge: Spending) -> list[Line]:
     if not judge.calls:
         return []
     return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}")]

@@ -13,6 +13,7 @@ from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
@@ -232,89 +233,12 @@ class RuleTotals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpending:
-    """Calls, tokens and cost of the judge's model; `unpriced` calls have no known price."""
-
-    calls: int = 0
-    unpriced: int = 0
-    cost_usd: float = 0.0
-    tokens: int = 0
-
-    def __add__(self, other: JudgeSpending) -> JudgeSpending:
-        return JudgeSpending(
-            calls=self.calls + other.calls,
-            unpriced=self.unpriced + other.unpriced,
-            cost_usd=self.cost_usd + other.cost_usd,
-            tokens=self.tokens + other.tokens,
-        )
-
-    @property
-    def cost_text(self) -> str:
-        """The cost as text; `unknown` if no call has a known price."""
-        return "unknown" if self.unpriced == self.calls else f"${self.cost_usd:,.4f}"
-
-    def __sub__(self, other: JudgeSpending) -> JudgeSpending:
-        return JudgeSpending(
-            calls=self.calls - other.calls,
-            unpriced=self.unpriced - other.unpriced,
-            cost_usd=self.cost_usd - other.cost_usd,
-            tokens=self.tokens - other.tokens,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Expected calls and cost of one case (None: no known price), and its number of recorded outputs."""
 
     calls: int
     recorded: int
     cost_usd: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """Calls, tokens and cost of some results. `unpriced` calls have no known cost; recorded outputs cost nothing."""
-
-    calls: int = 0
-    recorded: int = 0
-    unpriced: int = 0
-    cost_usd: float = 0.0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    @classmethod
-    def of(cls, results: Iterable[CaseResult]) -> Spending:
-        """Add up all attempts."""
-        total = cls()
-        for result in results:
-            live = [attempt for attempt in result.attempts if not attempt.recorded]
-            usages = [attempt.usage for attempt in result.attempts if attempt.usage is not None]
-            total += cls(
-                calls=len(live),
-                recorded=len(result.attempts) - len(live),
-                unpriced=sum(attempt.cost_usd is None for attempt in live),
-                cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
-                prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
-                completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
-            )
-        return total
-
-    def __add__(self, other: Spending) -> Spending:
-        return Spending(
-            calls=self.calls + other.calls,
-            recorded=self.recorded + other.recorded,
-            unpriced=self.unpriced + other.unpriced,
-            cost_usd=self.cost_usd + other.cost_usd,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
-
-    @property
-    def cost_text(self) -> str:
-        """The cost as text; `unknown` if no call has a known price."""
-        if self.calls and self.unpriced == self.calls:
-            return "unknown"
-        return f"${self.cost_usd:,.4f}"
 
 
 @dataclass(slots=True)

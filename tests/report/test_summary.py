@@ -7,10 +7,11 @@ import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
 from pytest_extract.core.results import FieldResult, NamedMistake
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
-from pytest_extract.report.totals import Forecast, JudgeSpending, Spending, totals_of
+from pytest_extract.report.totals import Forecast, totals_of
 from tests.records import field_result, score_record
 
 
@@ -168,10 +169,10 @@ def test_an_unknown_cost_is_never_counted_as_free() -> None:
 
 
 def test_what_the_judge_cost() -> None:
-    judge = JudgeSpending(calls=2, cost_usd=0.01, tokens=300) + JudgeSpending(calls=1, cost_usd=0.01, tokens=5)
+    judge = Spending(calls=2, cost_usd=0.01, prompt_tokens=300) + Spending(calls=1, cost_usd=0.01, completion_tokens=5)
     assert "judge: 3 calls, 305 tokens, cost: $0.0200" in told(case("a", attempt()), judge=judge)
     assert "judge: 1 call, 0 tokens, cost: unknown" in told(
-        case("a", attempt()), judge=JudgeSpending(calls=2, unpriced=2) - JudgeSpending(calls=1, unpriced=1)
+        case("a", attempt()), judge=Spending(calls=2, unpriced=2) - Spending(calls=1, unpriced=1)
     )
 
 

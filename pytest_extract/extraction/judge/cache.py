@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion, checked_answer
-from pytest_extract.extraction.judge.llm import JudgeUsage
 from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.files import read_regular_text, write_atomic, write_once
@@ -80,10 +80,10 @@ class CachingJudge:
         return key.reason if isinstance(key, UnansweredQuestion) else self._undecided.get(key)
 
     @property
-    def spent(self) -> JudgeUsage:
+    def spent(self) -> Spending:
         """What the model that judges has cost so far in this process; nothing for other judges."""
         spent = getattr(self._ask, "spent", None)
-        return spent if isinstance(spent, JudgeUsage) else JudgeUsage()
+        return spent if isinstance(spent, Spending) else Spending()
 
     @property
     def undecided(self) -> Mapping[str, str]:

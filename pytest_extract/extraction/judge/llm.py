@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from pytest_extract.core.results import FailureKind, Question
+from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question
@@ -24,26 +25,15 @@ _IDLE_ROUNDS: Final = 2
 """Rounds without any answer after which a judge is not asked again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeUsage:
-    """What a judge has used so far. `cost_usd` counts priced calls only; `unpriced` is the number of the others."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost_usd: float = 0.0
-    unpriced: int = 0
-
-    def plus(self, answer: Completion) -> JudgeUsage:
-        """Return the sum with one more call."""
-        usage = answer.usage
-        return JudgeUsage(
-            calls=self.calls + 1,
-            prompt_tokens=self.prompt_tokens + ((usage and usage.prompt_tokens) or 0),
-            completion_tokens=self.completion_tokens + ((usage and usage.completion_tokens) or 0),
-            cost_usd=self.cost_usd + (answer.cost_usd or 0.0),
-            unpriced=self.unpriced + (answer.cost_usd is None),
-        )
+def _spending_of(answer: Completion) -> Spending:
+    usage = answer.usage
+    return Spending(
+        calls=1,
+        unpriced=int(answer.cost_usd is None),
+        cost_usd=answer.cost_usd or 0.0,
+        prompt_tokens=(usage and usage.prompt_tokens) or 0,
+        completion_tokens=(usage and usage.completion_tokens) or 0,
+    )
 
 
 class LlmJudge:
@@ -68,7 +58,7 @@ class LlmJudge:
     ) -> None:
         self.model = model
         self.identity = model
-        self.spent = JudgeUsage()
+        self.spent = Spending()
         self._slots = slots or threading.BoundedSemaphore(4)
         self._lock = threading.Lock()
         self._retry = retry
@@ -133,7 +123,7 @@ class LlmJudge:
             too_long = error.kind is FailureKind.CONTEXT_LENGTH and len(questions) > 1
             return [(_TooLong if too_long else _Failed)(f"the judge could not be asked: {error}")] * len(questions)
         with self._lock:
-            self.spent = self.spent.plus(answer)
+            self.spent += _spending_of(answer)
         if answer.refusal:
             return [UnansweredQuestion(f"the judge refused: {answer.refusal}")] * len(questions)
         return list(read_answers(batch, answer.text).values())

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.spending import Spending
 from pytest_extract.report.html import cases
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import json_in_script, page
 from pytest_extract.report.html.text import anchor, document_text
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.totals import JudgeSpending
 from tests.records import score_record
 from tests.report.html.data import page_data, plain
 from tests.report.runs import GOLD, broken, case, scored, wrong
@@ -255,7 +255,7 @@ def test_cases_have_what_the_filter_asks_for() -> None:
 
 
 def test_the_judge_s_cost_is_told() -> None:
-    text = text_of_page(shown(scored("a", GOLD), judge=JudgeSpending(calls=3, cost_usd=0.5)))
+    text = text_of_page(shown(scored("a", GOLD), judge=Spending(calls=3, cost_usd=0.5)))
     assert "judge3 calls" in text
     assert "cost of the judge$0.5000" in text
 

@@ -15,6 +15,7 @@ from pytest_extract.core.engine.context import (
     absence,
     is_present,
 )
+from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.results import FieldResult, JudgeAnswer, Question, Status
@@ -201,7 +202,7 @@ def _compared(
     if reason is None and problem is not None and not right:
         reason = problem
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
-        reason = metric.explain(values[0], values[1])
+        reason = explanation(metric.explain, values[0], values[1])
     return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
 
 

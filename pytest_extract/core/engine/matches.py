@@ -1,11 +1,11 @@
-"""Leaves that match, kept as rows of values: their results are made when somebody reads them."""
+"""What a walk keeps of leaves, of which the results are made when somebody reads them: most are never read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from pytest_extract.core.compile.nodes import TableColumn
+from pytest_extract.core.compile.nodes import SCALARS, TableColumn
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath, Json, Missing
 
@@ -59,6 +59,21 @@ Kept: TypeAlias = FieldResult | Matches
 """What a walk keeps of the leaves that it scores: a result, or matches of which no result is made yet."""
 
 
+class _Explanation(NamedTuple):
+    """What stands in the place of a result's reason until somebody reads the result."""
+
+    explain: Callable[[Json, Json], str | None]
+    gold: Json
+    extracted: Json
+
+
+def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extracted: Json) -> str | None:
+    """Return why two values do not match, or what `make_results` takes to say it."""
+    if type(gold) in SCALARS and type(extracted) in SCALARS:
+        return cast("str", _new(_Explanation, (explain, gold, extracted)))
+    return explain(gold, extracted)  # a list may hold something else when the result is read
+
+
 def matches_between(rows: Matches, others: Mapping[int, FieldResult | None]) -> Iterator[Kept]:
     """Yield what is kept of rows of which all leaves match but `others`: results by place, None where there is none."""
     columns, start, stop, *values = rows
@@ -91,12 +106,17 @@ def make_results(
     def results(kept: Sequence[Kept]) -> tuple[FieldResult, ...]:
         found: list[FieldResult] = []
         for one in kept:
-            if isinstance(one, Matches):
-                if id(one) not in made:
-                    made[id(one)] = one.results()
+            if id(one) in made:
                 found += made[id(one)]
+            elif isinstance(one, Matches):
+                found += made.setdefault(id(one), one.results())
             else:
-                found.append(one)
+                reason: object = one.reason
+                if isinstance(reason, _Explanation):
+                    explained = one._replace(reason=reason.explain(reason.gold, reason.extracted))
+                    found += made.setdefault(id(one), [explained])
+                else:
+                    found.append(one)
         return tuple(found)
 
     return results(fields), results(leaves)

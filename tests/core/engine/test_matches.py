@@ -97,12 +97,14 @@ def test_a_field_result_that_is_a_leaf_result_is_one_object(pair):
 def test_results_keep_the_values_of_the_time_of_scoring():
     gold = {"name": "Bob", "rows": [{"name": "a", "count": 1, "price": 2.0}], "owner": {"count": 3}}
     output = copy.deepcopy(gold)
+    gold["state"], output["state"] = "xy", "xz"
     score, other = (SCORERS["ours"].score(copy.deepcopy(gold), output) for _ in range(2))
     known = score.leaves
-    output["name"], output["owner"]["count"] = "Eve", 4
+    output["name"], output["state"], output["owner"]["count"] = "Eve", "z", 4
     output["rows"][0]["count"] = 5
     output["rows"].clear()
     assert other.leaves == known
+    assert [leaf.reason for leaf in known if not leaf.passed] == ["texts differ from character 2 on"]
 
 
 def test_a_pickle_holds_the_results():

@@ -28,11 +28,6 @@ class Matches(NamedTuple):
     extracted: Sequence[Json | Missing]
 
     @property
-    def size(self) -> int:
-        """Number of leaves."""
-        return self.stop - self.start
-
-    @property
     def weights(self) -> list[float]:
         """What each leaf weighs."""
         columns, start, stop, *_ = self

@@ -45,24 +45,23 @@ def _share(score: float, size: int) -> float:
 
 
 def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
-    """Sum over leaves; what is skipped or undecided does not count."""
+    """Sum over leaves; what is skipped or undecided does not count.
+
+    Each sum is rounded, as if 1.0 were added for one match after the other; to a whole number, all at once is the same.
+    """
     score, compared = 0.0, 0
     statuses: list[Status] = []
     for leaf in leaves:
         if not isinstance(leaf, FieldResult):
-            compared += leaf.size
-            score = _plus_ones(score, leaf.size)
+            size = leaf.stop - leaf.start
+            compared += size
+            score = score + size if score.is_integer() else reduce(add, repeat(1.0, size), score)
         elif (status := leaf.status) is Status.MATCH or status is Status.MISMATCH:
             compared += 1
             score += leaf.score
         else:
             statuses.append(status)
     return Counts(score, compared, statuses.count(Status.OMISSION), statuses.count(Status.HALLUCINATION))
-
-
-def _plus_ones(total: float, count: int) -> float:
-    """Add 1.0 so many times, each sum rounded: to a whole number, all at once is the same."""
-    return total + count if total.is_integer() else reduce(add, repeat(1.0, count), total)
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:

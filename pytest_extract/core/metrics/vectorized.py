@@ -130,14 +130,22 @@ def text_search(normal: Callable[[Json], str | None], compare: Compare, at_once:
 
         texts = texts_of(extracted)
         odd = [j for j, text in enumerate(texts) if text is None]
+        order = sorted([(len(text), j) for j, text in enumerate(texts) if text is not None])
+        lengths, places = [length for length, _ in order], [j for _, j in order]
+        ordered = [texts[j] for j in places]
 
         def scores(gold: Json, cutoff: float) -> list[tuple[int, float]]:
             text = normal(gold)
             if text is None:
                 return [(j, compare(gold, value)) for j, value in enumerate(extracted)]
-            # what is None among the texts is passed over
-            found = extract(text, texts, scorer=Levenshtein.normalized_similarity, limit=None, score_cutoff=cutoff)
-            return [(j, score) for _, score, j in found] + [(j, compare(gold, extracted[j])) for j in odd]
+            # the difference of two lengths is edited at least, so that the others' lengths are bounded
+            first = bisect_left(lengths, cutoff * len(text) - 1)
+            last = bisect_right(lengths, len(text) / cutoff + 1) if cutoff else len(lengths)
+            near = ordered[first:last]
+            found = extract(text, near, scorer=Levenshtein.normalized_similarity, limit=None, score_cutoff=cutoff)
+            return [(places[first + n], score) for _, score, n in found] + [
+                (j, compare(gold, extracted[j])) for j in odd
+            ]
 
         return scores
 

@@ -103,6 +103,7 @@ def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Open) -> Non
 
 def test_differing_characters_are_marked_on_both_sides(show: Open) -> None:
     browser = show([scored("typo", wrong(vendor="ACME Gmbh"))])
+    until(browser, lambda: browser.find_elements("css selector", ".f mark"))
     assert [mark.text for mark in browser.find_elements("css selector", ".f mark")] == ["H", "h"]
     assert "ACME GmbH" in one(browser, ".f").text.replace("\n", "")
 

@@ -197,8 +197,7 @@ class _Vectorised:
 
         shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
         values = [
-            np.column_stack([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
-            for columns in groups
+            np.array([shares, *(shares * np.asarray(column, dtype=float) for column in columns)]) for columns in groups
         ]
         parts: list[list[Any]] = [[] for _ in groups]
         left = self._samples
@@ -210,7 +209,8 @@ class _Vectorised:
             for row, sample in zip(times, drawn, strict=True):
                 row[:] = np.bincount(sample, minlength=self._size)
             for found, table in zip(parts, values, strict=True):
-                weight, *totals = (times @ table).T
+                # no product of matrices: the threads of BLAS wait for each other longer than they work
+                weight, *totals = np.einsum("ij,kj->ik", times, table).T
                 found.append(np.divide(totals, weight, out=np.zeros_like(totals), where=weight != 0))
         return [np.concatenate(found, axis=1).tolist() for found in parts]
 

@@ -414,6 +414,11 @@ def _record_of(line: bytes, number: int) -> Record:
 _Encode: TypeAlias = Callable[[Iterable[CaseResult]], Any]
 
 
+_STATUS_LOCK: Final = Lock()
+"""Held to start a process and to read an exit status: `multiprocessing` reads the status of every child at each start,
+and of two threads that read one, the later is told 255."""
+
+
 class _Lost(Exception):
     """A worker process died or took too long; the text says which."""
 
@@ -454,7 +459,8 @@ class _Worker:
     def _stop(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.join()
+            with _STATUS_LOCK:
+                self._process.join()
             self._process = None
         if self._pipe is not None:
             self._pipe.close()
@@ -474,7 +480,8 @@ class _Worker:
                 raise _Lost(f"it took longer than {self._timeout_s:g} s")
             return pipe.recv()
         except (EOFError, OSError) as error:
-            self._process.join()
+            with _STATUS_LOCK:
+                self._process.join()
             code = self._process.exitcode
             self._stop()
             raise _Lost(f"the process that scored it died ({_exit_text(code)})") from error
@@ -488,7 +495,8 @@ class _Worker:
         self._pipe, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other,), daemon=True)
         try:
-            self._process.start()
+            with _STATUS_LOCK:
+                self._process.start()
             other.close()
             self._pipe.send_bytes(self._message)
             problem = self._pipe.recv()

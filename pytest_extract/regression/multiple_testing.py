@@ -43,11 +43,12 @@ class TestResult:
     """One test of "worse".
 
     `name`: the pattern, or the tag and its value; empty for the others. `changed`: cases whose runs differ in it.
-    `drop`: mean over its cases of before - after, a share; `overall_drop`: of the mean over all fields. `p`:
-    permutation test of the runs within cases; `adjusted`: corrected for the whole family, to be compared with `level`
-    (alpha). Sampled ones have two standard errors added (`counted` is False). `needed`: cases that would have to fall
-    altogether, in a suite like this one, for the test to be significant with one run a side; `decidable`: whether any
-    outcome could have been significant. `luck`: how often some field would fall as far as this one without a change.
+    `drop`: mean over its cases of before - after, a share; `overall_drop`: of the mean over all fields;
+    `fewer_failed_whole`: whether fewer answers failed as a whole than before, beyond noise. `p`: permutation test of
+    the runs within cases; `adjusted`: corrected for the whole family, to be compared with `level` (alpha). Sampled ones
+    have two standard errors added (`counted` is False). `needed`: cases that would have to fall altogether, in a suite
+    like this one, for the test to be significant with one run a side; `decidable`: whether any outcome could have been
+    significant. `luck`: how often some field would fall as far as this one without a change.
     `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
     """
 
@@ -57,6 +58,7 @@ class TestResult:
     changed: int
     drop: float
     overall_drop: float
+    fewer_failed_whole: bool
     regressed: int
     fixed: int
     p: float
@@ -77,10 +79,10 @@ class TestResult:
     def fall(self) -> float:
         """The drop that counts against `min_drop`.
 
-        That of the answers that did not fail as a whole counts only as far as the mean of all fell too: fewer answers
-        that fail as a whole can make up for it.
+        Where fewer answers fail as a whole, a fall of the others counts only as far as the mean of all fell too.
         """
-        return min(self.drop, self.overall_drop) if self.subject is Subject.COMPLETE else self.drop
+        made_up_for = self.subject is Subject.COMPLETE and self.fewer_failed_whole
+        return min(self.drop, self.overall_drop) if made_up_for else self.drop
 
     @property
     def pattern(self) -> str | None:
@@ -195,6 +197,9 @@ class _Family:
             max(1, len(rows)),
             (sum(row.regressed for row in rows), sum(row.fixed for row in rows)),
         )
+        shares = [(row.failed_whole[0] / row.runs[0], row.failed_whole[1] / row.runs[1]) for row in rows]
+        fewer, more = (sum(before > after for before, after in shares), sum(before < after for before, after in shares))
+        self.fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
         complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
         self.complete = (
             _Member(Subject.COMPLETE, "", complete, len(complete), (0, 0))
@@ -355,6 +360,7 @@ class _Family:
             changed=len(member.runs),
             drop=member.drop,
             overall_drop=self.overall.drop,
+            fewer_failed_whole=self.fewer_failed_whole,
             regressed=regressed,
             fixed=fixed,
             p=p,

@@ -461,7 +461,7 @@ def test_a_sure_fall_of_less_than_min_drop_is_a_note():
 
 
 def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
-    before = [result(f"c{n:03}", wide(ALL if n >= 196 else ())) for n in range(200)]
+    before = [result(f"c{n:03}", wide(ALL if n >= 194 else ())) for n in range(200)]
     after = [result(f"c{n:03}", wide({n % 20} if n < 60 else ())) for n in range(200)]
     found = verdict(before, after)
     complete = next(test for test in found.tests if test.subject is Subject.COMPLETE)
@@ -469,7 +469,7 @@ def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
     assert complete.fall < 0.005 < complete.drop
     assert found.answer is Answer.NOT_WORSE
     assert any("beyond noise, but fewer answers failed as a whole" in note for note in found.notes)
-    assert verdict(before[:196], after[:196]).answer is Answer.WORSE
+    assert verdict(before[:196], after[:196]).answer is Answer.WORSE  # two fewer may be chance
 
 
 def test_few_cases_that_all_pass_say_what_that_takes_for_granted():

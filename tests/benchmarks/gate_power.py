@@ -35,8 +35,7 @@ from pytest_extract.regression.gate import Answer, decide, decide_confirmed
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.rules import Rules
 
-RULES = Rules(permutations=2_000, resamples=400)
-"""Fewer arrangements than the gate's own 10,000, for speed: two standard errors are added, so they find a little less."""
+RULES = Rules()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,7 +314,7 @@ def not_worse(kind: Kind, effect: Effect, *, cases: int, suites: int, seed: int)
     draw = Suites(np.random.default_rng(seed))
     plain = assumed = 0
     for _ in range(suites):
-        decision = decide(comparison_of(*draw.draw(kind, effect, cases, 20, (1, 1))), Rules())
+        decision = decide(comparison_of(*draw.draw(kind, effect, cases, 20, (1, 1))), RULES)
         if decision.answer is Answer.NOT_WORSE:
             assumed += decision.effects[0].assumed
             plain += not decision.effects[0].assumed

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.results import STATUS_OF, FieldResult, ScoreRecord
 from pytest_extract.core.score_json import fields_and_leaves, score_from_json
+from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 
-_T = TypeVar("_T")
 _NO_PARAMS: Final[Mapping[str, Json]] = MappingProxyType({})
 _TYPICAL: Final[Mapping[str, Json | Missing]] = {
     "null": None, "boolean": False, "integer": 0, "number": 0.5, "string": "", "array": [], "object": {},
@@ -23,13 +23,12 @@ ResultColumns: TypeAlias = tuple[str, str, str, float, bool, float, tuple[str, s
 and why a result passes although neither side has a value (None for another)."""
 
 
-class SharedResults:
+class SharedResults(SharedValues):
     """Makes scores whose results have no paths, parameters and values, only a typical value of the same JSON type."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._results: dict[tuple[object, ...], FieldResult] = {}
-        self._values: dict[Any, Any] = {}
-        self._mappings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
         self._types: dict[type, str] = {}
 
     def result(self, columns: ResultColumns) -> FieldResult:
@@ -48,18 +47,6 @@ class SharedResults:
         """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else."""
         results = fields_and_leaves(record, self._result_from_json)
         return score_from_json({**record, "arrays": ()}, results)
-
-    def value(self, value: _T) -> _T:
-        """Return the first value that is equal to this one, which has a type of its own."""
-        found: _T = self._values.setdefault(value, value)
-        return found
-
-    def mapping(self, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the first mapping with the same members, in the same order and of the same types."""
-        try:
-            return self._mappings.setdefault((*found.items(), *map(type, found.values())), found)
-        except TypeError:  # a member that has no hash
-            return found
 
     def _result_from_json(self, record: Mapping[str, Any]) -> FieldResult:
         status, reason = record["status"], record["reason"]

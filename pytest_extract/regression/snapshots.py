@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
 from pytest_extract.lazy import dataclass
 
@@ -116,7 +117,6 @@ class CaseState:
 Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
 
 
-_T = TypeVar("_T")
 _Check: TypeAlias = tuple[FieldPath, str, str, str, bool]
 """Path, pattern, metric, text of the parameters, and whether gold has a value there."""
 _Run: TypeAlias = Mapping[FieldPath, FieldResult]
@@ -151,27 +151,14 @@ class _Shape(NamedTuple):
         }
 
 
-class SharedParts:
+class SharedParts(SharedValues):
     """What states have in common, each distinct part once: two runs of a suite have most parts in common."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, Any] = {}
-        self._mappings: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+        super().__init__()
         self._measures: dict[tuple[Any, ...], Mapping[str, tuple[float, ...]]] = {}
         self._shapes: dict[tuple[str, tuple[_Check, ...]], _Shape] = {}
         self._golds: dict[tuple[str, str, int], Mapping[str, str]] = {}
-
-    def value(self, value: _T) -> _T:
-        """Return the first value that is equal to this one, which has a type of its own."""
-        found: _T = self._known.setdefault(value, value)
-        return found
-
-    def mapping(self, found: Mapping[str, _T]) -> Mapping[str, _T]:
-        """Return the first mapping with the same members, in the same order and of the same types."""
-        try:
-            return self._mappings.setdefault((*found.items(), *map(type, found.values())), found)
-        except TypeError:  # a tag that has no hash
-            return found
 
     def measures(self, scores: Sequence[ScoreRecord]) -> Mapping[str, tuple[float, ...]]:
         """Return each measure in every run."""

@@ -55,15 +55,20 @@ def everything(problem):
     return [(i, j) for i, j in best_assignment(matrix).pairs if matrix[i][j] > 0]
 
 
-@pytest.mark.parametrize("objective", ["mean", "f1"])
-@pytest.mark.parametrize("numpy", [False, True], ids=["plain", "numpy"])
-def test_equal_rows_first_is_as_good_as_all_rows_at_once(objective, numpy, monkeypatch):
-    if numpy:
+@pytest.fixture(name="with_numpy", params=[False, True], ids=["plain", "numpy"])
+def _with_numpy(request, monkeypatch):
+    """Fit with numpy and without it, tables of any size alike."""
+    if request.param:
         pytest.importorskip("numpy")
         monkeypatch.setattr(fitting, "_NUMPY_PAYS_LOADED", 0)
     else:
         monkeypatch.setattr(fitting, "installed", lambda package: False)
     monkeypatch.setattr(fitting, "PUBLISHED_LIMIT", 0)
+
+
+@pytest.mark.usefixtures("with_numpy")
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+def test_equal_rows_first_is_as_good_as_all_rows_at_once(objective, monkeypatch):
     sizes = []
     kept = fitting.assign_rows
     monkeypatch.setattr(
@@ -198,15 +203,9 @@ def test_texts_that_are_searched_with_cutoffs_are_paired_as_when_all_are_compare
         assert total(problem, fit(Similarity(problem))) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
 
 
+@pytest.mark.usefixtures("with_numpy")
 @pytest.mark.parametrize("objective", ["mean", "f1"])
-@pytest.mark.parametrize("numpy", [False, True], ids=["plain", "numpy"])
-def test_what_rows_share_with_equal_rows_at_most_shows_as_much_as_a_look_at_all(objective, numpy, monkeypatch):
-    if numpy:
-        pytest.importorskip("numpy")
-        monkeypatch.setattr(fitting, "_NUMPY_PAYS_LOADED", 0)
-    else:
-        monkeypatch.setattr(fitting, "installed", lambda package: False)
-    monkeypatch.setattr(fitting, "PUBLISHED_LIMIT", 0)
+def test_what_rows_share_with_equal_rows_at_most_shows_as_much_as_a_look_at_all(objective, monkeypatch):
     monkeypatch.setattr(fitting, "_FEW_CELLS", 0)
     rng = random.Random(12)
     for _ in range(60):

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.engine.matches import Kept, make_results
+from pytest_extract.core.engine.matches import Kept, made_results, make_results
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.results import (
     WRONG,
@@ -197,7 +197,7 @@ class Score:
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
             return ()
-        if not any(isinstance(one, FieldResult) and one.status in WRONG for one in chain(self._leaves, self._fields)):
+        if not any(one.status in WRONG for one in made_results(chain(self._leaves, self._fields))):
             return ()
         from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
 

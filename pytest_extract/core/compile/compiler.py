@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.compile.bind import Binder
 from pytest_extract.core.compile.nodes import (
     NOTHING,
-    SCALARS,
     Align,
     AlignMode,
     Array,
@@ -40,7 +38,6 @@ from pytest_extract.core.schema.annotations import AlignUse, Annotation, Report
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import Json
 
 MOST_EAGER: Final = 20_000
 DEEPEST_EAGER: Final = 60
@@ -488,7 +485,7 @@ def row_table(items: Node) -> Object | None:
         entries=(column,),
         names=frozenset(),
         places=ElementPaths(),
-        bulk=_bulk([column], lambda value: (value,)),
+        bulk=FlatTable.of([column]),
         field=items.field,
     )
 
@@ -497,13 +494,4 @@ def flat_table(columns: Sequence[TableColumn]) -> FlatTable | None:
     """Return the columns as a table whose cells are compared all at once; None unless all are plain leaves."""
     if len(columns) < 2 or not all(column.fast for column in columns):
         return None
-    return _bulk(columns, itemgetter(*[column.name for column in columns]))
-
-
-def _bulk(columns: Sequence[TableColumn], values: Callable[[Any], tuple[Json, ...]]) -> FlatTable:
-    _, leaves, patterns, metrics, params, weights, fast = zip(*columns, strict=True)
-    unsure = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
-    weight = sum(weights) if all(weights) else 0.0
-    checks = [leaf.checks[0] for leaf in leaves]
-    likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
-    return FlatTable(values, patterns, metrics, params, weights, unsure, leaves, weight, likeness)
+    return FlatTable.of(columns)

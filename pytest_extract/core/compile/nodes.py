@@ -6,7 +6,7 @@ Nodes are named tuples because a schema has many, and a frozen dataclass takes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -95,33 +95,42 @@ class TableColumn(NamedTuple):
 class FlatTable(NamedTuple):
     """The properties of an object that has plain leaves only, laid out to be compared and kept all at once.
 
-    `values`: takes them out of an object in order. `weight`: of all of them, 0.0 where one has none.
+    `weight`: of all of them, 0.0 where one has none.
     `unsure`: the columns where equal values surely match only if they are of these types, which are not all scalars.
     `likeness`: what compares them where rows are paired; None where values are transformed before.
     """
 
-    values: Callable[[Any], tuple[Json, ...]]
-    patterns: tuple[str, ...]
-    metrics: tuple[str, ...]
-    params: tuple[Mapping[str, Json], ...]
     weights: tuple[float, ...]
     unsure: tuple[tuple[int, frozenset[type]], ...]
     leaves: tuple[Leaf, ...]
     weight: float
     likeness: tuple[BoundMetric | None, ...]
 
+    @classmethod
+    def of(cls, columns: Sequence[TableColumn]) -> FlatTable:
+        """Return columns, each of a plain leaf, as a table."""
+        leaves: tuple[Any, ...]
+        _, leaves, _, _, _, weights, fast = zip(*columns, strict=True)
+        unsure = tuple((index, kinds | {type(None)}) for index, kinds in enumerate(fast) if not kinds >= SCALARS)
+        checks = [leaf.checks[0] for leaf in leaves]
+        likeness = tuple(None if check.transform is not None else check.likeness or check.metric for check in checks)
+        return cls(weights, unsure, leaves, sum(weights) if all(weights) else 0.0, likeness)
+
 
 MOST_PLACES: Final = 16_384
 """Paths that one node keeps, some two megabytes."""
+MOST_PARTS: Final = 16
+"""Choices of its properties that one object keeps."""
 
 
 class FlatPaths:
     """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
 
-    __slots__ = ("_kept", "_room", "_tables", "names")
+    __slots__ = ("_kept", "_room", "_tables", "names", "parts")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+        self.parts: dict[tuple[str, ...], Object] = {}
         self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
@@ -193,6 +202,23 @@ class Object(NamedTuple):
     groups: tuple[BatchMetric, ...] = ()
     field: bool = True
     skipped: bool = False
+
+    def part(self, names: Iterable[str]) -> Object:
+        """Return the object with those of its properties only that are among these, two at least."""
+        names = (*names,)
+        parts = self.places.parts
+        found = parts.get(names)
+        if found is None:
+            columns = tuple([entry for entry in self.entries if entry.name in names])
+            found = self
+            if 2 <= len(columns) < len(self.entries):
+                own = tuple([column.name for column in columns])
+                table = FlatTable.of(columns)
+                found = self._replace(entries=columns, places=FlatPaths(own), bulk=table)
+            if len(parts) >= MOST_PARTS:
+                parts.clear()
+            parts[names] = found
+        return found
 
 
 AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]

@@ -226,7 +226,7 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
     from pytest_extract.core.engine.quick_fit import likely, proved, text_metric
     from pytest_extract.core.matching.pairing import Pairing, paired
 
-    pairs = likely(table) if table.items is array.items or text_metric(table) else None
+    pairs = likely(table) if table.declared is array.items or text_metric(table) else None
     if not pairs:
         return False
     mark = run.mark()

@@ -9,14 +9,16 @@ from pytest_extract.core.compile.nodes import SCALARS, TableColumn
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath, Json, Missing
 
+NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
 _new: Final = tuple.__new__
 
 
 class Matches(NamedTuple):
-    """Leaves that follow one another and match, each with a score of 1.
+    """Leaves that follow one another and match, each with a score of 1, but for `others`.
 
     They are those from `start` up to `stop` of some rows, which `paths`, `extracted_paths` (None: as `paths`), `gold`
-    and `extracted` hold one after the other, each in the order of `columns`.
+    and `extracted` hold one after the other, each in the order of `columns`. `others`: by place, the results of leaves
+    that differ, and None where there is none.
     """
 
     columns: tuple[TableColumn, ...]
@@ -26,20 +28,36 @@ class Matches(NamedTuple):
     extracted_paths: Sequence[FieldPath | None] | None
     gold: Sequence[Json | Missing]
     extracted: Sequence[Json | Missing]
+    others: Mapping[int, FieldResult | None] = NO_OTHERS
 
     @property
     def weights(self) -> list[float]:
-        """What each leaf weighs."""
-        columns, start, stop, *_ = self
+        """What each leaf weighs that matches."""
+        columns, start, stop, *_, others = self
         width = len(columns)
-        return [columns[place % width].weight for place in range(start, stop)]
+        return [columns[place % width].weight for place in range(start, stop) if place not in others]
+
+    def weights_or_results(self) -> Iterator[float | FieldResult]:
+        """Yield the weight of each leaf that matches, and the results of the others."""
+        columns, start, stop, *_, others = self
+        width = len(columns)
+        for place in range(start, stop):
+            if place not in others:
+                yield columns[place % width].weight
+            elif (result := others[place]) is not None:
+                yield result
 
     def results(self) -> list[FieldResult]:
         """Make the results of the leaves."""
-        columns, start, stop, paths, extracted_paths, gold, extracted = self
+        columns, start, stop, paths, extracted_paths, gold, extracted, others = self
         width, match = len(columns), Status.MATCH
         found = []
         for place in range(start, stop):
+            if place in others:
+                result = others[place]
+                if result is not None:
+                    found.append(_explained(result))
+                continue
             _, _, pattern, metric, params, weight, _ = columns[place % width]
             where = None if extracted_paths is None else extracted_paths[place]
             values = (
@@ -69,25 +87,27 @@ def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extract
     return explain(gold, extracted)  # a list may hold something else when the result is read
 
 
-def matches_between(rows: Matches, others: Mapping[int, FieldResult | None]) -> Iterator[Kept]:
-    """Yield what is kept of rows of which all leaves match but `others`: results by place, None where there is none."""
-    columns, start, stop, *values = rows
-    for place in sorted(others):
-        if start < place:
-            yield _new(Matches, (columns, start, place, *values))
-        result = others[place]
-        if result is not None:
-            yield result
-        start = place + 1
-    if start < stop:
-        yield _new(Matches, (columns, start, stop, *values))
+def _explained(result: FieldResult) -> FieldResult:
+    reason: object = result.reason
+    if not isinstance(reason, _Explanation):
+        return result
+    return result._replace(reason=reason.explain(reason.gold, reason.extracted))
 
 
 def weights_or_results(kept: Iterable[Kept]) -> Iterator[float | FieldResult]:
     """Yield the weight of each leaf that matches, and the results of all others."""
     for one in kept:
         if isinstance(one, Matches):
-            yield from one.weights
+            yield from one.weights_or_results() if one.others else one.weights
+        else:
+            yield one
+
+
+def made_results(kept: Iterable[Kept]) -> Iterator[FieldResult]:
+    """Yield the results that a walk has made: all but those of leaves that match in a table or an object."""
+    for one in kept:
+        if isinstance(one, Matches):
+            yield from [result for result in one.others.values() if result is not None]
         else:
             yield one
 
@@ -106,12 +126,7 @@ def make_results(
             elif isinstance(one, Matches):
                 found += made.setdefault(id(one), one.results())
             else:
-                reason: object = one.reason
-                if isinstance(reason, _Explanation):
-                    explained = one._replace(reason=reason.explain(reason.gold, reason.extracted))
-                    found += made.setdefault(id(one), [explained])
-                else:
-                    found.append(one)
+                found += made.setdefault(id(one), [_explained(one)])
         return tuple(found)
 
     return results(fields), results(leaves)

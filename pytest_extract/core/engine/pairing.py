@@ -53,7 +53,7 @@ def _best_fit(
     run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None
 ) -> Pairing:
     few = len(gold) * len(extracted) <= MOST_SCORES
-    if table is not None and table.items is array.items and few and not run.f1 and run.absent and is_plain(table):
+    if table is not None and table.declared is array.items and few and not run.f1 and run.absent and is_plain(table):
         return fit_small_table(table)
     rows = rows_of(run, array.items, gold, extracted)
     return best_fit(

@@ -61,7 +61,7 @@ def likely(table: Table) -> Pairs | None:
             return identity(height)
         theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
         if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            wrong, cells = len(table.diff.differing), width * len(unlike_rows) if width > 1 else height
+            wrong, cells = len(table.diff.differing), table.declared_width * len(unlike_rows) if width > 1 else height
             return identity(height) if 2 * wrong <= cells else None
     return _equal_then_alike(table)
 
@@ -77,7 +77,8 @@ def _equal_then_alike(table: Table) -> Pairs | None:
         return None
     metric = text_metric(table)
     if metric is None:
-        return equal_in_order(pairs + _most_alike(ours, theirs, rows, columns), ours, theirs)
+        pairs += _most_alike(ours, theirs, rows, columns, table.declared_width)
+        return equal_in_order(pairs, ours, theirs)
 
     def score(i: int, j: int) -> float:
         (one,), (other,) = ours[i], theirs[j]
@@ -105,7 +106,7 @@ def _equal(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[i
 
 
 def _most_alike(
-    ours: Sequence[Row], theirs: Sequence[Row], rows: Sequence[int], columns: Sequence[int]
+    ours: Sequence[Row], theirs: Sequence[Row], rows: Sequence[int], columns: Sequence[int], width: int
 ) -> list[tuple[int, int]]:
     """Pair the most alike of all, then the most alike of the others, and so on; in order, where that is no worse."""
     pairs: list[tuple[int, int]] = []
@@ -115,7 +116,7 @@ def _most_alike(
             pairs.append((i, j))
             left.remove(i)
             right.remove(j)
-    return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / len(ours[i]))
+    return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / width)
 
 
 def fit_table(run: ScoringContext, table: Table, *, by_likelihood: bool) -> Pairing | None:

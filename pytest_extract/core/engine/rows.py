@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Object
+from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.matches import Kept, Matches, matches_between
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
 _NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
+_new: Final = tuple.__new__
 
 
 class Walked(NamedTuple):
@@ -34,22 +35,23 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
     """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
     items, size = table.items, len(table.gold) // table.width
     wheres = None if at is None else items.places.table(at, size)
-    rows = _as_matches(table, items.places.table(path, size), wheres)
     both_absent = table.diff.both_absent
-    run.vacuous += len(both_absent)
-    _keep(run, items, matches_between(rows, dict.fromkeys(both_absent)))
+    run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
+    _keep(run, table, items.places.table(path, size), wheres, dict.fromkeys(both_absent) if both_absent else NO_OTHERS)
 
 
-def _as_matches(table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None) -> Matches:
-    items, _, gold, extracted, _ = table
-    return Matches(items.entries, 0, len(gold), places, wheres, gold, extracted)
-
-
-def _keep(run: ScoringContext, items: Object, kept: Iterable[Kept]) -> None:
-    before = len(run.leaves)
-    run.leaves += kept
+def _keep(
+    run: ScoringContext,
+    table: Table,
+    places: Sequence[FieldPath],
+    wheres: Sequence[FieldPath | None] | None,
+    others: Mapping[int, FieldResult | None],
+) -> None:
+    _, items, _, gold, extracted, _ = table
+    found = _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted, others))
+    run.leaves.append(found)
     if items.field:
-        run.fields += run.leaves[before:]
+        run.fields.append(found)
 
 
 def keep_pairs(
@@ -61,18 +63,17 @@ def keep_pairs(
         if placed and at is None
         else places_of(table.items, pairs, path, at)
     )
-    rows = _as_matches(table, places, wheres)
     from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
 
     others, flawed = _score_differing(run, table, places, wheres)
     empty = None in others.values()
-    width = table.width
+    width, unused = table.width, table.declared_width - table.width
     undone: set[tuple[int, int]] = set()
     lost: dict[int, float] = {}
     scores: list[float] = []
     for row, wrong in flawed.items():
-        own = range(row * width, (row + 1) * width)
         fit = _quick_fit(run, table, wrong) if not empty else None
+        own = range(row * width, (row + 1) * width)
         if fit is None:
             leaves = map(others.get, own, table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
@@ -83,8 +84,8 @@ def keep_pairs(
             others |= dict.fromkeys(own)
         else:
             run.mismatch_count += len(wrong)
-    run.vacuous += [*others.values()].count(None) - len(undone) * width
-    _keep(run, table.items, matches_between(rows, others))
+    run.vacuous += [*others.values()].count(None) - len(undone) * width + (len(pairs) - len(undone)) * unused
+    _keep(run, table, places, wheres, others)
     # summed exactly, so that the order of rows changes nothing
     return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 
@@ -93,7 +94,7 @@ def _score_differing(
     run: ScoringContext, table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
 ) -> tuple[dict[int, FieldResult | None], Mapping[int, list[FieldResult]]]:
     """Return the results of the cells that differ, None where both are absent, and the mismatches by row."""
-    _, bulk, gold, extracted, (differing, both_absent) = table
+    _, _, bulk, gold, extracted, (differing, both_absent) = table
     leaves, width, where = bulk.leaves, len(bulk.leaves), None
     flawed: dict[int, list[FieldResult]] = {}
     results: dict[int, FieldResult | None] = dict.fromkeys(both_absent)

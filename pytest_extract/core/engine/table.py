@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
-from operator import is_not, ne
+from operator import is_not, itemgetter, ne
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
@@ -49,11 +49,13 @@ NO_DIFFERENCE: Final = CellDiff((), ())
 
 
 class Table(NamedTuple):
-    """Two lists of flat objects, laid out: their cells, row after row in the order of the schema, and their types.
+    """Two lists of flat objects, laid out: their cells, row after row in the order of the schema.
 
+    `declared`: the object of the schema; `items`: with the properties that some row has, which are the columns.
     `diff`: of the rows as they stand, empty where there are more on one side.
     """
 
+    declared: Object
     items: Object
     bulk: FlatTable
     gold: Cells
@@ -63,7 +65,12 @@ class Table(NamedTuple):
     @property
     def width(self) -> int:
         """Cells in a row."""
-        return len(self.bulk.patterns)
+        return len(self.bulk.leaves)
+
+    @property
+    def declared_width(self) -> int:
+        """Cells in a row that has all declared properties."""
+        return len(self.declared.entries)
 
     def rows(self) -> tuple[list[Row], list[Row]]:
         """Return the cells of each of gold's and of the extracted rows."""
@@ -83,7 +90,7 @@ class Table(NamedTuple):
         ours, theirs = self.rows()
         gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
         extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]
-        diff = with_unsure(diff_cells(run, gold, extracted) or NO_DIFFERENCE, self.bulk, gold)
+        diff = diff_cells(run, self.bulk, gold, extracted) or NO_DIFFERENCE
         return self._replace(gold=gold, extracted=extracted, diff=diff)
 
 
@@ -95,77 +102,69 @@ def identity(size: int) -> tuple[tuple[int, int], ...]:
 
 def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> Table | None:
     """Lay out two lists; None unless their rows are scalars, or objects with nothing but declared scalars."""
-    items = array.table
-    if items is None or items.bulk is None:
+    declared = array.table
+    if declared is None or declared.bulk is None:
         return None
-    if run.both_passed and (items.other is not None or items.field):
+    if run.both_passed and (declared.other is not None or declared.field):
         return None  # there even what neither side has gives a result
-    bulk = items.bulk
-    if array.items is not items:
-        return _scalars(run, items, bulk, gold, extracted)
+    found = _lay_out(declared, gold, extracted) if array.items is declared else (declared, gold, extracted)
+    if found is None:
+        return None
+    items, ours, theirs = found
+    if run.empty_is_free and (items is not declared or MISSING in chain(ours, theirs)):
+        return None
+    bulk = items.bulk or declared.bulk
+    diff = diff_cells(run, bulk, ours, theirs)
+    return None if diff is None else _new(Table, (declared, items, bulk, ours, theirs, diff))
+
+
+def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, Cells, Cells] | None:
+    """Return the properties that some row has, and the cells; None if a row is no object or has what is undeclared."""
     try:
-        ours = [*chain.from_iterable(map(bulk.values, gold))]
-        theirs = [*chain.from_iterable(map(bulk.values, extracted))]
-        # each has all that is declared: then as many keys as cells are no more
-        declared = items.extra == "ignore" or sum(map(len, chain(gold, extracted))) == len(ours) + len(theirs)
+        items = declared.part(gold[0])
+        if sum(map(len, chain(gold, extracted))) == (len(gold) + len(extracted)) * len(items.entries):
+            # as many keys as cells: a row that has all of these has no other
+            values = itemgetter(*items.places.names)
+            return items, [*chain.from_iterable(map(values, gold))], [*chain.from_iterable(map(values, extracted))]
     except (KeyError, TypeError, IndexError):  # a row that lacks a property, or is no object
-        if run.empty_is_free or not _DICT.issuperset(map(type, chain(gold, extracted))):
-            return None
-        ours, theirs = _ragged(items, gold), _ragged(items, extracted)
-        declared = items.extra == "ignore" or all(row.keys() <= items.names for row in chain(gold, extracted))
-    if not declared:
+        pass
+    if not _DICT.issuperset(map(type, chain(gold, extracted))):
         return None
-    if len(ours) != len(theirs):
-        return Table(items, bulk, ours, theirs, NO_DIFFERENCE) if _are_cells(ours, theirs) else None
-    diff = diff_cells(run, ours, theirs)
-    if diff is None:
+    names = {*chain(*gold, *extracted)}
+    if declared.extra != "ignore" and not names <= declared.names:
         return None
-    if bulk.unsure:
-        diff = with_unsure(diff, bulk, ours)
-    return _new(Table, (items, bulk, ours, theirs, diff))
-
-
-def _scalars(run: ScoringContext, items: Object, bulk: FlatTable, ours: Rows, theirs: Rows) -> Table | None:
-    """Lay out two lists of plain values: a table of one column."""
-    if len(ours) != len(theirs):
-        return Table(items, bulk, ours, theirs, NO_DIFFERENCE) if _are_cells(ours, theirs) else None
-    diff = diff_cells(run, ours, theirs)
-    return None if diff is None else Table(items, bulk, ours, theirs, with_unsure(diff, bulk, ours))
-
-
-def _are_cells(ours: Cells, theirs: Cells) -> bool:
-    return _CELLS.issuperset(map(type, ours)) and _CELLS.issuperset(map(type, theirs))
+    items = declared.part(names & declared.names)
+    return items, _ragged(items, gold), _ragged(items, extracted)
 
 
 def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:
     return [*chain.from_iterable([map(row.get, items.places.names, _MISSINGS) for row in rows])]
 
 
-def diff_cells(run: ScoringContext, ours: Cells, theirs: Cells) -> CellDiff | None:
-    """Look at the cells of two tables of one size, whatever their metrics; None where some hold lists or objects."""
+def diff_cells(run: ScoringContext, bulk: FlatTable, ours: Cells, theirs: Cells) -> CellDiff | None:
+    """Look at the cells of two tables; None where some hold lists or objects."""
     kinds, others = [*map(type, ours)], [*map(type, theirs)]
     held, same = {*kinds}, kinds == others
     if not held <= _CELLS or not (same or _CELLS.issuperset(others)):
         return None
-    differing = [] if same and ours == theirs else [*compress(count(), map(ne, ours, theirs))]
+    if len(ours) != len(theirs):
+        return NO_DIFFERENCE
+    differing = set() if same and ours == theirs else {*compress(count(), map(ne, ours, theirs))}
     if not same:
-        differing = sorted({*differing, *compress(count(), map(is_not, kinds, others))})
-    if held.isdisjoint(ABSENT):
-        return CellDiff(differing, ()) if differing else NO_DIFFERENCE
-    gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
-    if not run.absent:
-        return CellDiff(sorted({*differing, *gaps}), ())
-    both_absent = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
-    return CellDiff(sorted({*differing}.difference(both_absent)) if differing else (), both_absent)
-
-
-def with_unsure(diff: CellDiff, bulk: FlatTable, ours: Cells) -> CellDiff:
-    """Add the cells of types that their metrics are not sure of."""
-    width, differing = len(bulk.patterns), {*diff.differing}
+        differing.update(compress(count(), map(is_not, kinds, others)))
+    both_absent: Sequence[int] = ()
+    if not held.isdisjoint(ABSENT):
+        gaps = [*compress(count(), map(ABSENT.__contains__, kinds))]
+        if run.absent:
+            both_absent = gaps if same else [cell for cell in gaps if others[cell] in ABSENT]
+            differing.difference_update(both_absent)
+        else:
+            differing.update(gaps)
+    width = len(bulk.leaves)
     for place, sure in bulk.unsure:
-        if not sure.issuperset(map(type, ours[place::width])):
-            differing.update(cell for cell in range(place, len(ours), width) if type(ours[cell]) not in sure)
-    return CellDiff(sorted(differing), diff.both_absent) if len(differing) > len(diff.differing) else diff
+        if not sure.issuperset(kinds[place::width]):
+            differing.update(cell for cell in range(place, len(ours), width) if kinds[cell] not in sure)
+    return CellDiff(sorted(differing), both_absent) if differing or both_absent else NO_DIFFERENCE
 
 
 def places_of(

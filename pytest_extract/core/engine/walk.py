@@ -9,7 +9,7 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
-from pytest_extract.core.engine.matches import Matches
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import Status
@@ -95,7 +95,7 @@ def _keep_matches(
     values: tuple[Json | Missing, ...],
 ) -> None:
     """Keep the properties of an object from one up to another, which all have the same value on both sides."""
-    found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values))
+    found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values, NO_OTHERS))
     run.leaves.append(found)
     if obj.field:
         run.fields.append(found)

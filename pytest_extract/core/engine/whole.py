@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext
+from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.results import ArrayResult, FieldResult, Status
 from pytest_extract.core.values import Json, Missing, Step, as_place
@@ -53,13 +54,8 @@ def finish_recalls(run: ScoringContext) -> None:
         depth = len(recall.path)
         wrong: set[Step] = set()
         undecided: set[Step] = set()
-        for leaf in run.leaves[recall.leaves]:
-            if (
-                isinstance(leaf, FieldResult)
-                and not leaf.passed
-                and len(leaf.path) > depth
-                and leaf.status is not Status.SKIPPED
-            ):
+        for leaf in made_results(run.leaves[recall.leaves]):
+            if not leaf.passed and len(leaf.path) > depth and leaf.status is not Status.SKIPPED:
                 (undecided if leaf.status is Status.JUDGE_ERROR else wrong).add(leaf.path[depth])
         rows = {row for row, _ in recall.pairing.pairs}
         right, still_open = rows - wrong - undecided, (rows & undecided) - wrong

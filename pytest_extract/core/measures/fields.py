@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from itertools import repeat
 from operator import add
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -47,21 +46,31 @@ def _share(score: float, size: int) -> float:
 def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
     """Sum over leaves; what is skipped or undecided does not count.
 
-    Each sum is rounded, as if 1.0 were added for one match after the other; to a whole number, all at once is the same.
+    Each sum is rounded: 1.0 is added for one match after the other.
     """
-    score, compared = 0.0, 0
-    statuses: list[Status] = []
+    scores: list[float] = []
+    compared = 0
+    others: list[Status] = []
     for leaf in leaves:
-        if not isinstance(leaf, FieldResult):
-            size = leaf.stop - leaf.start
-            compared += size
-            score = score + size if score.is_integer() else reduce(add, repeat(1.0, size), score)
-        elif (status := leaf.status) is Status.MATCH or status is Status.MISMATCH:
-            compared += 1
-            score += leaf.score
-        else:
-            statuses.append(status)
-    return Counts(score, compared, statuses.count(Status.OMISSION), statuses.count(Status.HALLUCINATION))
+        if isinstance(leaf, FieldResult):
+            if (status := leaf.status) is Status.MATCH or status is Status.MISMATCH:
+                compared += 1
+                scores.append(leaf.score)
+            else:
+                others.append(status)
+            continue
+        first, own = leaf.start, [1.0] * (leaf.stop - leaf.start)
+        compared += len(own)
+        for place, result in leaf.others.items():
+            if result and ((status := result.status) is Status.MATCH or status is Status.MISMATCH):
+                own[place - first] = result.score
+                continue
+            own[place - first] = 0.0
+            compared -= 1
+            if result:
+                others.append(result.status)
+        scores += own
+    return Counts(reduce(add, scores, 0.0), compared, others.count(Status.OMISSION), others.count(Status.HALLUCINATION))
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
@@ -120,15 +129,25 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     scores: list[float] = []
     weights: list[float] = []
     for field in fields:
-        if not isinstance(field, FieldResult):
+        if isinstance(field, FieldResult):
+            own: Iterable[float | FieldResult] = (field,)
+        elif field.others:
+            own = field.weights_or_results()
+        else:
             right = field.weights
             passed += len(right)
             scores += right
             weights += right
-        elif field.status is not Status.SKIPPED:
-            passed += field.passed
-            scores.append(field.score * field.weight)
-            weights.append(field.weight)
+            continue
+        for one in own:
+            if not isinstance(one, FieldResult):
+                passed += 1
+                scores.append(one)
+                weights.append(one)
+            elif one.status is not Status.SKIPPED:
+                passed += one.passed
+                scores.append(one.score * one.weight)
+                weights.append(one.weight)
     weight = sum(weights)
     found = ResultMeasures(
         passed / len(weights) if weights else empty,

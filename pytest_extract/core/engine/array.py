@@ -6,7 +6,6 @@ What pairs rows is imported where rows differ: it takes 12 ms, and most outputs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -23,7 +22,7 @@ from pytest_extract.core.engine.context import (
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.matches import weights_or_results
 from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
-from pytest_extract.core.engine.table import Pairs, Table, to_table
+from pytest_extract.core.engine.table import Pairs, Table, identity, to_table
 from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
 from pytest_extract.core.results import Status
@@ -247,33 +246,30 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
 
 def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, at: Path | None) -> bool:
     """Score rows in their places, where few differ; False, with nothing kept, if they may fit better elsewhere."""
-    if _key(array, lists) in run.pairings:
+    items = array.items
+    if not isinstance(items, Object) or _key(array, lists) in run.pairings:
         return False
-    from pytest_extract.core.engine.in_place import is_best_fit, unlike_rows
-    from pytest_extract.core.engine.pairs import row_fit
-    from pytest_extract.core.matching.pairing import by_position
+    from pytest_extract.core.engine import in_place
+    from pytest_extract.core.matching.pairing import Pairing
 
-    unlike = unlike_rows(run, array, *lists)
-    if unlike is None or not isinstance(array.items, Object):
+    unlike = in_place.unlike_rows(run, array, *lists)
+    if unlike is None:
         return False
-    start = run.mark()
-    ends: list[int] = []
-    for index, (gold, extracted) in enumerate(zip(*lists, strict=True)):
-        before = run.mismatch_count
-        run.walk(array.items, gold, extracted, (*path, index), None if at is None else (*at, index))
-        ends.append(len(run.leaves))
-        if run.mismatch_count > before and index not in unlike:  # 1 and true are equal for Python
-            run.rollback(start)
-            return False
-    results = [[*weights_or_results(run.leaves[first:end])] for first, end in pairwise([start.leaves, *ends])]
-    fits = [row_fit(run, array, results[row]) for row in unlike]
-    if any(fit.apart for fit in fits) or not is_best_fit(run, array.items, *lists, unlike, results):
-        run.rollback(start)
+    alike = len(unlike) == 2 and (in_place.are_alike(lists[0]) or in_place.are_alike(lists[1]))
+    if not alike and not in_place.is_additive(items):
         return False
-    found = by_position(len(ends), len(ends))
+    mark = run.mark()
+    found = Pairing(identity(len(lists[0])), (), ())
+    walked = _walk_pairs(run, array, lists, None, found.pairs, path, at)
+    is_best = not walked.undone and walked.lost.keys() <= {*unlike}  # 1 and true are equal for Python
+    if is_best and not alike:
+        results = in_place.results_of_rows(run.leaves[mark.leaves :], len(lists[0]), len(path))
+        is_best = in_place.is_best_fit(run, items, lists, unlike, walked.total, results)
+    if not is_best:
+        run.rollback(mark)
+        return False
     run.remember(array, found, lists)
-    total = fsum([len(ends) - len(fits), *(fit.score for fit in fits)])
-    _finish(run, array, lists, found, total, path, at, start.leaves)
+    _finish(run, array, lists, found, walked.total, path, at, mark.leaves)
     return True
 
 
@@ -317,19 +313,21 @@ def _walk_pairs(
 
     base = path if at is None else at
     undone: set[tuple[int, int]] = set()
+    lost: dict[int, float] = {}
     scores: list[float] = []
-    for i, j in pairs:
+    for place, (i, j) in enumerate(pairs):
         mark = run.mark()
         where = None if i == j and at is None else (*base, j)
         run.walk(_row_plan(array, i), lists[0][i], lists[1][j], (*path, i), where)
         if run.mismatch_count == mark.mismatch_count:
             continue
         fit = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
+        lost[place] = fit.lost
         scores.append(fit.score)
         if fit.apart:
             run.rollback(mark)
             undone.add((i, j))
-    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]))
+    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
 
 
 def _left_over(

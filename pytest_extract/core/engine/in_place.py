@@ -1,6 +1,7 @@
 """Rows with lists in them of which all but one are equal where they are: the usual list with a mistake.
 
-Of two rows, both may differ: then the two pairs are held against the two others.
+Of two rows, both may differ: then the two pairs are held against the two others, which score the same where the two
+rows of a side are alike.
 
 The pairs are scored first, and no other pairing is tried where this one proves to be the best.
 
@@ -18,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from math import fsum
 from operator import ne
-from typing import Final
+from typing import Final, cast
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.engine.matches import Kept, weights_or_results
 from pytest_extract.core.engine.pairs import pair_score, sums
 from pytest_extract.core.matching.columns import objective_score
 from pytest_extract.core.metrics.equality import json_text
@@ -43,11 +45,16 @@ def unlike_rows(
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
     except RecursionError:
         return None
-    few = len(unlike) == 1 or (len(unlike) == len(gold) == 2)
-    return unlike if few and isinstance(array.items, Object) and _is_additive(array.items) else None
+    return unlike if len(unlike) == 1 or len(unlike) == len(gold) == 2 else None
 
 
-def _is_additive(node: Node) -> bool:
+def are_alike(rows: Sequence[Json]) -> bool:
+    """Whether two rows hold the same, so that both pairings with two other rows score the same."""
+    one, other = rows
+    return bool(one == other) and json_text(one) == json_text(other)
+
+
+def is_additive(node: Node) -> bool:
     """Whether the weight of what a value holds is the same whatever it is compared with."""
     if isinstance(node, Leaf):
         return node.has_only_checks and all(
@@ -56,28 +63,36 @@ def _is_additive(node: Node) -> bool:
     if isinstance(node, Object):
         if node.groups or node.checks or node.other is not None or node.patterns:
             return False
-        return all(_is_additive(entry.node) for entry in node.entries)
+        return all(is_additive(entry.node) for entry in node.entries)
     if isinstance(node, Array):
         known = node.align.mode in ("best_fit", "position", "multiset", "key")
-        return known and not (node.prefix or node.checks or node.wrap) and _is_additive(node.items)
+        return known and not (node.prefix or node.checks or node.wrap) and is_additive(node.items)
     return isinstance(node, Skip)
 
 
 def is_best_fit(
     run: ScoringContext,
     items: Object,
-    gold: Sequence[Json],
-    extracted: Sequence[Json],
+    lists: tuple[Sequence[Json], Sequence[Json]],
     unlike_rows: Sequence[int],
+    total: float,
     results: Sequence[Sequence[float | FieldResult]],
 ) -> bool:
-    """Whether rows in their places are a best fit; `results`: of each row with its partner, weights for matches."""
+    """Whether rows in their places are a best fit.
+
+    `total`: their summed scores; `results`: of each row with its partner, weights for matches.
+    """
+    gold, extracted = lists
     for row in unlike_rows:
         own = [leaf for leaf in results[row] if isinstance(leaf, FieldResult)]
         if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
             return False
     if len(unlike_rows) == 2:
-        return _are_best_fit(run, items, gold, extracted, results)
+        if json_text(gold[0]) == json_text(extracted[1]) or json_text(gold[1]) == json_text(extracted[0]):
+            return False
+        pair = pair_score(run, items)
+        crossed = [objective_score("mean", pair(gold[one], extracted[1 - one])) for one in (0, 1)]
+        return fsum(crossed) <= total + _ROUNDING
     (unlike,) = unlike_rows
     found = sums(results[unlike])
     score = objective_score("mean", found)
@@ -96,22 +111,13 @@ def is_best_fit(
     return most_of_gold + most_of_extracted <= 1.0 + score + _ROUNDING
 
 
-def _are_best_fit(
-    run: ScoringContext,
-    items: Object,
-    gold: Sequence[Json],
-    extracted: Sequence[Json],
-    results: Sequence[Sequence[float | FieldResult]],
-) -> bool:
-    """Whether two pairs of unlike rows are worth no less than the two others."""
-    ours, theirs = [*map(json_text, gold)], [*map(json_text, extracted)]
-    if ours[0] == ours[1] or theirs[0] == theirs[1]:
-        return True
-    if ours[0] == theirs[1] or ours[1] == theirs[0]:
-        return False
-    score, own = pair_score(run, items), fsum([objective_score("mean", sums(leaves)) for leaves in results])
-    others = [objective_score("mean", score(gold[one], extracted[1 - one])) for one in (0, 1)]
-    return fsum(others) <= own + _ROUNDING
+def results_of_rows(leaves: Sequence[Kept], rows: int, depth: int) -> list[list[float | FieldResult]]:
+    """Return the leaves of each row, weights for matches; the step at `depth` of a path says which row it is of."""
+    found: list[list[float | FieldResult]] = [[] for _ in range(rows)]
+    for leaf in leaves:
+        path = leaf.path if isinstance(leaf, FieldResult) else leaf.paths[leaf.start]
+        found[cast("int", path[depth])] += weights_or_results([leaf])
+    return found
 
 
 def _keys(items: Object, rows: Sequence[Json]) -> tuple[list[float], list[tuple[Hashable, ...]]]:

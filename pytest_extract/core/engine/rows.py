@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import fsum
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array
@@ -15,20 +14,19 @@ from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import COUNTED, FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
-_NOTHING: Final[Mapping[int, float]] = MappingProxyType({})
 _new: Final = tuple.__new__
 
 
 class Walked(NamedTuple):
     """What scoring some pairs of rows gave: pairs with nothing in common, taken back, and the others' summed scores.
 
-    `lost`: of a table, which pairs (by their places among all) are not wholly right, and which share of their weight
-    is lost at most.
+    `lost`: which pairs (by their places among all) are not wholly right, and which share of their weight is lost at
+    most.
     """
 
     undone: set[tuple[int, int]]
     total: float
-    lost: Mapping[int, float] = _NOTHING
+    lost: Mapping[int, float]
 
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:

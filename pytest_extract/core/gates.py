@@ -162,6 +162,20 @@ def gates_of(
     return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
 
 
+def is_structural(sides: DocumentPair, config: GateConfig) -> bool:
+    """Whether the parse, root and schema gates let an output through: `Gates.structural`, without the reasons."""
+    return sides.extracted is not MISSING and _fits_root(sides, config) and _fits_schema(sides, config)
+
+
+def _fits_root(sides: DocumentPair, config: GateConfig) -> bool:
+    """Let a bare value pass only where the gold is one too."""
+    return not config.root or sides.structured or not isinstance(sides.gold, dict | list)
+
+
+def _fits_schema(sides: DocumentPair, config: GateConfig) -> bool:
+    return not config.schema or sides.valid
+
+
 def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
     if sides.deep:
         return GateResult(name="parse", passed=False, factor=0.0, why="the JSON is nested too deeply to be scored")
@@ -172,11 +186,10 @@ def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
 
 
 def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:
-    """Let a bare value pass only where the gold is one too."""
     if not config.root:
         return _ANY_ROOT
     kind = json_type(sides.extracted)
-    if sides.structured or not isinstance(sides.gold, dict | list):
+    if _fits_root(sides, config):
         return _root_of(kind)
     why = f"the root is of type {kind}; object or array was expected"
     if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED:
@@ -188,7 +201,7 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
     if not config.schema:
         why = "switched off (gates: {schema: false})" if config.root else _UNGATED
         return GateResult(name="schema", passed=True, factor=1.0, why=why)
-    if sides.valid:
+    if _fits_schema(sides, config):
         return _VALID
     problem = sides.validator.problem
     if problem is not None:

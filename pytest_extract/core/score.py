@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.engine.matches import Kept, made_results, make_results
+from pytest_extract.core.gates import is_structural
+from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.results import (
     WRONG,
@@ -25,13 +27,15 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures, DocumentScore
+    from pytest_extract.core.measures.document import DocumentMeasures
+    from pytest_extract.core.measures.document_pair import DocumentPair
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.rules.rule_set import RuleSet
 
 _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
+_NO_FURTHER: Final[Mapping[str, float]] = {}
 _USUAL: Final = {0.0: 0.0, 1.0: 1.0}
 """Values that most measures have: all scores that are kept share them."""
 
@@ -48,9 +52,9 @@ class Score:
     """
 
     __slots__ = (
-        "_config", "_document", "_empty", "_fields", "_gold", "_has_results", "_known", "_leaves", "_mistakes",
-        "_modality", "_rule_set", "_rules", "arrays", "extracted", "notes", "questions_asked", "semantics", "unread",
-        "vacuous", "wrapped",
+        "_checked", "_config", "_document", "_empty", "_fields", "_further", "_gold", "_has_results", "_leaves",
+        "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted", "notes",
+        "questions_asked", "semantics", "unread", "vacuous", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -87,7 +91,10 @@ class Score:
         self._modality = modality
         self._config = config
         self._empty = semantics.empty_rate
-        self._known: DocumentScore | None = None
+        self._sides: DocumentPair | None = None  # until both of these are known
+        self._measured: tuple[float, ...] | None = None
+        self._checked: OutputCheck | None = None
+        self._further: Mapping[str, float] = _NO_FURTHER
         self._mistakes: tuple[NamedMistake, ...] | None = None
 
     def __repr__(self) -> str:
@@ -95,9 +102,10 @@ class Score:
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
-        worked_out: dict[str, object] = {"_known": self._worked_out, "_mistakes": self.mistakes, "_rules": self.rules}
+        worked_out: dict[str, object] = {"_measured": self._values, "_checked": self._check}
+        worked_out |= {"_mistakes": self.mistakes, "_rules": self.rules}
         worked_out["_fields"], worked_out["_leaves"] = self._results
-        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": ()}
+        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None}
         return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
@@ -122,40 +130,43 @@ class Score:
         """The leaf results everywhere."""
         return self._results[1]
 
-    @property
-    def _worked_out(self) -> DocumentScore:
-        """Gates, failure and all measures, worked out together when one of them is first asked for, and then kept."""
-        if self._known is None:
+    def _side_by_side(self) -> DocumentPair:
+        if self._sides is None:
             if self._document is None:
                 raise TypeError("a score without its schema has been worked out")
-            found = self._document.of(
-                self._gold,
-                self.extracted,
-                failure=self.unread,
-                modality=self._modality,
-                config=self._config,
-                arrays=self.arrays,
-            )
-            own = self.ungated
-            if self.unread is not None or not found.gates.structural:
-                own = dict.fromkeys(own, 0.0)
-            measures = {name: _USUAL.get(value, value) for name, value in (own | found.measures).items()}
-            if self.rules:
-                from pytest_extract.core.measures.reported import rule_measures
+            self._sides = self._document.pair(self._gold, self.extracted)
+        return self._sides
 
-                measures |= rule_measures(self.rules)
-            self._known = found._replace(measures=measures)
-        return self._known
+    @property
+    def _values(self) -> tuple[float, ...]:
+        """The values of `SCORE_MEASURES`, worked out together when one of them is first asked for, and then kept."""
+        if self._measured is None:
+            sides, own = self._side_by_side(), self.ungated
+            if self.unread is not None or not is_structural(sides, self._config):
+                own = dict.fromkeys(own, 0.0)
+            values = (*own.values(), *document_measures(sides, self._config.coverage(self._modality)))
+            self._measured = tuple([_USUAL.get(value, value) for value in values])
+            self._sides = sides if self._checked is None else None
+        return self._measured
+
+    @property
+    def _check(self) -> OutputCheck:
+        """Gates and failure, whose texts few read of whom they have the measures."""
+        if self._checked is None:
+            sides = self._side_by_side()
+            self._checked = check_output(sides, self.unread, self._modality, self._config, self.arrays)
+            self._sides = sides if self._measured is None else None
+        return self._checked
 
     @property
     def gates(self) -> Gates:
         """The parse, root, schema and coverage gates, each with its arithmetic."""
-        return self._worked_out.gates
+        return self._check.gates
 
     @property
     def failure(self) -> Failure | None:
         """Why the output does not count: why there is none, or a `schema_violation`; None where it does."""
-        return self._worked_out.failure
+        return self._check.failure
 
     @property
     def ungated(self) -> dict[str, float]:
@@ -170,7 +181,13 @@ class Score:
     @property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
-        return self._worked_out.measures
+        measures = dict(zip(SCORE_MEASURES, self._values, strict=True))
+        if self.rules:
+            from pytest_extract.core.measures.reported import rule_measures
+
+            measures |= rule_measures(self.rules)
+        measures.update(self._further)
+        return measures
 
     @property
     def rules(self) -> tuple[RuleResult, ...]:
@@ -184,7 +201,7 @@ class Score:
         other = object.__new__(Score)
         for name in self.__slots__:
             setattr(other, name, getattr(self, name))
-        other._known = self._worked_out._replace(measures={**self.measures, **further})
+        other._further = {**self._further, **further}
         return other
 
     @property

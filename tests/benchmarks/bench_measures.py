@@ -16,7 +16,8 @@ import timeit
 from collections.abc import Callable
 from typing import Any
 
-from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.gates import GateConfig
+from pytest_extract.core.measures.document import DocumentMeasures, check_output, document_measures
 from pytest_extract.core.measures.leaf_counts import count_leaves
 from pytest_extract.core.measures.leaf_paths import declare
 from pytest_extract.core.parse.output import parse_output
@@ -100,8 +101,8 @@ def main() -> None:
     assert validator.is_valid(output)
 
     def measured(extracted: object) -> object:
-        score = documents.of(gold, extracted)
-        return score.gates, score.measures
+        sides, config = documents.pair(gold, extracted), GateConfig()
+        return check_output(sides, None, "text", config), document_measures(sides, config.coverage("text"))
 
     yardstick = best(lambda: [json.loads(text) for text in texts])
     print(f"{count_leaves(gold, output, declared).expected} leaves; json.loads of both: {yardstick:.3f} ms")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_extract import score, score_text
-from pytest_extract.core.gates import GateConfig, check_gates
-from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.gates import GateConfig, check_gates, coverage_gate, is_structural
+from pytest_extract.core.measures.document import SCORE_MEASURES, DocumentMeasures, check_output, document_measures
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
@@ -220,28 +221,47 @@ def test_a_value_too_deep_fails_the_parse_gate():
 
 @given(any_json, json_values)
 def test_no_value_crashes_gates_or_measures(extracted, gold):
-    score = DocumentMeasures(ANY).of(gold, extracted)
-    assert all(0.0 <= value <= 1.0 for value in score.measures.values())
-    assert all(0.0 <= gate.factor <= 1.0 for gate in (score.gates.parse, score.gates.root, score.gates.coverage))
+    sides = DocumentMeasures(ANY).pair(gold, extracted)
+    checked = check_output(sides, None, "text", GateConfig()).gates
+    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")))
+    assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
+
+
+@given(
+    st.one_of(any_json, st.just(MISSING)),
+    json_values,
+    st.sampled_from([True, {"type": "object"}, {"type": "array"}, {"type": 7}]),
+    st.builds(GateConfig, root=st.booleans(), schema=st.booleans()),
+)
+def test_an_output_is_structural_where_three_gates_pass(extracted, gold, schema, config):
+    sides = DocumentMeasures(Validator(schema)).pair(gold, extracted)
+    assert is_structural(sides, config) is check_output(sides, None, "text", config).gates.structural
 
 
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():
     documents = DocumentMeasures(Validator({"properties": {"a": {"type": "integer"}}}))
-    failure = documents.of({"a": 1}, {"a": "x"}).failure
-    assert str(failure) == 'schema_violation at a: "x" is a string, an integer was expected'
-    assert documents.of({"a": 1}, {"a": 2}).failure is None
-    assert documents.of({"a": 1}, {"a": "x"}, config=GateConfig(schema=False)).failure is None
+
+    def failure(extracted, known=None, *, schema=True):
+        sides = documents.pair({"a": 1}, extracted)
+        return check_output(sides, known, "text", GateConfig(schema=schema)).failure
+
+    assert str(failure({"a": "x"})) == 'schema_violation at a: "x" is a string, an integer was expected'
+    assert failure({"a": 2}) is None
+    assert failure({"a": "x"}, schema=False) is None
     told = parse_output("")
-    assert documents.of({"a": 1}, told.value, failure=told.failure).failure is told.failure
+    assert failure(told.value, told.failure) is told.failure
 
 
 def test_all_twelve_document_measures_and_the_chosen_gate():
-    config = GateConfig.from_json({"coverage": {"floor": 0.9}})
-    score = DocumentMeasures(ANY).of(NINE, {**NINE, "x": 1}, config=config)
-    assert len(score.measures) == 12
-    assert score.measures["value_accuracy"] == 1.0
-    assert score.measures["structure_coverage"] == pytest.approx(18 / 19)
-    assert DocumentMeasures(ANY).of(NINE, MISSING).measures["syntax"] == 0.0
+    def measures(extracted):
+        gate = GateConfig.from_json({"coverage": {"floor": 0.9}}).coverage("text")
+        found = document_measures(DocumentMeasures(ANY).pair(NINE, extracted), gate)
+        return dict(zip(SCORE_MEASURES[-12:], found, strict=True))
+
+    found = measures({**NINE, "x": 1})
+    assert found["value_accuracy"] == 1.0
+    assert found["structure_coverage"] == pytest.approx(18 / 19)
+    assert measures(MISSING)["syntax"] == 0.0
 
 
 NAMED = {"type": "object", "properties": {"a": {"type": "string", "x-eval-compare": "exact"}}, "required": ["a"]}

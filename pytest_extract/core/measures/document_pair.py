@@ -20,6 +20,11 @@ class DocumentPair:
     valid: whether the schema, under its declared draft, admits the extracted value.
     """
 
+    __slots__ = (
+        "_violation", "counts", "coverage", "declared", "deep", "equal", "extracted", "gold", "structured", "valid",
+        "validator",
+    )  # fmt: skip
+
     def __init__(
         self, gold: Json, extracted: Json | Missing, validator: Validator, declared: Declared | None = None
     ) -> None:
@@ -39,6 +44,7 @@ class DocumentPair:
         self.structured = isinstance(self.extracted, dict | list)
         self.equal = not self.deep and self.extracted is not MISSING and bool(gold == self.extracted)
         self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted, shallow=True)
+        self._violation: Violation | None = None
 
     @property
     def key_match(self) -> float:
@@ -64,11 +70,9 @@ class DocumentPair:
     @property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
-        return (
-            None
-            if self.valid or self.extracted is MISSING
-            else self.validator.first_error(self.extracted, shallow=True)
-        )
+        if self._violation is None and not self.valid and self.extracted is not MISSING:
+            self._violation = self.validator.first_error(self.extracted, shallow=True)
+        return self._violation
 
     @property
     def missing_required(self) -> list[str]:

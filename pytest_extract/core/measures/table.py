@@ -18,9 +18,6 @@ MEASURES: Final[Mapping[str, Measure[Any]]] = MappingProxyType(
 )
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""
 
-SCORE_MEASURES: Final = tuple(name for name in MEASURES if name not in {each.name for each in reported.MEASURES})
-"""The measures of every score; those of `reported` need more than gold and output."""
-
 THRESHOLD_MEASURES: Final = tuple(name for name, measure in MEASURES.items() if measure.threshold)
 """The measures that a threshold can bound."""
 

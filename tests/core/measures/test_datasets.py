@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.gates import GateConfig, coverage_gate
+from pytest_extract.core.measures.document import SCORE_MEASURES, DocumentMeasures, check_output, document_measures
 from pytest_extract.core.measures.leaf_paths import leaf_map
 from pytest_extract.core.validate.validator import Validator
 from tests.shared_data import jsonl, shared
@@ -28,14 +29,15 @@ def check(golds):
     for name, schema, gold in golds:
         validator = Validator(schema)
         assert validator.valid_schema, name
-        score = DocumentMeasures(validator).of(gold, gold)
-        measures = score.measures
-        valid = score.gates.schema.passed
+        sides = DocumentMeasures(validator).pair(gold, gold)
+        measures = dict(zip(SCORE_MEASURES[-12:], document_measures(sides, coverage_gate("text")), strict=True))
+        gates = check_output(sides, None, "text", GateConfig()).gates
+        valid = gates.schema.passed
         seen[valid] += 1
         assert measures["perfect"] == measures["json_parse"] == 1.0, name
         assert measures["strict"] == measures["syntax"] == measures["json_pass"] == float(valid), name
         assert measures["value_accuracy"] == measures["faithfulness"] == float(valid), name
-        assert score.gates.coverage.passed, name
+        assert gates.coverage.passed, name
         if valid and None not in leaf_map(gold).values():
             assert measures["key_match"] == 1.0, name
     return seen[False] / sum(seen.values())

@@ -249,23 +249,22 @@ def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, 
     items = array.items
     if not isinstance(items, Object) or _key(array, lists) in run.pairings:
         return False
-    from pytest_extract.core.engine import in_place
+    from pytest_extract.core.engine.in_place import are_alike, rows_in_place, unlike_rows
     from pytest_extract.core.matching.pairing import Pairing
 
-    unlike = in_place.unlike_rows(run, array, *lists)
-    if unlike is None:
+    unlike = unlike_rows(run, array, *lists)
+    if not unlike:
         return False
-    alike = len(unlike) == 2 and (in_place.are_alike(lists[0]) or in_place.are_alike(lists[1]))
-    if not alike and not in_place.is_additive(items):
+    alike = any(map(are_alike, lists))
+    rows = None if alike else rows_in_place(items, *lists, unlike)
+    if not alike and (rows is None or not rows.is_likely()):
         return False
     mark = run.mark()
     found = Pairing(identity(len(lists[0])), (), ())
     walked = _walk_pairs(run, array, lists, None, found.pairs, path, at)
-    is_best = not walked.undone and walked.lost.keys() <= {*unlike}  # 1 and true are equal for Python
-    if is_best and not alike:
-        results = in_place.results_of_rows(run.leaves[mark.leaves :], len(lists[0]), len(path))
-        is_best = in_place.is_best_fit(run, items, lists, unlike, walked.total, results)
-    if not is_best:
+    scores = {row: 1.0 - lost for row, lost in walked.lost.items()}
+    # 1 and true are equal for Python, but not when they are scored
+    if walked.undone or not scores.keys() <= {*unlike} or not (rows is None or rows.is_best(scores)):
         run.rollback(mark)
         return False
     run.remember(array, found, lists)

@@ -1,42 +1,41 @@
-"""Rows with lists in them of which all but one are equal where they are: the usual list with a mistake.
+"""Rows with lists in them that stand in their places, each with its partner: the usual list with a few mistakes.
 
-Of two rows, both may differ: then the two pairs are held against the two others, which score the same where the two
-rows of a side are alike.
+The rows are scored where they stand, and no other pairing is tried where this one proves to be the best.
 
-The pairs are scored first, and no other pairing is tried where this one proves to be the best.
-
-Lemma: let row r be the one whose partner c differs, with the score s; let S(r, o) be the highest score of r with any
-other extracted row o, and S(g, c) that of any other gold row g with c. If S(r, o) + S(g, c) <= 1 + s, rows in their
-places are a best fit: give r the potential s, c 0, every other extracted row t = S(r, o) - s, and every other gold row
-1 - t. No pair of rows then scores more than its potentials, and paired rows score them (`matching.fit`, lemma 2).
+Lemma: let `bounds >= scores` for every pair of rows, and equal where rows stand in their places. If rows in their
+places are a best assignment by the bounds, they are one by the scores (`matching.fit`, lemma 1).
 
 A score is at most (m - d) / n: two rows whose leaves weigh m and n, m <= n, match in m at most, and not in the leaves
-of weight d in which they differ; what only one of them has counts as well.
+of weight d that they cannot share: of each property that is compared by equality, the values that not both have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import accumulate, chain, pairwise
 from math import fsum
 from operator import ne
-from typing import Final, cast
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext
-from pytest_extract.core.engine.matches import Kept, weights_or_results
-from pytest_extract.core.engine.pairs import pair_score, sums
-from pytest_extract.core.matching.columns import objective_score
-from pytest_extract.core.metrics.equality import json_text
-from pytest_extract.core.results import COUNTED, STRUCTURE, FieldResult
-from pytest_extract.core.values import Json
+from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.matching.assignment import best_assignment
+from pytest_extract.core.metrics.equality import json_text, keys_of
+from pytest_extract.core.values import MISSING, Json
 
+MOST_CELLS: Final = 400
+"""Pairs with an unlike row up to which their bounds pay."""
 _ROUNDING: Final = 1e-12
+_AGAIN: Final = object()
 
 
 def unlike_rows(
     run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]
 ) -> Sequence[int] | None:
-    """Return the rows that differ from their partners: one, or both of two; None if more, or if nothing is proved."""
+    """Return the rows that differ from their partners; None if nothing is proved of them."""
     if len(gold) != len(extracted) or array.align.mode != "best_fit" or array.prefix or array.checks:
         return None
     if run.f1 or run.empty_is_free or not run.absent or run.accept or run.absent_rules:
@@ -45,16 +44,11 @@ def unlike_rows(
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
     except RecursionError:
         return None
-    return unlike if len(unlike) == 1 or len(unlike) == len(gold) == 2 else None
+    few = len(unlike) == 1 or len(unlike) * len(gold) <= MOST_CELLS
+    return unlike if few and _is_additive(array.items) else None
 
 
-def are_alike(rows: Sequence[Json]) -> bool:
-    """Whether two rows hold the same, so that both pairings with two other rows score the same."""
-    one, other = rows
-    return bool(one == other) and json_text(one) == json_text(other)
-
-
-def is_additive(node: Node) -> bool:
+def _is_additive(node: Node) -> bool:
     """Whether the weight of what a value holds is the same whatever it is compared with."""
     if isinstance(node, Leaf):
         return node.has_only_checks and all(
@@ -63,81 +57,145 @@ def is_additive(node: Node) -> bool:
     if isinstance(node, Object):
         if node.groups or node.checks or node.other is not None or node.patterns:
             return False
-        return all(is_additive(entry.node) for entry in node.entries)
+        return all(_is_additive(entry.node) for entry in node.entries)
     if isinstance(node, Array):
         known = node.align.mode in ("best_fit", "position", "multiset", "key")
-        return known and not (node.prefix or node.checks or node.wrap) and is_additive(node.items)
+        return known and not (node.prefix or node.checks or node.wrap) and _is_additive(node.items)
     return isinstance(node, Skip)
 
 
-def is_best_fit(
-    run: ScoringContext,
-    items: Object,
-    lists: tuple[Sequence[Json], Sequence[Json]],
-    unlike_rows: Sequence[int],
-    total: float,
-    results: Sequence[Sequence[float | FieldResult]],
-) -> bool:
-    """Whether rows in their places are a best fit.
+def are_alike(rows: Sequence[Json]) -> bool:
+    """Whether all rows hold the same, so that one pairing with other rows is as good as another."""
+    return all(row == rows[0] for row in rows) and len({*map(json_text, rows)}) == 1
 
-    `total`: their summed scores; `results`: of each row with its partner, weights for matches.
+
+class InPlace:
+    """Rows in their places, and `bounds`: what each row of gold scores at most with each extracted row.
+
+    With each property that is looked at, they come closer to the scores.
     """
-    gold, extracted = lists
-    for row in unlike_rows:
-        own = [leaf for leaf in results[row] if isinstance(leaf, FieldResult)]
-        if any(leaf.status not in COUNTED or leaf.metric == STRUCTURE for leaf in own):
+
+    def __init__(self, unlike: Sequence[int], columns: Sequence[_Column], height: int) -> None:
+        self.unlike = unlike
+        self._columns = sorted([column for column in columns if column.keys], key=_distinct_keys)
+        weights = [sum(own) for own in zip(*[column.weights for column in columns], strict=True)]
+        place_of = {row: place for place, row in enumerate(unlike, height)}
+        self._places = [(row, column) for row in range(height) for column in unlike]
+        self._places += [(row, column) for row in unlike for column in range(height) if column not in place_of]
+        # the rows of each of these pairs, the most that they match in, and what counts
+        self._pairs = [(row, place_of.get(column, column)) for row, column in self._places]
+        self._most = [min(weights[one], weights[other]) for one, other in self._pairs]
+        self._weights = [max(weights[one], weights[other]) for one, other in self._pairs]
+        self.bounds = [[1.0] * height for _ in range(height)]
+
+    def is_likely(self) -> bool:
+        """Whether every row is more like its partner than like another one, or in place as good as elsewhere."""
+        while not self._stand_out():
+            if not self.look_at_more():
+                unlike, bounds = self.unlike, self.bounds
+                alike = any(bounds[one][other] >= 1.0 for one in unlike for other in unlike if one != other)
+                return not alike and self._is_best()
+        return True
+
+    def is_best(self, scores: Mapping[int, float]) -> bool:
+        """Whether no pairing is better, given the scores of unlike rows in their places."""
+        for row, score in scores.items():
+            self.bounds[row][row] = score
+        while not self._is_best():
+            if not self.look_at_more(but=scores.keys()):
+                return False
+        return True
+
+    def _is_best(self) -> bool:
+        best = fsum([self.bounds[row][column] for row, column in best_assignment(self.bounds).pairs])
+        return best <= fsum([row[index] for index, row in enumerate(self.bounds)]) + _ROUNDING
+
+    def _stand_out(self) -> bool:
+        bounds = self.bounds
+        return all(
+            row == column or bounds[row][column] < min(bounds[row][row], bounds[column][column])
+            for row, column in self._places
+        )
+
+    def look_at_more(self, but: AbstractSet[int] = frozenset()) -> bool:
+        """Look at one more property, the one with the most different values; False if there is none.
+
+        `but`: rows whose score in their places is known.
+        """
+        if not self._columns:
             return False
-    if len(unlike_rows) == 2:
-        if json_text(gold[0]) == json_text(extracted[1]) or json_text(gold[1]) == json_text(extracted[0]):
-            return False
-        pair = pair_score(run, items)
-        crossed = [objective_score("mean", pair(gold[one], extracted[1 - one])) for one in (0, 1)]
-        return fsum(crossed) <= total + _ROUNDING
-    (unlike,) = unlike_rows
-    found = sums(results[unlike])
-    score = objective_score("mean", found)
-    weight_of_gold, weight_of_extracted = found.compared + found.omitted, found.compared + found.hallucinated
-    weights, keys = _keys(items, [*gold, extracted[unlike]])
-    partner = keys.pop()
-    most_of_gold = most_of_extracted = 0.0
-    for index, others in enumerate(keys):
-        if index != unlike:
-            weight = sum([leaf.weight if isinstance(leaf, FieldResult) else leaf for leaf in results[index]])
-            most_of_gold = max(most_of_gold, _most(weights, keys[unlike], others, weight_of_gold, weight))
-            # a row that equals it scores what it scores
-            same = gold[index] == gold[unlike] and json_text(gold[index]) == json_text(gold[unlike])
-            most = score if same else _most(weights, others, partner, weight, weight_of_extracted)
-            most_of_extracted = max(most_of_extracted, most)
-    return most_of_gold + most_of_extracted <= 1.0 + score + _ROUNDING
+        weight, own, keys = self._columns.pop()
+        bags = [*map(_bag, keys)]
+        self._most = [
+            most - min(own[one], own[other]) + weight * len(bags[one] & bags[other])
+            for most, (one, other) in zip(self._most, self._pairs, strict=True)
+        ]
+        for (row, column), most, weight in zip(self._places, self._most, self._weights, strict=True):
+            if row != column or row not in but:
+                self.bounds[row][column] = most / weight if weight else 1.0
+        return True
 
 
-def results_of_rows(leaves: Sequence[Kept], rows: int, depth: int) -> list[list[float | FieldResult]]:
-    """Return the leaves of each row, weights for matches; the step at `depth` of a path says which row it is of."""
-    found: list[list[float | FieldResult]] = [[] for _ in range(rows)]
-    for leaf in leaves:
-        path = leaf.path if isinstance(leaf, FieldResult) else leaf.paths[leaf.start]
-        found[cast("int", path[depth])] += weights_or_results([leaf])
-    return found
+def rows_in_place(
+    items: Object, gold: Sequence[Json], extracted: Sequence[Json], unlike: Sequence[int]
+) -> InPlace | None:
+    """Lay out rows; None where a value is not of its kind."""
+    rows = [[row] for row in [*gold, *(extracted[row] for row in unlike)]]
+    found = [*_columns(items, rows, len(gold))]
+    columns = [column for column in found if column is not None]
+    return InPlace(unlike, columns, len(gold)) if 0 < len(columns) == len(found) else None
 
 
-def _keys(items: Object, rows: Sequence[Json]) -> tuple[list[float], list[tuple[Hashable, ...]]]:
-    """Return the weights of the properties that are compared by equality, and each row's keys: None if absent."""
-    weights: list[float] = []
-    columns: list[list[Hashable]] = []
-    for name, node, *_ in items.entries:
-        if isinstance(node, Leaf) and len(node.checks) == 1 and node.checks[0].transform is None:
-            key = node.checks[0].metric.key
-            if key is not None:
-                values = [row.get(name) if isinstance(row, dict) else None for row in rows]
-                columns.append([None if value is None else (key(value),) for value in values])
-                weights.append(node.checks[0].weight)
-    return weights, [*zip(*columns, strict=True)] if columns else [()] * len(rows)
+class _Column(NamedTuple):
+    """A property of rows, or of what lists in them hold.
+
+    `weights`: of the leaves of each row. `keys`: of each row's leaves, which match if theirs are equal.
+    """
+
+    weight: float
+    weights: Sequence[float]
+    keys: Sequence[Sequence[Hashable]]
 
 
-def _most(
-    weights: Sequence[float], ours: Sequence[Hashable], theirs: Sequence[Hashable], height: float, width: float
-) -> float:
-    """Return what two rows score at most, by their weights and the properties in which they differ."""
-    cells = zip(weights, ours, theirs, strict=True)
-    lost = sum([weight for weight, one, other in cells if one is not None and other is not None and one != other])
-    return (min(height, width) - lost) / max(height, width) if height or width else 1.0
+def _distinct_keys(column: _Column) -> int:
+    return len({*chain.from_iterable(column.keys)})
+
+
+def _columns(node: Node, values: Sequence[Sequence[Json]], height: int) -> Iterator[_Column | None]:
+    """Give the columns of a node; None for one of which nothing is known.
+
+    `values`: what each row has there, the first `height` of them in gold, where no key may be undeclared.
+    """
+    if isinstance(node, Object):
+        gold: Any = chain.from_iterable(values[:height])
+        are_objects = {dict, type(None)}.issuperset(map(type, chain.from_iterable(values)))
+        if not are_objects or not all(value is None or value.keys() <= node.names for value in gold):
+            yield None
+            return
+        for name, child, *_ in node.entries:
+            yield from _columns(child, [[value.get(name) for value in own if value] for own in values], height)
+    elif isinstance(node, Array):
+        if not {list, type(None)}.issuperset(map(type, chain.from_iterable(values))):
+            yield None
+            return
+        inside = [[*chain.from_iterable([value for value in own if value])] for own in values]
+        yield from _columns(node.items, inside, height)
+    elif isinstance(node, Leaf):
+        for check in node.checks:
+            read = values
+            if check.transform is not None:
+                read = [[transformed(check, value, MISSING)[0][0] for value in own] for own in values]
+            present = [[value for value in own if value is not None] for own in read]
+            keys = keys_of(check.metric.key, [*chain.from_iterable(present)]) if check.metric.key else ()
+            ends = accumulate(map(len, present), initial=0)
+            own_keys = [keys[start:end] for start, end in pairwise(ends)] if check.metric.key else ()
+            yield _Column(check.weight, [check.weight * len(own) for own in present], own_keys)
+
+
+def _bag(keys: Sequence[Hashable]) -> set[Hashable]:
+    """Return keys as a set, in which one that comes again is another."""
+    bag: set[Hashable] = {*keys}
+    if len(bag) < len(keys):
+        for key, times in Counter(keys).items():
+            bag.update((_AGAIN, key, time) for time in range(1, times))
+    return bag

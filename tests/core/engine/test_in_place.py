@@ -17,15 +17,16 @@ values = st.sampled_from(["a", "A", "zz", None, 1, 2.5, True, [], ["t"], {}])
 
 
 @st.composite
-def one_mistake(draw):
-    """Rows, some of them twice or no objects, and an output with one wrong value anywhere in one row."""
+def mistakes(draw):
+    """Rows, some of them twice or no objects, and an output with wrong values anywhere in some rows."""
     gold = draw(st.lists(outer, min_size=2, max_size=4))
     gold += draw(st.lists(st.sampled_from(gold), max_size=1))
     output = copy.deepcopy(gold)
-    row = draw(st.sampled_from(output))
-    places = [row, row.get("one"), *(row.get("rows") or [])]
-    place = draw(st.sampled_from([place for place in places if isinstance(place, dict)]))
-    place[draw(st.sampled_from(["id", "rows", "one"] if place is row else inner_names))] = draw(values)
+    for row in draw(st.lists(st.sampled_from(output), min_size=1, max_size=3)):
+        inside = row.get("rows")
+        places = [row, row.get("one"), *(inside if isinstance(inside, list) else [])]
+        place = draw(st.sampled_from([place for place in places if isinstance(place, dict)]))
+        place[draw(st.sampled_from(["id", "rows", "one", "more"] if place is row else inner_names))] = draw(values)
     for other in draw(st.lists(st.sampled_from([7, None, "x"]), max_size=1)):
         gold.append(other)
         output.append(other)
@@ -35,13 +36,13 @@ def one_mistake(draw):
 two_rows = st.tuples(st.lists(outer, min_size=2, max_size=2), st.lists(outer, min_size=2, max_size=2))
 
 
-@given(case=one_mistake() | two_rows)
+@given(case=mistakes() | two_rows)
 def test_no_permutation_is_better_than_rows_in_their_places(case):
     gold, output = case
     assert total(FITTED, gold, output) == pytest.approx(best_total(gold, output))
 
 
-@given(case=one_mistake() | two_rows)
+@given(case=mistakes() | two_rows)
 def test_results_are_those_of_rows_that_are_paired_by_all_their_scores(case):
     gold, output = case
     found = FITTED.score(gold, output, gates={"schema": False})
@@ -50,6 +51,22 @@ def test_results_are_those_of_rows_that_are_paired_by_all_their_scores(case):
         others = FITTED.score(gold, output, gates={"schema": False})
     assert (found.leaves, found.fields, found.arrays) == (others.leaves, others.fields, others.arrays)
     assert found.vacuous == others.vacuous
+
+
+@given(case=mistakes() | two_rows)
+def test_no_score_is_above_its_bound(case):
+    gold, output = case
+    unlike = [place for place, row in enumerate(gold) if row != output[place]]
+    rows = in_place.rows_in_place(FITTED.program.root.items, gold, output, unlike)
+    if rows is None:
+        return
+    while True:
+        for row, one in enumerate(gold):
+            for column, other in enumerate(output):
+                if row in unlike or column in unlike:
+                    assert total(FITTED, [one], [other]) <= rows.bounds[row][column] + 1e-9
+        if not rows.look_at_more():
+            break
 
 
 def test_a_long_list_with_one_mistake_is_not_assigned(monkeypatch):

@@ -36,13 +36,15 @@ Lists: TypeAlias = tuple[list[Json], list[Json]]
 _new: Final = tuple.__new__
 
 
-def walk_array(
+def walk_array(  # noqa: C901 - a call for each array would cost more
     run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
     table = None
     if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
         table = to_table(run, array, gold, extracted)
+        if table and table.full and not run.depth:
+            run.tables[id(gold), id(extracted)] = table
         as_many = array.equal_first and len(gold) == len(extracted)
         if as_many and _equal_rows(run, array, (gold, extracted), table, path, at):
             return

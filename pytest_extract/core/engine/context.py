@@ -105,6 +105,7 @@ class ScoringContext:
         "questions",
         "recalls",
         "rules",
+        "tables",
         "unanswered",
         "vacuous",
         "walkers",
@@ -144,6 +145,7 @@ class ScoringContext:
         self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []
         self.recalls: list[Recall] = []
+        self.tables: dict[tuple[int, int], Any] = {}  # `engine.table.Table` by the identities of its lists
         self.vacuous = 0
         self.mismatch_count = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself

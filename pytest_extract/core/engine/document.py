@@ -12,6 +12,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
 from pytest_extract.core.engine.matches import Kept, make_results
+from pytest_extract.core.engine.table import Table
 from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.engine.whole import finish_recalls
 from pytest_extract.core.results import ArrayResult, FieldResult, Question
@@ -34,7 +35,8 @@ class Scored(NamedTuple):
     """What one walk found.
 
     `fields` and `leaves`: what was compared; `arrays`: how rows were paired; `questions`: what a judge is still to
-    answer, by key; `vacuous`: places where both sides agree only on having nothing.
+    answer, by key; `vacuous`: places where both sides agree only on having nothing; `tables`: lists of flat objects as
+    they stand, by the identities of both.
     """
 
     fields: tuple[Kept, ...]
@@ -42,6 +44,7 @@ class Scored(NamedTuple):
     arrays: tuple[ArrayResult, ...]
     questions: Mapping[str, Question]
     vacuous: int
+    tables: Mapping[tuple[int, int], Table]
 
     def results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
         """Make the results of `fields` and `leaves`."""
@@ -67,4 +70,4 @@ def score_values(
         from pytest_extract.core.engine.post_process import post_process
 
         fields, leaves = post_process(program, *make_results(fields, leaves))
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous)
+    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous, run.tables)

@@ -54,7 +54,7 @@ LEAST_EQUAL: Final = 0.25
 def likely(table: Table) -> Pairs | None:
     """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much."""
     width = table.width
-    height = len(table.gold) // width
+    height = table.height
     if len(table.gold) == len(table.extracted):
         unlike_rows = [row * width for row in {cell // width for cell in table.diff.differing}]
         if len(unlike_rows) == 1:

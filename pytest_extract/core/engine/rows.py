@@ -31,7 +31,7 @@ class Walked(NamedTuple):
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
     """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
-    items, size = table.items, len(table.gold) // table.width
+    items, size = table.items, table.height
     wheres = None if at is None else items.places.table(at, size)
     both_absent = table.diff.both_absent
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
@@ -45,7 +45,7 @@ def _keep(
     wheres: Sequence[FieldPath | None] | None,
     others: Mapping[int, FieldResult | None],
 ) -> None:
-    _, items, _, gold, extracted, _ = table
+    _, items, _, _, gold, extracted, _ = table
     found = _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted, others))
     run.leaves.append(found)
     if items.field:
@@ -92,7 +92,7 @@ def _score_differing(
     run: ScoringContext, table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
 ) -> tuple[dict[int, FieldResult | None], Mapping[int, list[FieldResult]]]:
     """Return the results of the cells that differ, None where both are absent, and the mismatches by row."""
-    _, _, bulk, gold, extracted, (differing, both_absent) = table
+    *_, bulk, gold, extracted, (differing, both_absent) = table
     leaves, width, where = bulk.leaves, len(bulk.leaves), None
     flawed: dict[int, list[FieldResult]] = {}
     results: dict[int, FieldResult | None] = dict.fromkeys(both_absent)

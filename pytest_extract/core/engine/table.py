@@ -52,11 +52,12 @@ class Table(NamedTuple):
     """Two lists of flat objects, laid out: their cells, row after row in the order of the schema.
 
     `declared`: the object of the schema; `items`: with the properties that some row has, which are the columns.
-    `diff`: of the rows as they stand, empty where there are more on one side.
+    `full`: whether each row has these and no others. `diff`: of the rows as they stand; empty where one side has more.
     """
 
     declared: Object
     items: Object
+    full: bool
     bulk: FlatTable
     gold: Cells
     extracted: Cells
@@ -66,6 +67,11 @@ class Table(NamedTuple):
     def width(self) -> int:
         """Cells in a row."""
         return len(self.bulk.leaves)
+
+    @property
+    def height(self) -> int:
+        """Rows of gold."""
+        return len(self.gold) // self.width
 
     @property
     def declared_width(self) -> int:
@@ -107,25 +113,29 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
         return None
     if run.both_passed and (declared.other is not None or declared.field):
         return None  # there even what neither side has gives a result
-    found = _lay_out(declared, gold, extracted) if array.items is declared else (declared, gold, extracted)
+    found = _lay_out(declared, gold, extracted) if array.items is declared else (declared, False, gold, extracted)
     if found is None:
         return None
-    items, ours, theirs = found
+    items, full, ours, theirs = found
     if run.empty_is_free and (items is not declared or MISSING in chain(ours, theirs)):
         return None
     bulk = items.bulk or declared.bulk
     diff = diff_cells(run, bulk, ours, theirs)
-    return None if diff is None else _new(Table, (declared, items, bulk, ours, theirs, diff))
+    return None if diff is None else _new(Table, (declared, items, full, bulk, ours, theirs, diff))
 
 
-def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, Cells, Cells] | None:
-    """Return the properties that some row has, and the cells; None if a row is no object or has what is undeclared."""
+def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, bool, Cells, Cells] | None:
+    """Return the properties that some row has, whether each has them all and no others, and the cells.
+
+    None if a row is no object, or has what is not declared and not to be ignored.
+    """
     try:
         items = declared.part(gold[0])
         if sum(map(len, chain(gold, extracted))) == (len(gold) + len(extracted)) * len(items.entries):
             # as many keys as cells: a row that has all of these has no other
             values = itemgetter(*items.places.names)
-            return items, [*chain.from_iterable(map(values, gold))], [*chain.from_iterable(map(values, extracted))]
+            ours, theirs = map(values, gold), map(values, extracted)
+            return items, True, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)]
     except (KeyError, TypeError, IndexError):  # a row that lacks a property, or is no object
         pass
     if not _DICT.issuperset(map(type, chain(gold, extracted))):
@@ -134,7 +144,7 @@ def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, Cel
     if declared.extra != "ignore" and not names <= declared.names:
         return None
     items = declared.part(names & declared.names)
-    return items, _ragged(items, gold), _ragged(items, extracted)
+    return items, False, _ragged(items, gold), _ragged(items, extracted)
 
 
 def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:

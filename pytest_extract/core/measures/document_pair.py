@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_leaves
+from pytest_extract.core.measures.leaf_counts import NO_TABLES, LeafCounts, Tables, TooDeep, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
@@ -26,7 +26,12 @@ class DocumentPair:
     )  # fmt: skip
 
     def __init__(
-        self, gold: Json, extracted: Json | Missing, validator: Validator, declared: Declared | None = None
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        validator: Validator,
+        declared: Declared | None = None,
+        tables: Tables = NO_TABLES,
     ) -> None:
         self.gold = gold
         self.validator = validator
@@ -34,7 +39,7 @@ class DocumentPair:
         self.deep = False
         self.extracted = extracted
         try:
-            self.counts = count_leaves(gold, extracted, self.declared)
+            self.counts = count_leaves(gold, extracted, self.declared, tables)
         except (TooDeep, RecursionError):
             self.deep = True
             self.extracted = MISSING

@@ -7,12 +7,23 @@ path maps of `leaf_paths` instead, as published.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final
+from collections.abc import Mapping
+from functools import reduce
+from itertools import repeat
+from operator import add
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+
+if TYPE_CHECKING:
+    from pytest_extract.core.engine.table import Table
+
+Tables: TypeAlias = "Mapping[tuple[int, int], Table]"
+"""Lists of flat objects of which each has all columns and no others, by the identities of gold's and the extracted."""
+NO_TABLES: Final[Tables] = {}
 
 
 class TooDeep(ValueError):
@@ -37,9 +48,9 @@ class LeafCounts:
         self.key_match: float | None = None
 
 
-def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
+def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared, tables: Tables = NO_TABLES) -> LeafCounts:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
-    walk = _LeafCountWalk()
+    walk = _LeafCountWalk(tables)
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
         walk.key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
@@ -90,10 +101,11 @@ class _LeafCountWalk(LeafCounts):
     repeats many of them.
     """
 
-    __slots__ = ("matched", "plain", "spoken")
+    __slots__ = ("matched", "plain", "spoken", "tables")
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Tables) -> None:
         super().__init__()
+        self.tables = tables
         self.matched = 0
         self.plain: set[str] = set()
         self.spoken: dict[str, Words] = {}
@@ -166,6 +178,9 @@ class _LeafCountWalk(LeafCounts):
     def _arrays(self, gold: list[Json], extracted: list[Json], item: TypeNode, depth: int) -> float:
         if depth >= MAX_DEPTH:
             raise TooDeep
+        table = self.tables.get((id(gold), id(extracted)))
+        if table is not None and len(gold) == len(extracted) == table.height:
+            return self._rows(gold, extracted, table, item, depth + 1)
         count = len(extracted)
         scores: list[float] = []
         for index, value in enumerate(gold):
@@ -186,6 +201,34 @@ class _LeafCountWalk(LeafCounts):
         if not gold:
             return 0.0 if extracted else 1.0
         return sum(scores) / max(len(gold), count) if _DICT.issuperset(map(type, extracted)) else 0.0
+
+    def _rows(self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int) -> float:
+        """Count two lists whose rows have the same keys: one by one where cells differ, or where both are null."""
+        names, width, cells = table.items.places.names, table.width, table.extracted
+        unlike = {cell // width for cell in (*table.diff.differing, *table.diff.both_absent)}
+        if not all(cells):
+            unlike |= {place // width for place, cell in enumerate(cells) if type(cell) is float and not cell}
+        if depth >= MAX_DEPTH:
+            raise TooDeep
+        if not self.plain.issuperset(names):
+            for name in names:
+                self._learn(name)
+        for place, name in enumerate(names):
+            kinds = item.members.get(name, BLANK).leaf
+            if kinds:
+                column = map(type, cells[place::width])
+                self.typed += sum([kind in kinds for row, kind in enumerate(column) if row not in unlike])
+        self.matched += width * (len(gold) - len(unlike))
+        if not unlike:
+            self.tokens = reduce(add, repeat(width, len(gold)), self.tokens)
+            return 1.0
+        scores = [1.0] * len(gold)
+        for row in range(len(gold)):
+            if row in unlike:
+                scores[row] = self._objects(gold[row], extracted[row], item, depth)
+            else:
+                self.tokens += width
+        return sum(scores) / len(scores)
 
     def _leaf(self, value: Json, other: Json | Missing, types: TypeNode, depth: int) -> None:
         """Count a gold leaf and the value in its place."""

@@ -74,6 +74,14 @@ def test_measures_are_those_of_the_results(semantics, pair):
 
 @pytest.mark.parametrize("semantics", SCORERS)
 @given(pairs)
+def test_measures_of_rows_laid_out_are_those_of_walking_them(semantics, pair):
+    score, other = (SCORERS[semantics].score(*pair) for _ in range(2))
+    other._tables = {}
+    assert score.measures == other.measures
+
+
+@pytest.mark.parametrize("semantics", SCORERS)
+@given(pairs)
 def test_right_leaves_show_the_values_of_their_places(semantics, pair):
     score = SCORERS[semantics].score(*pair)
     for result in score.leaves:

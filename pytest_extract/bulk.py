@@ -25,7 +25,7 @@ from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.text import read_whole
+from pytest_extract.core.parse.text import decode_json
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
@@ -235,7 +235,7 @@ def _value_of(name: str, given: Json) -> Json:
     if not isinstance(given, str):
         return None if given is None else _plain(name, given)
     given = given.lstrip()
-    whole, _ = read_whole(given, 0)
+    whole = decode_json(given, 0)
     if whole is not None and not given[whole[1] :].strip():
         return whole[0]
     failure = parse_output(given).failure

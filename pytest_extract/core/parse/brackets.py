@@ -20,7 +20,12 @@ STRING: Final = r'"(?:[^"\\]++|\\.)*+"'
 _FLAT: Final = rf'(?:\[(?:[^"\[\]{{}}]++|{STRING})*+\]|\{{(?:[^"\[\]{{}}]++|{STRING})*+\}})'
 _NEXT: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING}|{_FLAT})*+([\[\]{{}}])', re.DOTALL)
 _NEXT_OF_ALL: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING})*+([\[\]{{}}])', re.DOTALL)
-_ITEMS: Final = lazy_pattern(rf'(?:(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+,)*+', re.DOTALL)
+_ITEM: Final = rf'(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+'
+_ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},)*+", re.DOTALL)
+_END_OR_BRACKET: Final = lazy_pattern(rf"{_ITEM}([,\[{{])", re.DOTALL)
+_OBJECT_END: Final = rf'(?:[^"}}]++|{STRING})*+\}}'
+_PLAIN_END: Final = r"[^}]*+\}"
+"""The end of an object where no string holds a closing brace."""
 
 
 class Opened(NamedTuple):
@@ -75,3 +80,25 @@ def opened_at(text: str, start: int, end: int) -> Opened:
     if items is not None and items.end() > position:
         return Opened(brackets, items.end() - 1, first=False, end=end)
     return Opened(brackets, position, first, end)
+
+
+def object_end(text: str, start: int, end: int, *, number: int, objects: int) -> int:
+    """Offset behind the object that closes as the one with this number, from 1, of so many in `text[start:end]`."""
+    piece = _PLAIN_END if text.count("}", start, end) == objects else _OBJECT_END
+    found = re.compile(rf"(?:{piece}){{{number}}}+", re.DOTALL).match(text, start, end)
+    return end if found is None else found.end()
+
+
+def item_start(text: str, place: int, end: int, *, number: int) -> int:
+    """Offset behind so many items of the list or object at `place`, which has more."""
+    flat = re.compile(rf"(?:{_ITEM},){{{number}}}+", re.DOTALL).match(text, place + 1, end)
+    if flat is not None:
+        return flat.end()
+    position = place + 1
+    while number and (found := _END_OR_BRACKET.match(text, position, end)) is not None:
+        if found[1] == ",":
+            position = found.end()
+            number -= 1
+        else:
+            position = closing(text, found.start(1), end)
+    return position

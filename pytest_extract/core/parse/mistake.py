@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from pytest_extract.core.parse.brackets import STRING, Opened, opened_at
+from pytest_extract.collector import no_collection
+from pytest_extract.core.parse.brackets import STRING, item_start, object_end, opened_at
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
-from pytest_extract.core.parse.text import StrictDecoder
+from pytest_extract.core.parse.text import Region, StrictDecoder
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import FieldPath, Step
 from pytest_extract.lazy import lazy_pattern
@@ -21,33 +22,33 @@ _ODD_NUMBER: Final = lazy_pattern(
     re.DOTALL,
 )
 """What may be no number that JSON can hold and Python compare: after all that is plainly none, and plain numbers."""
-_KEYS: Final = lazy_pattern(rf"({STRING})(\s*+:)?+|([\[\]{{}}])", re.DOTALL)
 
 
-def find_mistake(
-    text: str, start: int, stop: int, *, opened: Opened | None = None, formed: bool = False
-) -> SyntaxProblem | None:
-    """Return what is wrong with the JSON at `text[start:stop]`, which begins with a bracket; None where nothing is.
+@no_collection()
+def find_mistake(text: str, region: Region) -> SyntaxProblem | None:
+    """Return what is wrong with a region that begins with a bracket; None where nothing is.
 
-    The first mistake in the order of the text; a repeated key only where nothing else is wrong. `opened`: how far
-    the text is JSON in form, where that is known; `formed`: it is all of it, as `Region` has it.
+    The first mistake in the order of the text; a repeated key only where nothing else is wrong.
     """
-    if opened is None and not formed:
-        read = StrictDecoder().read(text[start:stop], 0)
-        end = start + (read.pos if isinstance(read, json.JSONDecodeError) else read[1]) if read is not None else stop
-        opened = opened_at(text, start, end)
-    end = stop if opened is None else opened.end
-    wrong = next(_out_of_range(text, start, end), None)
-    if wrong is not None:
-        opened = opened_at(text, start, wrong)
-        end = opened.end
-    if opened is not None:
-        try:
-            Reader(text, start, stop).read_on(opened)
-        except SyntaxProblem as problem:
-            if problem.kind is not FailureKind.DUPLICATE_KEY:
-                return problem
-    return _repeated_key(text, start, end)
+    start, stop, opened = region.start, region.stop, region.opened
+    read = StrictDecoder().read(text[:stop], start) if region.read is None else region.read
+    sound = read.formed and not read.deep
+    if sound and read.repeated is not None and not read.number:
+        return _repeated_key(text, start, object_end(text, start, stop, number=read.repeated + 1, objects=read.objects))
+    end = opened.end if opened is not None else stop if read.stop is None else read.stop
+    odd = read.number or read.stop is None
+    wrong = next(_out_of_range(text, start, end), None) if odd else None
+    try:
+        if wrong is not None and sound:  # nothing before it is wrong, nor is it cut
+            Reader(text, wrong, stop).read()
+        if wrong is not None or opened is None:
+            opened = opened_at(text, start, end if wrong is None else wrong)
+        Reader(text, start, stop).read_on(opened)
+        if not sound:  # `json` also gives up where Python's own stack is nearly used up
+            Reader(text, start, stop).read()
+    except SyntaxProblem as problem:
+        return problem
+    return None
 
 
 def _out_of_range(text: str, start: int, end: int) -> Iterator[int]:
@@ -70,32 +71,32 @@ def _fits(number: str) -> bool:
     return value - value == 0
 
 
-def _repeated_key(text: str, start: int, stop: int) -> SyntaxProblem | None:
-    """Find the first key that its object has twice; `text[start:stop]` is JSON otherwise."""
-    keys: list[set[str] | None] = []
-    for token in _KEYS.finditer(text, start, stop):
-        bracket = token[3]
-        if bracket is not None:
-            if bracket in "{[":
-                keys.append(set() if bracket == "{" else None)
-            else:
-                keys.pop()
-        elif token[2] is not None and keys[-1] is not None:
-            written = token[1]
-            key: str = json.loads(written) if "\\" in written else written[1:-1]
-            if key in keys[-1]:
-                path = FieldPath((*_path_to(text, start, token.start()), key))
-                message = f"the key {key!r} stands twice in one object"
-                return SyntaxProblem(FailureKind.DUPLICATE_KEY, message, token.start(), path)
-            keys[-1].add(key)
+def _repeated_key(text: str, start: int, end: int) -> SyntaxProblem | None:
+    """Find the first key that its object has twice; `end`: where the first object ends that has one.
+
+    No object that ends before has one, so the key is in this object or, further ahead, in one around it.
+    """
+    path: list[Step] = []
+    for outer, inner in pairwise([*opened_at(text, start, end - 1).brackets, end]):
+        part = text[outer:inner].rstrip()
+        if part[0] == "[":
+            path.append(len(json.loads(f"{part.removesuffix(',')}]")))
+            continue
+        members = json.loads(part if inner == end else f"{part}0}}", object_pairs_hook=list)
+        keys = [key for key, _ in members]
+        number = _first_repeated(keys)
+        if number is not None:
+            place = text.index('"', item_start(text, outer, inner, number=number))
+            message = f"the key {keys[number]!r} stands twice in one object"
+            return SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, FieldPath((*path, keys[number])))
+        path.append(keys[-1])
     return None
 
 
-def _path_to(text: str, start: int, place: int) -> Iterator[Step]:
-    """Yield the steps to the innermost value that is open at `place`."""
-    for outer, inner in pairwise(opened_at(text, start, place).brackets):
-        before = text[outer:inner].rstrip()
-        if text[outer] == "[":
-            yield len(json.loads(f"{before.removesuffix(',')}]"))
-        else:
-            yield from list(json.loads(f"{before}0}}"))[-1:]
+def _first_repeated(keys: list[str]) -> int | None:
+    seen: set[str] = set()
+    for number, key in enumerate(keys):
+        if key in seen:
+            return number
+        seen.add(key)
+    return None

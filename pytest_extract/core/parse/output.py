@@ -82,16 +82,16 @@ def _parse_value(output: object) -> ParsedOutput:
 def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     repair = most_repaired is not None
     start = answer_start(text)
-    whole, broken_at = read_whole(text, start)
-    if whole is not None and not text[whole[1] :].strip():
-        parsed = ParsedOutput(value=whole[0], wrapped=_lead(text, start), text=text)
+    read = read_whole(text, start)
+    if read.value is not MISSING and not text[read.stop :].strip():
+        parsed = ParsedOutput(value=read.value, wrapped=_lead(text, start), text=text)
         return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
     if (scalar := fenced_scalar(text, start)) is not None:
         parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, start) | _FENCED, text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
-    found = find_regions(text, start, broken_at=broken_at)
+    found = find_regions(text, start, read=read)
     good, broken = found.good, found.broken
     if good is not None and (broken is None or good.weight > broken.weight):
         return _from_region(text, start, good, found)
@@ -115,7 +115,7 @@ def _from_region(text: str, start: int, region: Region, found: Regions) -> Parse
 
 def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
-    problem = find_mistake(text, region.start, region.stop, opened=region.opened, formed=region.formed)
+    problem = find_mistake(text, region)
     if problem is None:  # `json` also gives up where Python's own stack is nearly used up
         return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
     mended = None if most_repaired is None else _mended(text, region, most_repaired)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, opened_at
@@ -39,20 +39,38 @@ _COLLECTED: Final = 1_000_000
 """Characters from which on Python's garbage collector is held back while `json` builds the value."""
 
 
+class Reading(NamedTuple):
+    """What `json` finds at a place.
+
+    `value`: MISSING where there is no JSON, or JSON that is refused. `stop`: the offset behind the value, or of the
+    mistake; None where that is not known. `formed`: it is JSON in form, whatever is refused. `deep`: nested deeper than
+    MAX_DEPTH. `number`: one is NaN or out of range. `objects`: how many there are. `repeated`: how many of them close
+    before the first that has a key twice; None: no key is repeated.
+    """
+
+    value: Json | Missing
+    stop: int | None = None
+    formed: bool = False
+    deep: bool = False
+    number: bool = False
+    objects: int = 0
+    repeated: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
     """A stretch `text[start:stop]` that holds a JSON value, or (value MISSING) set out to hold one.
 
-    `opened`: how far a broken one was read, where that is known and was far. `formed`: it is JSON in form, and not
-    nested too deeply, so that only a number or a repeated key can be wrong.
+    `read`: what `json` finds there, where reading it again would say no more. `opened`: how far a broken one is JSON,
+    where that is far.
     """
 
     start: int
     stop: int
-    fenced: bool
-    value: Json | Missing
+    fenced: bool = False
+    value: Json | Missing = MISSING
+    read: Reading | None = None
     opened: Opened | None = None
-    formed: bool = False
 
     @property
     def rank(self) -> tuple[bool, bool, int, int]:
@@ -91,12 +109,15 @@ class Regions:
 
 @dataclass(slots=True)
 class StrictDecoder:
-    """`json`, made strict; it says where reading breaks off instead of raising.
+    """`json`, made strict: it reads on behind what it refuses, and says where reading breaks off instead of raising.
 
-    `refused`: whether the value read last is JSON in form and yet refused: a repeated key, NaN, a number out of range.
+    `unclosed`: whether a string without an end broke off the last reading.
     """
 
-    refused: bool = False
+    unclosed: bool = False
+    _number: bool = False
+    _repeated: int | None = None
+    _objects: int = 0
     _decoder: json.JSONDecoder = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,76 +127,76 @@ class StrictDecoder:
 
     def _object(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         made = dict(pairs)
-        if len(made) != len(pairs):
-            self.refused = True
+        if len(made) != len(pairs) and self._repeated is None:
+            self._repeated = self._objects
+        self._objects += 1
         return made
 
     def _finite(self, token: str) -> float:
         number = float(token)
         if number - number != 0.0:
-            self.refused = True
+            self._number = True
         return number
 
     def _constant(self, _: str) -> None:
-        self.refused = True
+        self._number = True
 
-    def read(self, text: str, start: int) -> tuple[Json, int] | json.JSONDecodeError | None:
-        """Return the value at `start` and the offset behind it; else the mistake, None where its place is not known.
-
-        Where `refused` is set afterwards, the value must not be used.
-        """
-        self.refused = False
+    def read(self, text: str, start: int, *, shift: int = 0) -> Reading:
+        """Read the value at `start`; `shift` is added to its `stop`."""
+        self.unclosed, self._number, self._repeated, self._objects = False, False, None, 0
         try:
             if len(text) - start < _COLLECTED:
-                return self._decoder.raw_decode(text, start)
-            with no_collection():
-                return self._decoder.raw_decode(text, start)
+                found = self._decoder.raw_decode(text, start)
+            else:
+                with no_collection():
+                    found = self._decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            return error
+            self.unclosed = error.msg.startswith("Unterminated string")
+            return Reading(MISSING, error.pos + shift, number=self._number)
         except (ValueError, RecursionError):  # an integer with more digits than Python converts; nested too deeply
-            return None
+            return Reading(MISSING)
+        deep = _is_nested_too_deeply(text, start, found)
+        stop, repeated = found[1] + shift, self._repeated
+        if not deep and not self._number and repeated is None:
+            return Reading(found[0], stop, formed=True)
+        objects = self._objects
+        return Reading(MISSING, stop, formed=True, deep=deep, number=self._number, objects=objects, repeated=repeated)
 
-    def read_ahead(self, text: str, start: int) -> tuple[Json, int] | int | None:
-        """Return what `read` returns, of a mistake its offset, at a cost that grows with what is read.
+    def read_ahead(self, text: str, start: int) -> Reading:
+        """Return what `read` returns, at a cost that grows with what is read.
 
         `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
         """
         size = _WINDOW
         while True:
-            found = self.read(text[start : start + size], 0)
-            whole = start + size >= len(text)
-            if isinstance(found, tuple):
-                return found[0], found[1] + start
-            if found is None:
-                return None
-            if whole or not _cut(found, size):
-                return found.pos + start
+            end = start + size
+            found = self.read(text[start:end], 0, shift=start)
+            if found.formed or found.stop is None or end >= len(text):
+                return found
+            if not self.unclosed and found.stop < end - _LONGEST_TOKEN:  # the end of the window is not to blame
+                return found
             size *= 8
-
-
-def _cut(error: json.JSONDecodeError, size: int) -> bool:
-    """Whether the end of a window, and not the text, may be what breaks off the reading."""
-    return error.pos >= size - _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
 
 
 def decode_json(text: str, start: int) -> tuple[Json, int] | None:
     """Strict JSON value that begins at `start`, and the offset behind it; None when there is none."""
-    return read_whole(text, start)[0]
+    read = read_whole(text, start)
+    return None if read.value is MISSING or read.stop is None else (read.value, read.stop)
 
 
-def read_whole(text: str, start: int) -> tuple[tuple[Json, int] | None, int | None]:
-    """Return what `decode_json` returns, and the offset at which `json` broke off, where it did."""
-    try:
-        if len(text) - start < _COLLECTED:
+def read_whole(text: str, start: int) -> Reading:
+    """Read the value at `start`, most likely all of the text."""
+    if len(text) - start < _COLLECTED:
+        try:
             found = _whole.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            return Reading(MISSING, error.pos)
+        except (ValueError, RecursionError):
+            pass  # for `StrictDecoder` to say more
         else:
-            with no_collection():
-                found = _whole.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        return None, error.pos
-    except (ValueError, RecursionError):  # refused; an integer with more digits than Python converts; nested too deeply
-        return None, None
-    return (None, None) if _is_nested_too_deeply(text, start, found) else (found, None)
+            if not _is_nested_too_deeply(text, start, found):
+                return Reading(found[0], found[1], formed=True)
+    return StrictDecoder().read(text, start)
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -197,7 +218,7 @@ def _no_constant(name: str) -> None:
 
 
 _whole: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
-"""Reads like `StrictDecoder`, and holds no state, so that it is made once; it stops at what is refused."""
+"""Holds no state, unlike `StrictDecoder`, so that it is made once; it stops at what is refused."""
 
 
 def _is_nested_too_deeply(text: str, start: int, found: tuple[Json, int]) -> bool:
@@ -250,17 +271,17 @@ def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
     return (found[0], fence.end()) if text[found[1] :].strip() in ("", "```") else None
 
 
-def find_regions(text: str, start: int, *, broken_at: int | None = None) -> Regions:
+def find_regions(text: str, start: int, *, read: Reading | None = None) -> Regions:
     """Find the outermost stretches of `text[start:]` that hold JSON or set out to.
 
-    `broken_at`: the mistake in the value at `start`, where that has been read in vain.
+    `read`: what stands at `start`, where that is known.
     """
     found = Regions()
     search = _JsonSearch(text)
     position = start
     if text[start : start + 1] in ("{", "["):
-        read = search.read(start) if broken_at is None else broken_at
-        region = search.region(start, read, fenced=False)
+        known = search.read(start) if read is None else (read, _opened(text, start, read))
+        region = _region(text, start, *known, fenced=False)
         found.add(region)
         position = region.stop
     for _ in range(MOST_PLACES):
@@ -269,11 +290,11 @@ def find_regions(text: str, start: int, *, broken_at: int | None = None) -> Regi
             return found
         fenced = match[0][0] == "`"
         place = match.end() if fenced else match.start()
-        read = search.read(place)
-        if isinstance(read, int) and not fenced and not _LOOKS_JSON.match(text, place):
+        read, opened = search.read(place)
+        if not (read.formed or fenced or read.stop is None or _LOOKS_JSON.match(text, place)):
             position = place + 1
             continue
-        region = search.region(place, read, fenced=fenced)
+        region = _region(text, place, read, opened, fenced=fenced)
         found.add(region)
         position = region.stop
     found.complete = _PLACE.search(text, position) is None
@@ -288,27 +309,33 @@ class _JsonSearch:
         self._decoder = StrictDecoder()
         self._doomed: set[int] = set()
 
-    def read(self, place: int) -> tuple[Json, int] | int | None:
-        """Read the value at a bracket; where it breaks off after a long way, note which brackets are open there."""
-        self._decoder.refused = False
+    def read(self, place: int) -> tuple[Reading, Opened | None]:
+        """Read the value at a bracket; where it breaks off after a long way, say and note which are open there."""
         if place in self._doomed or not _STRICT.match(self._text, place):
-            return place
+            return Reading(MISSING, place), None
         read = self._decoder.read_ahead(self._text, place)
-        if isinstance(read, int) and read - place > _WORTH_KNOWING:
-            self._doomed.update(opened_at(self._text, place, read).brackets)
-        return read
+        opened = _opened(self._text, place, read)
+        if opened is not None:
+            self._doomed.update(opened.brackets)
+        return read, opened
 
-    def region(self, place: int, read: tuple[Json, int] | int | None, *, fenced: bool) -> Region:
-        """Make a region of what was read at a bracket."""
-        text = self._text
-        if isinstance(read, tuple):
-            formed = not _is_nested_too_deeply(text, place, read)
-            value = read[0] if formed and not self._decoder.refused else MISSING
-            return Region(start=place, stop=read[1], fenced=fenced, value=value, formed=formed)
-        opened = opened_at(text, place, read) if read is not None and read - place > _WORTH_KNOWING else None
-        end = text.find("```", place if opened is None else opened.position) if fenced else -1
-        stop = closing(text, place, end if end >= 0 else len(text), opened=opened)
-        return Region(start=place, stop=stop, fenced=fenced, value=MISSING, opened=opened)
+
+def _opened(text: str, place: int, read: Reading) -> Opened | None:
+    """Say how far the value at a bracket is JSON, where it breaks off after a long way."""
+    if read.formed or read.stop is None or read.stop - place <= _WORTH_KNOWING:
+        return None
+    return opened_at(text, place, read.stop)
+
+
+def _region(text: str, place: int, read: Reading, opened: Opened | None, *, fenced: bool) -> Region:
+    """Make a region of what was read at a bracket."""
+    if read.formed and read.stop is not None:
+        known = None if read.deep else read
+        return Region(start=place, stop=read.stop, fenced=fenced, value=read.value, read=known)
+    end = text.find("```", place if opened is None else opened.position) if fenced else -1
+    stop = closing(text, place, end if end >= 0 else len(text), opened=opened)
+    known = None if opened is None and read.stop is not None else read
+    return Region(start=place, stop=stop, fenced=fenced, read=known, opened=opened)
 
 
 def only_punctuation(text: str, start: int, region: Region) -> bool:

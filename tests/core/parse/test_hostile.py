@@ -14,7 +14,7 @@ from pytest_extract import score_text
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
-from pytest_extract.core.parse.text import MOST_PLACES, find_regions
+from pytest_extract.core.parse.text import MOST_PLACES, Region, find_regions
 from tests.cpu_time import cpu_seconds
 from tests.strategies import json_values
 
@@ -108,8 +108,61 @@ def test_the_mistake_is_the_one_that_reading_from_the_start_finds(value, rnd: ra
     for _ in range(count):
         place = rnd.randrange(1, len(text))
         text = text[:place] + rnd.choice(JUNK) + text[place + rnd.randrange(3) :]
-    found = find_mistake(text, 0, len(text))
+    found = find_mistake(text, Region(start=0, stop=len(text)))
     assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
+
+
+def written(value):
+    """Write JSON with objects as tuples of pairs, which may repeat a key."""
+    match value:
+        case tuple():
+            return "{" + ", ".join(f"{json.dumps(key)}: {written(inner)}" for key, inner in value) + "}"
+        case list():
+            return "[" + ",".join(map(written, value)) + "]"
+    return json.dumps(value)
+
+
+PAIRS = st.recursive(
+    st.sampled_from([0, "}", '{"a": 1, "a": 2}', ",[{"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(st.tuples(st.sampled_from(['"', "a", "b", "}", "c\\"]), inner), max_size=4).map(tuple)
+    ),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("size", [0, 1_000_000], ids=["short", "long"])
+@given(PAIRS)
+def test_the_repeated_key_is_the_one_that_reading_from_the_start_finds(size, value):
+    text = written([value]) + " " * size
+    failure = parse_output(text).failure
+    slow = slow_mistake(text)
+    assert (failure is None) == (slow is None)
+    if failure is not None and slow is not None:
+        kind, message, position, path = slow
+        assert (failure.kind, failure.message, failure.path) == (kind, message, path)
+        assert (failure.line, failure.column) == (1, position + 1)
+
+
+@pytest.mark.parametrize(
+    ("end", "kind", "before", "path"),
+    [
+        (",]}", "trailing_comma", 0, None),
+        (',NaN, "x"]}', "malformed_json", 1, None),
+        (",-1e999]}", "malformed_json", 1, None),
+        (f",{'1' * 5_000}, 2]}}", "malformed_json", 1, None),
+        (',NaN, "x", {"k": 0, "k": 1}]}', "malformed_json", 1, None),
+        (',{"k": 0, "k": 1},]}', "trailing_comma", 17, None),
+        (',{"k": [{}], "k": 1}]}', "duplicate_key", 13, "rows[100000].k"),
+        ('], "rows": {"k": 1, "k": 2}}', "duplicate_key", 3, "rows"),
+    ],
+)
+def test_a_mistake_at_the_end_of_a_long_text_has_its_place(end, kind, before, path):
+    text = '{"rows": [' + ",".join(['{"k": "NaN}"}'] * 100_000)
+    failure = parse_output(text + end).failure
+    assert (failure.kind, failure.column) == (kind, len(text) + before + 1)
+    assert (failure.path and str(failure.path)) == path
 
 
 def slow_mistake(text):

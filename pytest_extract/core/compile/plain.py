@@ -6,14 +6,25 @@ has, and the places of the schema are copies of these, which takes a third of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.compile.bind import Binder, JudgeMode
 from pytest_extract.core.compile.compiler import Compiler, flat_table, row_table
-from pytest_extract.core.compile.nodes import NOTHING, Array, FlatPaths, Leaf, Node, Object, Program, TableColumn
+from pytest_extract.core.compile.nodes import (
+    NOTHING,
+    Array,
+    ElementPaths,
+    FlatPaths,
+    FlatTable,
+    Leaf,
+    Node,
+    Object,
+    Program,
+    TableColumn,
+)
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics.base import SemanticsName
 from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
@@ -38,10 +49,41 @@ _ROWS: Final[dict[str, Json]] = {
     "array": {"type": "array", "items": _TEXT},
 }
 """Rows of each kind: it is the kind that an array compiles by."""
+_NO_PARAMS: Final[dict[str, Json]] = {}
+_new: Final = tuple.__new__
 
 
 class _NotPlainError(Exception):
     """A place is not plain."""
+
+
+class _Scalar(NamedTuple):
+    """A property that holds one value: its leaf, and what its column says of it."""
+
+    leaf: Leaf
+    metric: str
+    params: Mapping[str, Json]
+    weight: float
+    fast: frozenset[type]
+    rows: Object | None
+    """What `row_table` makes of it."""
+
+    def leaf_at(self, pattern: str, *, field: bool) -> Leaf:
+        """Return the leaf of another place."""
+        _, checks, _, types, by_type, structure, empty_absent, skipped = self.leaf
+        return _new(Leaf, (pattern, checks, field, types, by_type, structure, empty_absent, skipped))
+
+    def rows_of(self, leaf: Leaf) -> Object | None:
+        """Return what `row_table` makes of the leaf of another place."""
+        if self.rows is None:
+            return None
+        column = _new(TableColumn, ("", leaf, leaf.pattern, self.metric, self.params, self.weight, self.fast))
+        _, _, names, _, bulk, *same, _, skipped = self.rows
+        if bulk is None:
+            return None
+        weights, unsure, _, weight, likeness = bulk
+        bulk = _new(FlatTable, (weights, unsure, (leaf,), weight, likeness))
+        return _new(Object, (leaf.pattern, (column,), names, ElementPaths(), bulk, *same, leaf.field, skipped))
 
 
 class _Specimens:
@@ -50,28 +92,30 @@ class _Specimens:
     def __init__(self, semantics: Semantics, judge_mode: JudgeMode) -> None:
         self.semantics = semantics
         self._judge_mode = judge_mode
-        self._properties: dict[object, TableColumn] = {}
+        self._scalars: dict[object, _Scalar] = {}
         self._arrays: dict[str, Array] = {}
         self._object: Object | None = None
 
-    def property(self, schema: dict[str, Json]) -> TableColumn:
+    def scalar(self, schema: dict[str, Json]) -> _Scalar:
         """Return the property that holds one value of the schema's type, or null where that is the second type."""
+        _check_plain(schema)
         kind, form = schema.get("type"), schema.get("format")
         types = tuple(kind) if type(kind) is list else kind
         by_format = type(form) is str and form in self.semantics.format_metrics
         key = (types, form) if by_format else types
         try:
-            found = self._properties.get(key)
+            found = self._scalars.get(key)
         except TypeError:  # a type that has no hash
             raise _NotPlainError from None
         if found is None:
             first, *others = types if type(types) is tuple else (types,)
             if first not in _SCALARS or others not in ([], ["null"]):
                 raise _NotPlainError
-            self._object, found = self._compile({"type": kind, "format": form} if by_format else {"type": kind})
-            if not isinstance(found.node, Leaf) or not found.metric:
+            specimen = {"type": kind, "format": form} if by_format else {"type": kind}
+            self._object, (_, leaf, _, metric, params, weight, fast) = self._compile(specimen)
+            if not isinstance(leaf, Leaf) or not metric:
                 raise _NotPlainError
-            self._properties[key] = found
+            found = self._scalars[key] = _Scalar(leaf, metric, params, weight, fast, row_table(leaf))
         return found
 
     def object(self) -> Object:
@@ -124,9 +168,7 @@ class _Copier:
 
     def place(self, schema: Json, pattern: str, depth: int, *, field: bool, row: bool = False) -> Node:
         """Compile a place; `row`: it is the row of a list. Raises _NotPlainError."""
-        if type(schema) is not dict or not (_FURTHER.isdisjoint(schema) or _is_only_closed(schema)):
-            raise _NotPlainError
-        if depth > _DEEPEST or len(self.patterns) > _MOST_PLACES:
+        if type(schema) is not dict or depth > _DEEPEST or len(self.patterns) > _MOST_PLACES:
             raise _NotPlainError
         kind = schema.get("type")
         if kind == "object":
@@ -134,8 +176,7 @@ class _Copier:
         elif kind == "array":
             node = self._array(schema, pattern, depth, field=field)
         else:
-            leaf: Any = self._specimens.property(schema).node
-            node = Leaf(pattern, leaf.checks, field, *leaf[3:])
+            node = self._specimens.scalar(schema).leaf_at(pattern, field=field)
         self.patterns[pattern] = node
         return node
 
@@ -143,28 +184,46 @@ class _Copier:
         properties = schema.get("properties")
         if type(properties) is not dict or not properties:
             raise _NotPlainError
-        columns = tuple(self._columns(properties, pattern, depth + 1, field=field))
+        _check_plain(schema)
+        columns = self._columns(properties, pattern, depth + 1, field=field)
         table = flat_table(columns) if row else None
         same = self._specimens.object()[5:-2]  # `_replace` takes three times as long
-        return Object(pattern, columns, frozenset(properties), FlatPaths(tuple(properties)), table, *same, field)
+        places = FlatPaths((*properties,))
+        return _new(Object, (pattern, columns, frozenset(properties), places, table, *same, field, False))
 
-    def _columns(self, properties: dict[str, Json], pattern: str, depth: int, *, field: bool) -> Iterator[TableColumn]:
+    def _columns(
+        self, properties: dict[str, Json], pattern: str, depth: int, *, field: bool
+    ) -> tuple[TableColumn, ...]:
+        columns = []
         for name, schema in properties.items():
-            if type(name) is not str:
+            if type(name) is not str or type(schema) is not dict:
                 raise _NotPlainError
             below = property_pattern(pattern, name)
-            node = self.place(schema, below, depth, field=field)
-            if isinstance(node, Leaf):
-                yield TableColumn(name, node, below, *self._specimens.property(schema)[3:])
+            kind = schema.get("type")
+            if kind in ("object", "array"):
+                node = self.place(schema, below, depth, field=field)
+                columns.append(_new(TableColumn, (name, node, below, "", _NO_PARAMS, 1.0, NOTHING)))
             else:
-                yield TableColumn(name, node, below, "", {}, 1.0, NOTHING)
+                scalar = self._specimens.scalar(schema)
+                _, metric, params, weight, fast, _ = scalar
+                leaf = self.patterns[below] = scalar.leaf_at(below, field=field)
+                columns.append(_new(TableColumn, (name, leaf, below, metric, params, weight, fast)))
+        return tuple(columns)
 
     def _array(self, schema: dict[str, Json], pattern: str, depth: int, *, field: bool) -> Array:
-        items = schema.get("items")
+        _check_plain(schema)
+        items: Json = schema.get("items")
         specimen = self._specimens.array(items)
         field_row = field and getattr(specimen.items, "field", False)
         row = self.place(items, items_pattern(pattern), depth + 1, field=field_row, row=True)
-        return specimen._replace(pattern=pattern, items=row, field=field, table=row_table(row))
+        _, _, align, prefix, result, checks, _, *more, _, skipped = specimen
+        table = self._specimens.scalar(items).rows_of(row) if isinstance(row, Leaf) else row_table(row)
+        return _new(Array, (pattern, row, align, prefix, result, checks, field, *more, table, skipped))
+
+
+def _check_plain(schema: dict[str, Json]) -> None:
+    if not _FURTHER.isdisjoint(schema) and not _is_only_closed(schema):
+        raise _NotPlainError
 
 
 def _is_only_closed(schema: dict[str, Json]) -> bool:

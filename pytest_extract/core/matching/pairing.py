@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from pytest_extract.core.matching.assignment import best_assignment
@@ -145,15 +145,17 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
-    waiting: dict[Hashable, deque[int]] = {}
-    for place, value in enumerate(extracted):
-        waiting.setdefault(_typed(key(value)), deque()).append(place)
-    pairs = []
+    waiting: dict[Hashable, list[int]] = {}
+    for place in range(len(extracted) - 1, -1, -1):
+        waiting.setdefault(_typed(key(extracted[place])), []).append(place)
+    pairs, missing = [], []
     for place, value in enumerate(gold):
         others = waiting.get(_typed(key(value)))
         if others:
-            pairs.append((place, others.popleft()))
-    return paired(pairs, len(gold), len(extracted))
+            pairs.append((place, others.pop()))
+        else:
+            missing.append(place)
+    return Pairing((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),))
 
 
 def _typed(key: Hashable) -> Hashable:

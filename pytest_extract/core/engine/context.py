@@ -173,7 +173,7 @@ class ScoringContext:
         self.leaves.append(result)
         if field:
             self.fields.append(result)
-        if result.status is not Status.MATCH or result.score != 1.0:
+        if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
     def mark(self) -> Checkpoint:

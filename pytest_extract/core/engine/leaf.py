@@ -13,12 +13,11 @@ from pytest_extract.core.engine.context import (
     Pending,
     ScoringContext,
     absence,
-    is_present,
 )
 from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
-from pytest_extract.core.results import FieldResult, JudgeAnswer, Question, Status
+from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, as_place, json_type, path_text
 
@@ -61,12 +60,10 @@ def check_leaf(
     """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
     if (
         check.transform is None
-        and not run.accept
-        and is_present(gold)
-        and is_present(extracted)
-        and not leaf.empty_absent
+        and not (run.accept or leaf.empty_absent)
+        and not (gold is None or extracted is None or gold is MISSING or extracted is MISSING)
     ):
-        return _compared(run, leaf, check, (gold, extracted), (gold, extracted), path, at, None)
+        return _compared(run, leaf, check, gold, extracted, (gold, extracted), path, at, None)
     ours, problem = gold, None
     if run.accept:
         ours = _reading(run, leaf, check, gold, extracted, path)
@@ -82,7 +79,7 @@ def check_leaf(
     if no_gold or none:
         status = Status.HALLUCINATION if no_gold else Status.OMISSION
         return one_sided(run, leaf, check, status, (gold, extracted), path, at)
-    return _compared(run, leaf, check, (gold, extracted), values, path, at, problem)
+    return _compared(run, leaf, check, *values, (gold, extracted), path, at, problem)
 
 
 def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[FieldMetric, ...]:
@@ -166,44 +163,46 @@ def _both_absent(
     if run.both_passed and leaf.field:
         gold, extracted = absence(values[0]), absence(values[1])
         reason = f"both are {gold}" if gold == extracted else f"both are absent: gold {gold}, extracted {extracted}"
-        run.fields.append(_result(leaf, check, Status.MATCH, 1.0, values, path, at, reason))
+        run.fields.append(_result(leaf, check, MATCH, 1.0, values, path, at, reason))
 
 
 def _compared(
     run: ScoringContext,
     leaf: Leaf,
     check: FieldMetric,
+    gold: Json,
+    extracted: Json,
     raw: tuple[Json, Json],
-    values: tuple[Json, Json],
     path: Path,
     at: Path | None,
     problem: str | None,
 ) -> FieldResult:
+    """Compare two values, of which `raw` are the transformed ones."""
     if check.batch is not None:
-        return _waiting(run, leaf, check, raw, values, path, at)
+        return _waiting(run, leaf, check, raw, (gold, extracted), path, at)
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
         wrong = f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
-        return _result(leaf, check, Status.MISMATCH, 0.0, raw, path, at, wrong)
+        return _result(leaf, check, MISMATCH, 0.0, raw, path, at, wrong)
     metric, reason = check.metric, None
     if metric.judged:
-        score, reason = _ask(run, check, values[0], values[1], path)
+        score, reason = _ask(run, check, gold, extracted, path)
     else:
-        kind = type(values[0])
-        alike = kind in check.fast and kind is type(values[1]) and values[0] == values[1]
-        score = 1.0 if alike else metric.compare(values[0], values[1])
+        kind = type(gold)
+        alike = kind in check.fast and kind is type(extracted) and gold == extracted
+        score = 1.0 if alike else metric.compare(gold, extracted)
         if not 0.0 <= score <= 1.0:
             why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
             score, reason = None, f"the metric {metric.name!r} broke: {why}"
     if run.accept and metric.judged and score is not None and score < check.threshold:
-        score, reason = _judged_reading(run, leaf, check, values[1], path, _Outcome(score, reason))
+        score, reason = _judged_reading(run, leaf, check, extracted, path, _Outcome(score, reason))
     if score is None:
         return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, reason)
     right = score >= check.threshold
     if reason is None and problem is not None and not right:
         reason = problem
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
-        reason = explanation(metric.explain, values[0], values[1])
-    return _result(leaf, check, Status.MATCH if right else Status.MISMATCH, score, raw, path, at, reason)
+        reason = explanation(metric.explain, gold, extracted)
+    return _result(leaf, check, MATCH if right else MISMATCH, score, raw, path, at, reason)
 
 
 def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:
@@ -307,7 +306,7 @@ def _result(
     reason: str | None,
 ) -> FieldResult:
     values_of = (
-        as_place(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is Status.MATCH,
+        as_place(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is MATCH,
         values[0], values[1], reason, check.weight, None if at is None else as_place(at),
     )  # fmt: skip
     return _new(FieldResult, values_of)

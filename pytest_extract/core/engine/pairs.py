@@ -16,7 +16,7 @@ from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.results import STRUCTURE, FieldResult, Status
+from pytest_extract.core.results import MATCH, MISMATCH, STRUCTURE, FieldResult, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Missing
 
@@ -229,7 +229,7 @@ def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
         if not isinstance(leaf, FieldResult):
             score += leaf
             compared += leaf
-        elif leaf.status is Status.MATCH or leaf.status is Status.MISMATCH:
+        elif leaf.status is MATCH or leaf.status is MISMATCH:
             score += leaf.weight * leaf.score
             compared += leaf.weight
         elif leaf.status is Status.OMISSION:

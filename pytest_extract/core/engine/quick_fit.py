@@ -53,23 +53,24 @@ LEAST_EQUAL: Final = 0.25
 
 def likely(table: Table) -> Pairs | None:
     """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much."""
-    width = table.width
-    height = table.height
-    if len(table.gold) == len(table.extracted):
-        unlike_rows = [row * width for row in {cell // width for cell in table.diff.differing}]
-        if len(unlike_rows) == 1:
-            return identity(height)
-        theirs = {(*table.extracted[cell : cell + width],) for cell in unlike_rows}
-        if theirs.isdisjoint([(*table.gold[cell : cell + width],) for cell in unlike_rows]):
-            wrong, cells = len(table.diff.differing), table.declared_width * len(unlike_rows) if width > 1 else height
-            return identity(height) if 2 * wrong <= cells else None
-    return _equal_then_alike(table)
-
-
-def _equal_then_alike(table: Table) -> Pairs | None:
-    """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
+    width, height, differing = table.width, table.height, table.diff.differing
+    unlike_rows = {cell // width for cell in differing}
+    if len(unlike_rows) == 1:
+        return identity(height)
     ours, theirs = table.rows()
+    if len(ours) != len(theirs) or not {theirs[row] for row in unlike_rows}.isdisjoint(
+        [ours[row] for row in unlike_rows]
+    ):
+        return _equal_then_alike(table, ours, theirs)
+    cells = table.declared_width * len(unlike_rows) if width > 1 else height
+    return identity(height) if 2 * len(differing) <= cells else None
+
+
+def _equal_then_alike(table: Table, ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
+    """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
     pairs = _equal(ours, theirs)
+    if len(pairs) == len(ours) == len(theirs):
+        return pairs
     _, rows, columns = paired(pairs, len(ours), len(theirs))
     if not rows or not columns:
         return equal_in_order(pairs, ours, theirs)

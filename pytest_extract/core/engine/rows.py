@@ -11,9 +11,10 @@ from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
-from pytest_extract.core.results import COUNTED, FieldResult, Status
+from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
 
+_UNCOUNTED: Final = (Status.SKIPPED, Status.JUDGE_ERROR)  # a set asks for the hash of the name
 _new: Final = tuple.__new__
 
 
@@ -102,7 +103,7 @@ def _score_differing(
             where = wheres[cell]
         result = check_leaf(run, leaf, leaf.checks[0], gold[cell], extracted[cell], places[cell], where)
         results[cell] = result
-        if result is not None and (result.status is not Status.MATCH or result.score != 1.0):
+        if result is not None and (result.score != 1.0 or not result.passed):
             flawed.setdefault(cell // width, []).append(result)
     return results, flawed
 
@@ -114,7 +115,7 @@ def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) 
         return None
     lost = 0.0
     for result in wrong:
-        if result.status not in COUNTED:
+        if result.status in _UNCOUNTED:
             return None
         lost += result.weight * (1.0 - result.score)
     return RowFit((weight - lost) / weight, lost / weight, apart=False)

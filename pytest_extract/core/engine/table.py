@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from operator import is_not, itemgetter, ne
@@ -80,13 +80,8 @@ class Table(NamedTuple):
 
     def rows(self) -> tuple[list[Row], list[Row]]:
         """Return the cells of each of gold's and of the extracted rows."""
-        return self.columns(range(self.width))
-
-    def columns(self, places: Iterable[int]) -> tuple[list[Row], list[Row]]:
-        """Return, of each row, the cells in some columns."""
         width = self.width
-        gold, extracted = ([side[place::width] for place in places] for side in (self.gold, self.extracted))
-        return [*zip(*gold, strict=True)], [*zip(*extracted, strict=True)]
+        return [*zip(*[iter(self.gold)] * width, strict=True)], [*zip(*[iter(self.extracted)] * width, strict=True)]
 
     def take(self, run: ScoringContext, pairs: Pairs) -> Table:
         """Return the rows of some pairs, in their order; the table itself where these are all rows as they stand."""

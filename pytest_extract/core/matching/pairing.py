@@ -29,6 +29,8 @@ class Pairing(NamedTuple):
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
     """Return the pairing of two lists of these lengths that these pairs make."""
+    if len(pairs) == height == width:
+        return Pairing(tuple(sorted(pairs)), (), ())
     rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
     return Pairing(
         tuple(sorted(pairs)),

@@ -8,7 +8,7 @@ from operator import add
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, Status
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.matches import Kept
@@ -53,7 +53,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
     others: list[Status] = []
     for leaf in leaves:
         if isinstance(leaf, FieldResult):
-            if (status := leaf.status) is Status.MATCH or status is Status.MISMATCH:
+            if (status := leaf.status) is MATCH or status is MISMATCH:
                 compared += 1
                 scores.append(leaf.score)
             else:
@@ -62,7 +62,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
         first, own = leaf.start, [1.0] * (leaf.stop - leaf.start)
         compared += len(own)
         for place, result in leaf.others.items():
-            if result and ((status := result.status) is Status.MATCH or status is Status.MISMATCH):
+            if result and ((status := result.status) is MATCH or status is MISMATCH):
                 own[place - first] = result.score
                 continue
             own[place - first] = 0.0

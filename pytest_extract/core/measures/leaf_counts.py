@@ -101,7 +101,7 @@ class _LeafCountWalk(LeafCounts):
     repeats many of them.
     """
 
-    __slots__ = ("matched", "plain", "spoken", "tables")
+    __slots__ = ("compared", "matched", "plain", "spoken", "tables")
 
     def __init__(self, tables: Tables) -> None:
         super().__init__()
@@ -109,6 +109,7 @@ class _LeafCountWalk(LeafCounts):
         self.matched = 0
         self.plain: set[str] = set()
         self.spoken: dict[str, Words] = {}
+        self.compared: dict[tuple[str, str], float] = {}
 
     def counts(self) -> LeafCounts:
         """Return the counts by themselves."""
@@ -243,8 +244,19 @@ class _LeafCountWalk(LeafCounts):
                 self.tokens += 1.0
                 self.same += not isinstance(value, float) or repr(value) == repr(other)  # 0.0 is not -0.0
             else:
-                self.tokens += words_f1(self._words(value), self._words(other))
+                self.tokens += self._tokens(value, other)
         self._instead(other, types, depth)
+
+    def _tokens(self, value: Json, other: Json) -> float:
+        """Return the token F1 of two scalars, of repeated texts as it was; the word of an integer is its digits."""
+        if type(value) is str and type(other) is str:
+            found = self.compared.get((value, other))
+            if found is None:
+                found = self.compared[value, other] = words_f1(self._words(value), self._words(other))
+            return found
+        if type(value) is int and type(other) is int:
+            return 1.0 if abs(value) == abs(other) else 0.0
+        return words_f1(self._words(value), self._words(other))
 
     def _words(self, value: Json) -> Words:
         if type(value) is not str:

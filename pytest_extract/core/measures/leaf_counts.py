@@ -7,7 +7,7 @@ path maps of `leaf_paths` instead, as published.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import repeat
 from operator import add
@@ -204,32 +204,62 @@ class _LeafCountWalk(LeafCounts):
         return sum(scores) / max(len(gold), count) if _DICT.issuperset(map(type, extracted)) else 0.0
 
     def _rows(self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int) -> float:
-        """Count two lists whose rows have the same keys: one by one where cells differ, or where both are null."""
-        names, width, cells = table.items.places.names, table.width, table.extracted
-        unlike = {cell // width for cell in (*table.diff.differing, *table.diff.both_absent)}
-        if not all(cells):
-            unlike |= {place // width for place, cell in enumerate(cells) if type(cell) is float and not cell}
+        """Count two lists whose rows all have the same keys by the cells that may differ, in the order of each."""
         if depth >= MAX_DEPTH:
             raise TooDeep
-        if not self.plain.issuperset(names):
-            for name in names:
-                self._learn(name)
-        for place, name in enumerate(names):
-            kinds = item.members.get(name, BLANK).leaf
-            if kinds:
-                column = map(type, cells[place::width])
-                self.typed += sum([kind in kinds for row, kind in enumerate(column) if row not in unlike])
-        self.matched += width * (len(gold) - len(unlike))
+        self._columns(table, item)
+        names, width, cells = table.items.places.names, table.width, table.extracted
+        unlike = {*table.diff.differing, *table.diff.both_absent}
+        if not all(cells):
+            unlike.update(place for place, cell in enumerate(cells) if type(cell) is float and not cell)
         if not unlike:
+            self.matched += len(cells)
             self.tokens = reduce(add, repeat(width, len(gold)), self.tokens)
             return 1.0
+        by_row: dict[int, list[int]] = {}
+        for cell in sorted(unlike):
+            by_row.setdefault(cell // width, []).append(cell)
+        order = (*gold[0],)
+        ranks = [order.index(name) for name in names]
         scores = [1.0] * len(gold)
         for row in range(len(gold)):
-            if row in unlike:
-                scores[row] = self._objects(gold[row], extracted[row], item, depth)
-            else:
-                self.tokens += width
+            places = by_row.get(row, ())
+            if len(places) > 1:
+                if (*gold[row],) != order:
+                    scores[row] = self._objects(gold[row], extracted[row], BLANK, depth)
+                    continue
+                places.sort(key=lambda cell: ranks[cell % width])
+            scores[row] = self._cells(table, places) / width
         return sum(scores) / len(scores)
+
+    def _columns(self, table: Table, item: TypeNode) -> None:
+        """Learn the names of a table, and count the cells of the declared types."""
+        for place, name in enumerate(table.items.places.names):
+            if name not in self.plain:
+                self._learn(name)
+            kinds = item.members.get(name, BLANK).leaf
+            if kinds:
+                self.typed += sum(map(kinds.__contains__, map(type, table.extracted[place :: table.width])))
+
+    def _cells(self, table: Table, places: Sequence[int]) -> float:
+        """Count a row of a table, of which the cells at these places may differ; return how many match."""
+        matched = right = table.width - len(places)
+        for place in places:
+            value, other = table.gold[place], table.extracted[place]
+            if value != other:
+                self.expected += 1
+                self.found += 1
+                self.shared += 1
+                self.tokens += self._tokens(value, other)
+                continue
+            right += value is not None
+            if type(value) is type(other) and (type(value) is not float or value):
+                matched += 1
+            else:
+                self._leaf(value, other, BLANK, 0)
+        self.matched += matched
+        self.tokens += matched
+        return right
 
     def _leaf(self, value: Json, other: Json | Missing, types: TypeNode, depth: int) -> None:
         """Count a gold leaf and the value in its place."""

@@ -185,9 +185,10 @@ def _walk_equal(run: ScoringContext, array: Array, lists: Lists, path: Path, at:
 def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
     first = len(run.leaves)
-    if table is not None and _likely_rows(run, array, lists, table, path, at):
-        return
-    if table is None and _rows_in_place(run, array, lists, path, at):
+    if table is None:
+        if _rows_in_place(run, array, lists, path, at):
+            return
+    elif _values_in_place(run, array, lists, table, path, at) or _likely_rows(run, array, lists, table, path, at):
         return
     from pytest_extract.core.engine.pairing import Undecided
 
@@ -217,6 +218,31 @@ def _finish(
     if pairing.extra:
         _left_over(run, array, lists[1], pairing.extra, Status.HALLUCINATION, path, at)
     conclude(run, array, lists, pairing, total, path, at, first)
+
+
+def _values_in_place(
+    run: ScoringContext, array: Array, lists: Lists, table: Table, path: Path, at: Path | None
+) -> bool:
+    """Score values in their places, where no other is like one that differs; False, with nothing kept, elsewhere."""
+    gold, extracted = lists
+    if array.align.mode != "multiset" or not isinstance(array.items, Leaf) or len(gold) != len(extracted) or run.accept:
+        return False
+    check, differing = array.items.checks[0], table.diff.differing
+    key = None if check.transform is not None or check.batch is not None or check.metric.judged else check.metric.key
+    if key is None or any(gold[place] is None or extracted[place] is None for place in differing):
+        return False
+    ours, theirs = [*map(key, gold)], [*map(key, extracted)]
+    gone, new = {ours[place] for place in differing}, {theirs[place] for place in differing}
+    if not gone.isdisjoint(theirs) or not new.isdisjoint(ours):
+        return False
+    from pytest_extract.core.matching.pairing import Pairing
+
+    first = len(run.leaves)
+    keep_equal(run, table, path, at)
+    away = {*differing}
+    pairs = tuple([pair for pair in identity(len(gold)) if pair[0] not in away])
+    _finish(run, array, lists, Pairing(pairs, (*differing,), (*differing,)), float(len(pairs)), path, at, first)
+    return True
 
 
 def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:

@@ -31,12 +31,13 @@ class Walked(NamedTuple):
 
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
-    """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
+    """Keep a match for every cell of two tables but those that differ, and those absent on both sides."""
     items, size = table.items, table.height
     wheres = None if at is None else items.places.table(at, size)
-    both_absent = table.diff.both_absent
+    differing, both_absent = table.diff
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
-    _keep(run, table, items.places.table(path, size), wheres, dict.fromkeys(both_absent) if both_absent else NO_OTHERS)
+    others = dict.fromkeys([*differing, *both_absent]) if differing or both_absent else NO_OTHERS
+    _keep(run, table, items.places.table(path, size), wheres, others)
 
 
 def _keep(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.engine import array as engine_array
 from pytest_extract.core.engine import in_place, pairing
 from pytest_extract.core.scorer import compile_schema
 from tests.core.engine.test_contents import FITTED, PLACED, ROWS, best_total, outer, total
@@ -67,6 +68,25 @@ def test_no_score_is_above_its_bound(case):
                     assert total(FITTED, [one], [other]) <= rows.bounds[row][column] + 1e-9
         if not rows.look_at_more():
             break
+
+
+@pytest.mark.parametrize("nulls", ["absent", "value"])
+@pytest.mark.parametrize("kind", ["string", "number"])
+@given(
+    gold=st.lists(st.sampled_from(["a", "a ", "b", "c", 1, 1.0, True, 0.0, -0.0, None]), min_size=1, max_size=5),
+    changes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["a", "A", "d", 1, 2, False, None])), max_size=2),
+)
+def test_values_in_their_places_are_paired_as_equal_values_are(kind, nulls, gold, changes):
+    output = [*gold]
+    for place, value in changes:
+        output[place % len(gold)] = value
+    scorer = compile_schema({"type": "array", "items": {"type": kind}}, semantics="ours", nulls=nulls)
+    found = scorer.score(gold, output)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_array, "_values_in_place", lambda *_: False)
+        expected = scorer.score(gold, output)
+    assert (found.leaves, found.fields, found.arrays) == (expected.leaves, expected.fields, expected.arrays)
+    assert found.vacuous == expected.vacuous
 
 
 def test_a_long_list_with_one_mistake_is_not_assigned(monkeypatch):

@@ -250,17 +250,14 @@ def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, 
     key = _key(array, lists)
     if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
         return False
-    from pytest_extract.core.engine.quick_fit import likely, proved, text_metric
-    from pytest_extract.core.matching.pairing import Pairing, paired
+    from pytest_extract.core.engine.quick_fit import likely, proved
 
-    pairs = likely(table) if table.declared is array.items or text_metric(table) else None
-    if not pairs:
+    found = likely(table, objects=table.declared is array.items)
+    if found is None:
         return False
     mark = run.mark()
-    aligned = table.take(run, pairs)
-    placed = aligned is table
-    found = Pairing(tuple(pairs), (), ()) if placed else paired(pairs, *map(len, lists))
-    walked = keep_pairs(run, array, aligned, pairs, path, at, placed=placed)
+    aligned = table.take(run, found.pairs)
+    walked = keep_pairs(run, array, aligned, found.pairs, path, at, placed=aligned is table)
     is_proved = proved(table, aligned, found, walked.lost)
     found = _without(found, walked.undone) if walked.undone else found
     if is_proved:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
 from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class ScoringContext:
         field: bool | None = None,
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
-        right = status is Status.MATCH
+        right = status is MATCH
         result = (
             as_place(path), plan.pattern, STRUCTURE, NO_PARAMS, status, 1.0 if right else 0.0, right,
             values[0], values[1], reason, 1.0, None if at is None else as_place(at),

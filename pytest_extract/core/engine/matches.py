@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.compile.nodes import SCALARS, TableColumn
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import MATCH, FieldResult
 from pytest_extract.core.values import FieldPath, Json, Missing
 
 NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
@@ -50,7 +50,7 @@ class Matches(NamedTuple):
     def results(self) -> list[FieldResult]:
         """Make the results of the leaves."""
         columns, start, stop, paths, extracted_paths, gold, extracted, others = self
-        width, match = len(columns), Status.MATCH
+        width = len(columns)
         found = []
         for place in range(start, stop):
             if place in others:
@@ -61,7 +61,7 @@ class Matches(NamedTuple):
             _, _, pattern, metric, params, weight, _ = columns[place % width]
             where = None if extracted_paths is None else extracted_paths[place]
             values = (
-                paths[place], pattern, metric, params, match, 1.0, True, gold[place], extracted[place], None, weight,
+                paths[place], pattern, metric, params, MATCH, 1.0, True, gold[place], extracted[place], None, weight,
                 where,
             )  # fmt: skip
             found.append(_new(FieldResult, values))

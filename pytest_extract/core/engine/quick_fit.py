@@ -51,8 +51,18 @@ LEAST_EQUAL: Final = 0.25
 # --- a likely pairing
 
 
-def likely(table: Table) -> Pairs | None:
-    """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much."""
+def likely(table: Table, *, objects: bool = True) -> Pairing | None:
+    """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much.
+
+    `objects`: whether rows are objects; other values are paired so only where their metric finds the most alike.
+    """
+    if not objects and not text_metric(table):
+        return None
+    pairs = _likely_pairs(table)
+    return paired(pairs, table.height, len(table.extracted) // table.width) if pairs else None
+
+
+def _likely_pairs(table: Table) -> Pairs | None:
     width, height, differing = table.width, table.height, table.diff.differing
     unlike_rows = {cell // width for cell in differing}
     if len(unlike_rows) == 1:
@@ -123,16 +133,13 @@ def _most_alike(
 def fit_table(run: ScoringContext, table: Table, *, by_likelihood: bool) -> Pairing | None:
     """Pair the rows of a table as walking it does, without results; None where its columns are to be encoded."""
     ours, theirs = table.rows()
-    pairs = likely(table) if by_likelihood else None
-    if pairs:
-        scores = [rows_score(table, ours[i], theirs[j]) for i, j in pairs]
-        aligned = table.take(run, pairs)
-        found = paired(pairs, len(ours), len(theirs))
+    found = likely(table) if by_likelihood else None
+    if found is not None:
+        scores = [rows_score(table, ours[i], theirs[j]) for i, j in found.pairs]
         lost = {row: 1.0 - score for row, score in enumerate(scores) if score < 1.0}
-        if proved(table, aligned, found, lost):
-            return paired(
-                [pair for pair, score in zip(pairs, scores, strict=True) if score > 0.0], len(ours), len(theirs)
-            )
+        if proved(table, table.take(run, found.pairs), found, lost):
+            pairs = [pair for pair, score in zip(found.pairs, scores, strict=True) if score > 0.0]
+            return paired(pairs, len(ours), len(theirs))
     return fit_small_table(table) if len(ours) * len(theirs) <= MOST_SCORES else None
 
 

@@ -63,8 +63,6 @@ def keep_pairs(
         if placed and at is None
         else places_of(table.items, pairs, path, at)
     )
-    from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
-
     others, flawed = _score_differing(run, table, places, wheres)
     empty = None in others.values()
     width, unused = table.width, table.declared_width - table.width
@@ -75,6 +73,8 @@ def keep_pairs(
         fit = _quick_fit(run, table, wrong) if not empty else None
         own = range(row * width, (row + 1) * width)
         if fit is None:
+            from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
+
             leaves = map(others.get, own, table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
         lost[row] = fit.lost
@@ -119,4 +119,4 @@ def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) 
         if result.status in _UNCOUNTED:
             return None
         lost += result.weight * (1.0 - result.score)
-    return RowFit((weight - lost) / weight, lost / weight, apart=False)
+    return _new(RowFit, ((weight - lost) / weight, lost / weight, False))

@@ -8,7 +8,7 @@ from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
-from pytest_extract.core.results import ArrayResult, FieldResult, Status
+from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Status
 from pytest_extract.core.values import Json, Missing, Step, as_place
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def conclude(
         run.recalls.append(Recall(result.threshold, pairing, height, path, len(run.fields), leaves))
         array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, None)
         return
-    status = Status.MATCH if f1 >= result.threshold else Status.MISMATCH
-    summary = f"{len(pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
-    array_result(run, array, status, f1, lists, path, at, summary if f1 < 1.0 else None)
+    status = MATCH if f1 >= result.threshold else MISMATCH
+    reason = None
+    if f1 < 1.0:
+        reason = f"{len(pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
+    array_result(run, array, status, f1, lists, path, at, reason)
 
 
 def finish_recalls(run: ScoringContext) -> None:
@@ -64,13 +66,13 @@ def finish_recalls(run: ScoringContext) -> None:
         published = run.absent and old.metric != "array"
         both_empty = not recall.height and not recall.pairing.extra
         score = 1.0 if both_empty and not published else len(right) / max(1, recall.height)
-        status = Status.MATCH if score >= recall.threshold else Status.MISMATCH
+        status = MATCH if score >= recall.threshold else MISMATCH
         found = f"{len(rows)} rows paired, {_left(recall.pairing)}"
         reason = f"{len(right)} of {recall.height} gold rows are right in every field; {found}"
         if still_open:
             status, score, reason = Status.JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
         run.fields[recall.field] = old._replace(
-            status=status, score=score, passed=status is Status.MATCH, reason=reason if score < 1.0 else None
+            status=status, score=score, passed=status is MATCH, reason=reason if score < 1.0 else None
         )
 
 
@@ -81,7 +83,7 @@ def conclude_equal(
     if run.depth:
         return
     run.arrays.append(_new(ArrayResult, (as_place(path), identity(len(lists[0])), (), (), 1.0, 1.0, 1.0)))
-    array_result(run, array, Status.MATCH, 1.0, lists, path, at, None)
+    array_result(run, array, MATCH, 1.0, lists, path, at, None)
 
 
 def _left(pairing: Pairing) -> str:
@@ -103,7 +105,7 @@ def array_result(
     if result is None or not array.field:
         return
     kept = (
-        as_place(path), array.pattern, result.metric, result.params, status, score, status is Status.MATCH,
+        as_place(path), array.pattern, result.metric, result.params, status, score, status is MATCH,
         values[0], values[1], reason, result.weight, None if at is None else as_place(at),
     )  # fmt: skip
     run.fields.append(_new(FieldResult, kept))

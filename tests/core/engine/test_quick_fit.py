@@ -123,8 +123,8 @@ def test_no_pairing_of_texts_is_better_than_the_likely_one_where_that_is_proved(
             pick.shuffle(extracted)
         extracted = [*extracted, "more"][: pick.randint(len(gold) - 1, len(gold) + 1)]
         table = to_table(ScoringContext(program, {}, {}, CaseRules()), program.root, gold, extracted)
-        pairs = likely(table)
-        told += pairs is not None and proved_pairs(program, gold, extracted, tuple(pairs))
+        found = likely(table)
+        told += found is not None and proved_pairs(program, gold, extracted, found.pairs)
     assert told > 200
 
 

@@ -77,7 +77,7 @@ class Score:
         self._fields: tuple[Kept, ...] = scored.fields
         self._leaves: tuple[Kept, ...] = scored.leaves
         self._has_results = False
-        self._tables: Tables = scored.tables
+        self._tables: Tables = scored.tables or NO_TABLES
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
+from pytest_extract.core.compile.plain import compile_plain
 from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
 from pytest_extract.core.engine.document import Scored, score_values
@@ -33,7 +34,7 @@ from pytest_extract.core.results import (
 )
 from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
 from pytest_extract.core.score import Score
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.semantics import OURS, SEMANTICS
 from pytest_extract.core.values import MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
@@ -60,22 +61,26 @@ class Scorer:
     """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it.
 
     A pickle of it holds the schema and the arguments of `compile_schema`, and compiles them again where it is loaded.
-    `source`: those arguments. `rules`: the rules across fields, those of the schema first.
+    `rules`: the rules across fields, those of the schema first.
     """
 
     def __init__(
-        self, program: Program, document: DocumentMeasures, source: Mapping[str, Any], rules: RuleSet = ()
+        self, program: Program, read_source: Callable[[], Mapping[str, Any]], rules: RuleSet = (), *, gated: bool
     ) -> None:
         self.program = program
         self.rules: RuleSet = rules
-        self.source: Final = source
-        gated = source["semantics"] is None or program.semantics.gated  # who names a system asks for its numbers
+        self._read_source = read_source
         self.semantics: str = program.semantics.name
-        self._document = document
+        self._document = DocumentMeasures(lambda: read_source()["schema"])
         self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
         return _compile_source, (dict(self.source),)
+
+    @cached_property
+    def source(self) -> Mapping[str, Any]:
+        """The arguments of `compile_schema`."""
+        return self._read_source()
 
     @property
     def schema(self) -> Json:
@@ -308,48 +313,80 @@ def compile_schema(
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
     if isinstance(rules, str | bytes | Mapping) or not isinstance(rules, Sequence | None):
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
-    how = semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())]
+    given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())])
     try:
-        content = marshal.dumps((schema, *how), _EXACT)
+        content = _Content(marshal.dumps(tuple[Any, ...](given), _EXACT))
     except ValueError:  # it holds what JSON does not
-        return _compile(schema, *how, extensions=extensions)
+        return _compile(given, extensions, annotated=True)
+    content.given = given
     return _compile_content(content, extensions)
 
 
+class _Arguments(NamedTuple):
+    """The arguments of `compile_schema` but for its extensions."""
+
+    schema: Json
+    semantics: str | None
+    nulls: Literal["absent", "value"] | None
+    overrides: Mapping[str, Json]
+    judge_mode: JudgeMode
+    post_process: Json
+    rules: list[Json]
+
+    def source(self, extensions: Extensions | None) -> dict[str, Any]:
+        """Return all arguments by name."""
+        return {**self._asdict(), "extensions": extensions}
+
+
+class _Content(bytes):
+    """Arguments of `compile_schema` written down: a copy that nobody else can change. `given`: those arguments."""
+
+    given: _Arguments
+
+    def read(self) -> _Arguments:
+        """Return the arguments that are written down."""
+        return _Arguments(*marshal.loads(self))  # noqa: S302 - dumped by `compile_schema`
+
+
 @lru_cache(maxsize=MOST_SCORERS)
-def _compile_content(content: bytes, extensions: Extensions | None) -> Scorer:
-    """Compile a copy of a schema that nobody else can change, so that all who compile an equal one can share it."""
-    annotated = any(mark in content for mark in _ENCODED_MARKS)
-    return _compile(*marshal.loads(content), extensions=extensions, annotated=annotated)  # noqa: S302 - dumped above
+def _compile_content(content: _Content, extensions: Extensions | None) -> Scorer:
+    """Compile a schema for all who compile an equal one; a copy of it is made when somebody needs one."""
+    given = content.given
+    del content.given  # the caller may change it later
+    annotated = any(content.find(mark) >= 0 for mark in _ENCODED_MARKS)
+    program = None if annotated else _plain_program(given, extensions)
+    if program is None:
+        return _compile(content.read(), extensions, annotated=annotated)
+    return Scorer(program, lambda: content.read().source(extensions), gated=_is_gated(program, given))
 
 
-def _compile(
-    schema: Json,
-    semantics: str | None,
-    nulls: Literal["absent", "value"] | None,
-    overrides: Mapping[str, Json],
-    judge_mode: JudgeMode,
-    post_process: Json,
-    rules: list[Json],
-    *,
-    extensions: Extensions | None,
-    annotated: bool = True,
-) -> Scorer:
+def _plain_program(given: _Arguments, extensions: Extensions | None) -> Program | None:
+    """Compile what has no configuration at all; None where a place of it is not plain."""
+    schema, semantics, nulls, overrides, judge_mode, post_process, rules = given
+    if overrides or post_process is not None or rules or extensions not in (None, Extensions()):
+        return None
+    if semantics is None or semantics in tuple(SEMANTICS):  # a list as name has no hash
+        return compile_plain(schema, semantics or OURS.name, nulls, judge_mode)
+    return None
+
+
+def _compile(given: _Arguments, extensions: Extensions | None, *, annotated: bool) -> Scorer:
     program = compile_program(
-        schema,
-        semantics=semantics,
-        nulls=nulls,
-        overrides=overrides,
+        given.schema,
+        semantics=given.semantics,
+        nulls=given.nulls,
+        overrides=given.overrides,
         extensions=extensions,
-        judge_mode=judge_mode,
-        post=post_process,
+        judge_mode=given.judge_mode,
+        post=given.post_process,
         annotated=annotated,
     )
-    source = {
-        "schema": schema, "semantics": semantics, "nulls": nulls, "overrides": overrides, "extensions": extensions,
-        "judge_mode": judge_mode, "post_process": post_process, "rules": rules,
-    }  # fmt: skip
-    return Scorer(program, DocumentMeasures(Validator(schema)), source, _rules_of(schema, rules, program))
+    rules = _rules_of(given.schema, given.rules, program)
+    return Scorer(program, partial(given.source, extensions), rules, gated=_is_gated(program, given))
+
+
+def _is_gated(program: Program, given: _Arguments) -> bool:
+    return given.semantics is None or program.semantics.gated  # who names a system asks for its numbers
 
 
 def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_gates, coverage_gate, is_structural
-from pytest_extract.core.measures.document import SCORE_MEASURES, DocumentMeasures, check_output, document_measures
+from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING
@@ -221,7 +222,7 @@ def test_a_value_too_deep_fails_the_parse_gate():
 
 @given(any_json, json_values)
 def test_no_value_crashes_gates_or_measures(extracted, gold):
-    sides = DocumentMeasures(ANY).pair(gold, extracted)
+    sides = DocumentPair(gold, extracted, ANY)
     checked = check_output(sides, None, "text", GateConfig()).gates
     assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")))
     assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
@@ -234,15 +235,15 @@ def test_no_value_crashes_gates_or_measures(extracted, gold):
     st.builds(GateConfig, root=st.booleans(), schema=st.booleans()),
 )
 def test_an_output_is_structural_where_three_gates_pass(extracted, gold, schema, config):
-    sides = DocumentMeasures(Validator(schema)).pair(gold, extracted)
+    sides = DocumentPair(gold, extracted, Validator(schema))
     assert is_structural(sides, config) is check_output(sides, None, "text", config).gates.structural
 
 
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():
-    documents = DocumentMeasures(Validator({"properties": {"a": {"type": "integer"}}}))
+    validator = Validator({"properties": {"a": {"type": "integer"}}})
 
     def failure(extracted, known=None, *, schema=True):
-        sides = documents.pair({"a": 1}, extracted)
+        sides = DocumentPair({"a": 1}, extracted, validator)
         return check_output(sides, known, "text", GateConfig(schema=schema)).failure
 
     assert str(failure({"a": "x"})) == 'schema_violation at a: "x" is a string, an integer was expected'
@@ -255,7 +256,7 @@ def test_breaking_the_schema_is_a_failure_kind_with_its_place():
 def test_all_twelve_document_measures_and_the_chosen_gate():
     def measures(extracted):
         gate = GateConfig.from_json({"coverage": {"floor": 0.9}}).coverage("text")
-        found = document_measures(DocumentMeasures(ANY).pair(NINE, extracted), gate)
+        found = document_measures(DocumentPair(NINE, extracted, ANY), gate)
         return dict(zip(SCORE_MEASURES[-12:], found, strict=True))
 
     found = measures({**NINE, "x": 1})

@@ -9,7 +9,6 @@ from typing import Final, Literal
 from pytest_extract.core.compile.bind import Binder, JudgeMode
 from pytest_extract.core.compile.compiler import Compiler
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.plain import compile_plain
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
 from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
@@ -65,11 +64,6 @@ def compile_program(
 
     `annotated`: False where it is known that no place of the schema has a configuration.
     """
-    own = annotated or overrides or post is not None or extensions not in (None, Extensions())
-    if not own and (semantics is None or semantics in tuple(SEMANTICS)):
-        plain = compile_plain(document, semantics or OURS.name, nulls, judge_mode)
-        if plain is not None:
-            return plain
     problems = _Problems()
     schema = Schema(document, annotated=annotated)
     configured = schema.annotated()

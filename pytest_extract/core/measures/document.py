@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -22,8 +22,13 @@ SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson)
 class DocumentMeasures:
     """What one schema asks of any output as a whole; thread-safe."""
 
-    def __init__(self, validator: Validator) -> None:
-        self.validator = validator
+    def __init__(self, schema: Callable[[], Json]) -> None:
+        self._schema = schema
+
+    @cached_property
+    def validator(self) -> Validator:
+        """The schema, ready to be asked."""
+        return Validator(self._schema())
 
     @cached_property
     def _declared(self) -> Declared:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from pytest_extract.core.gates import GateConfig, coverage_gate
-from pytest_extract.core.measures.document import SCORE_MEASURES, DocumentMeasures, check_output, document_measures
+from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
+from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_paths import leaf_map
 from pytest_extract.core.validate.validator import Validator
 from tests.shared_data import jsonl, shared
@@ -29,7 +30,7 @@ def check(golds):
     for name, schema, gold in golds:
         validator = Validator(schema)
         assert validator.valid_schema, name
-        sides = DocumentMeasures(validator).pair(gold, gold)
+        sides = DocumentPair(gold, gold, validator)
         measures = dict(zip(SCORE_MEASURES[-12:], document_measures(sides, coverage_gate("text")), strict=True))
         gates = check_output(sides, None, "text", GateConfig()).gates
         valid = gates.schema.passed

@@ -283,7 +283,7 @@ def _rows_in_place(run: ScoringContext, array: Array, lists: Lists, path: Path, 
     if not unlike:
         return False
     alike = any(map(are_alike, lists))
-    rows = None if alike else rows_in_place(items, *lists, unlike)
+    rows = None if alike else rows_in_place(run, items, *lists, unlike)
     if not alike and (rows is None or not rows.is_likely()):
         return False
     mark = run.mark()

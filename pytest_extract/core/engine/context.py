@@ -91,7 +91,6 @@ class ScoringContext:
         "answers",
         "arrays",
         "both_passed",
-        "contents",
         "depth",
         "empty_is_free",
         "f1",
@@ -138,7 +137,6 @@ class ScoringContext:
         self.empty_is_free = semantics.empty_subtree == "free"
         self.f1 = semantics.pair_objective == "f1"
         self.fits = program.fits
-        self.contents: Any = None  # `engine.contents.Contents`, made when first asked for
         self.leaves: list[Kept] = []
         self.fields: list[Kept] = []
         self.arrays: list[ArrayResult] = []
@@ -153,7 +151,7 @@ class ScoringContext:
     def sub(self, *, ruled: bool = True) -> ScoringContext:
         """Return a run for the score of one pair; not `ruled`: as if the case had no rules."""
         ruled = ruled or not (self.accept or self.absent_rules)
-        sub = ScoringContext(
+        return ScoringContext(
             self.program,
             self.walkers,
             self.answers,
@@ -161,8 +159,6 @@ class ScoringContext:
             depth=self.depth + 1,
             pairings=self.pairings if ruled else {},
         )
-        sub.contents = self.contents
-        return sub
 
     def walk(self, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
         """Score one place."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.contents import Contents, IrregularError
+from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, contents_of
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.matches import weights_or_results
@@ -21,8 +21,6 @@ from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Missing
 
 MOST_UNDECLARED: Final = 16
-DEEPEST_TRIAL = 16
-"""Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
 
 
 class Rows(NamedTuple):
@@ -117,15 +115,11 @@ def _lists(
     run: ScoringContext, array: Array, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
 ) -> Column:
     """Return the lists of a property, with their contents where each is scored leaf by leaf."""
-    if run.contents is None:
-        run.contents = Contents(run, lambda array: pair_score(run, array, ruled=False))
-    depth = DEEPEST_TRIAL - run.depth
     try:
-        ours = run.contents.of(array, gold, depth, gold=True)
-        theirs = run.contents.of(array, extracted, depth, gold=False)
+        contents = contents_of(run, array, gold, gold=True), contents_of(run, array, extracted, gold=False)
     except IrregularError:
         return Column(gold=gold, extracted=extracted, pair=pair_score(run, array))
-    return Column(gold=gold, extracted=extracted, pair=run.contents.pair(array), contents=(ours, theirs))
+    return Column(gold=gold, extracted=extracted, pair=pair_score(run, array, ruled=False), contents=contents)
 
 
 def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:

@@ -20,8 +20,8 @@ from itertools import accumulate, product
 from math import isfinite
 from typing import Final, TypeAlias
 
-from pytest_extract.core.engine.cells import all_scores, rows_score, unlike
-from pytest_extract.core.engine.context import ScoringContext, is_present
+from pytest_extract.core.engine.cells import all_scores, unlike
+from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import Pairing, paired
@@ -128,19 +128,6 @@ def _most_alike(
             left.remove(i)
             right.remove(j)
     return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / width)
-
-
-def fit_table(run: ScoringContext, table: Table, *, by_likelihood: bool) -> Pairing | None:
-    """Pair the rows of a table as walking it does, without results; None where its columns are to be encoded."""
-    ours, theirs = table.rows()
-    found = likely(table) if by_likelihood else None
-    if found is not None:
-        scores = [rows_score(table, ours[i], theirs[j]) for i, j in found.pairs]
-        lost = {row: 1.0 - score for row, score in enumerate(scores) if score < 1.0}
-        if proved(table, table.take(run, found.pairs), found, lost):
-            pairs = [pair for pair, score in zip(found.pairs, scores, strict=True) if score > 0.0]
-            return paired(pairs, len(ours), len(theirs))
-    return fit_small_table(table) if len(ours) * len(theirs) <= MOST_SCORES else None
 
 
 def fit_small_table(table: Table) -> Pairing:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -30,38 +32,59 @@ class PairScore(NamedTuple):
 Pair: TypeAlias = Callable[[Json | Missing, Json | Missing], PairScore]
 
 
-class Bags(NamedTuple):
-    """Weight of leaves by what they must share to match: equal values of a field (`exact`), or the field alone."""
-
-    exact: Mapping[int, float]
-    inexact: Mapping[int, float]
-
-
+_AGAIN: Final = object()
 _EQUAL_KINDS: Final = frozenset({bool, int, float})  # of which Python finds some values equal
+
+
+class LeafColumn(NamedTuple):
+    """The leaves of rows at one place of the schema, which may be inside lists.
+
+    `keys`: of each row's leaves. `exact`: whether only leaves with equal keys match. `counts`: whether the leaves count
+    in any comparison.
+    """
+
+    keys: Sequence[Sequence[Hashable]]
+    weight: float
+    exact: bool
+    counts: bool
 
 
 class Content:
     """What a nested value holds: an upper bound of its score with another, without a look at their structure.
 
-    `key`: two values with the same key match in every leaf. `weight`: of all leaves; `floor`: of those that count in
-    any comparison. `count`: counts the leaves, when a bound asks for them.
+    `key`: two values with the same key match in every leaf. `columns`: their leaves, of which the value has those of
+    `row`. `weight`: of all leaves; `floor`: of those that count in any comparison.
     """
 
-    __slots__ = ("_bags", "_count", "floor", "key", "weight")
+    __slots__ = ("_bags", "columns", "floor", "key", "row", "weight")
 
-    def __init__(self, key: int, weight: float, floor: float, count: Callable[[], Bags]) -> None:
+    def __init__(self, key: Hashable, columns: Sequence[LeafColumn], row: int) -> None:
         self.key = key
-        self.weight = weight
-        self.floor = floor
-        self._count = count
-        self._bags: Bags | None = None
+        self.columns = columns
+        self.row = row
+        weights = [column.weight * len(column.keys[row]) for column in columns]
+        self.weight = sum(weights)
+        self.floor = sum([weight for column, weight in zip(columns, weights, strict=True) if column.counts])
+        self._bags: list[AbstractSet[Hashable]] | None = None
 
     @property
-    def bags(self) -> Bags:
-        """The leaves."""
+    def bags(self) -> Sequence[AbstractSet[Hashable]]:
+        """The leaves of each column: what two values may share."""
         if self._bags is None:
-            self._bags = self._count()
+            self._bags = [
+                bag(column.keys[self.row]) if column.exact else {*range(len(column.keys[self.row]))}
+                for column in self.columns
+            ]
         return self._bags
+
+
+def bag(keys: Sequence[Hashable]) -> set[Hashable]:
+    """Return keys as a set, in which one that comes again is another."""
+    found: set[Hashable] = {*keys}
+    if len(found) < len(keys):
+        again = [(key, times) for key, times in Counter(keys).items() if times > 1]
+        found.update((_AGAIN, key, time) for key, times in again for time in range(1, times))
+    return found
 
 
 def shared_weight(one: Content, other: Content) -> float:
@@ -69,10 +92,8 @@ def shared_weight(one: Content, other: Content) -> float:
 
     Each leaf is compared with one leaf at most, however lists inside are paired, and scores at most its weight.
     """
-    weight = 0.0
-    for ours, theirs in zip(one.bags, other.bags, strict=True):
-        weight += sum([min(ours[name], theirs[name]) for name in ours.keys() & theirs.keys()])
-    return weight
+    bags = zip(one.columns, one.bags, other.bags, strict=True)
+    return sum([column.weight * len(ours & theirs) for column, ours, theirs in bags])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,7 +190,7 @@ def _encode_contents(
     """Replace nested values by codes: equal for equal contents."""
     contents: dict[int, Content] = {}
     values: dict[int, Json] = {}
-    codes: dict[int, int] = {}
+    codes: dict[Hashable, int] = {}
     sides: list[list[int]] = []
     for side, own in ((column.gold, gold), (column.extracted, extracted)):
         sides.append([])

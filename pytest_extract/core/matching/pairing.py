@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column, Objective, strict_key
-from pytest_extract.core.matching.encoding import EncodedTable, encode_problem
+from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.fit import Similarity, fit, ordered, pair_all_equal
 from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.values import Json
@@ -188,13 +188,8 @@ def best_fit(
         same = pair_all_equal(columns, height)
         if same is not None:
             return paired(same, height, width)
-    return best_fit_encoded(encode_problem(columns, height, width, objective, omitted, hallucinated))
-
-
-def best_fit_encoded(problem: EncodedTable) -> Pairing:
-    """Pair the rows of two lists whose values are encoded already."""
-    similarity = Similarity(problem)
+    similarity = Similarity(encode_problem(columns, height, width, objective, omitted, hallucinated))
     pairs = fit(similarity)
-    if problem.objective == "mean":
+    if objective == "mean":
         pairs = ordered(similarity, pairs)
-    return paired(pairs, problem.height, problem.width)
+    return paired(pairs, height, width)

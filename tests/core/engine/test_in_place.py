@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.engine import array as engine_array
 from pytest_extract.core.engine import in_place, pairing
 from pytest_extract.core.scorer import compile_schema
-from tests.core.engine.test_contents import FITTED, PLACED, ROWS, best_total, outer, total
+from tests.core.engine.test_contents import FITTED, PLACED, ROWS, best_total, context, outer, total
 
 inner_names = ["code", "name", "kind", "price", "tags"]
 values = st.sampled_from(["a", "A", "zz", None, 1, 2.5, True, [], ["t"], {}])
@@ -57,8 +57,9 @@ def test_results_are_those_of_rows_that_are_paired_by_all_their_scores(case):
 @given(case=mistakes() | two_rows)
 def test_no_score_is_above_its_bound(case):
     gold, output = case
+    run, array = context()
     unlike = [place for place, row in enumerate(gold) if row != output[place]]
-    rows = in_place.rows_in_place(FITTED.program.root.items, gold, output, unlike)
+    rows = in_place.rows_in_place(run, array.items, gold, output, unlike)
     if rows is None:
         return
     while True:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.matching import fit, similarity_numpy, similarity_pure
-from pytest_extract.core.matching.columns import Bags, Column, Content, PairScore
+from pytest_extract.core.matching.columns import Column, Content, LeafColumn, PairScore
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.pairing import best_fit
 from pytest_extract.core.metrics import METRICS
@@ -178,10 +178,7 @@ def texts_content(texts):
     """Contents of a list of texts that are compared as a multiset."""
     if texts is MISSING or not texts:
         return None
-    counts = Counter(texts)
-    exact = {ord(text): float(count) for text, count in counts.items()}
-    key = int.from_bytes("".join(sorted(texts)).encode(), "big")
-    return Content(key, float(len(texts)), float(len(texts)), lambda: Bags(exact, {}))
+    return Content("".join(sorted(texts)), [LeafColumn([texts], 1.0, exact=True, counts=True)], 0)
 
 
 def multiset_overlap(gold, extracted):

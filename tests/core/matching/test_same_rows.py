@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.matching.columns import Bags, Column, Content
+from pytest_extract.core.matching.columns import Column, Content, LeafColumn
 from pytest_extract.core.matching.fit import pair_all_equal
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.values import MISSING
@@ -49,7 +49,7 @@ def test_a_value_that_is_no_match_for_itself_is_not_equal():
 
 
 def content(key):
-    return Content(key, 1.0, 1.0, lambda: Bags({key: 1.0}, {}))
+    return Content(key, [LeafColumn([[key]], 1.0, exact=True, counts=True)], 0)
 
 
 def test_nested_values_are_equal_by_their_contents():

@@ -11,7 +11,7 @@ from pytest_extract.core.engine.matches import Kept, made_results, make_results
 from pytest_extract.core.gates import is_structural
 from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.measures.leaf_counts import NO_TABLES, Tables
+from pytest_extract.core.measures.leaf_counts import Tables
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -77,7 +77,7 @@ class Score:
         self._fields: tuple[Kept, ...] = scored.fields
         self._leaves: tuple[Kept, ...] = scored.leaves
         self._has_results = False
-        self._tables: Tables = scored.tables or NO_TABLES
+        self._tables: Tables = scored.tables
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
@@ -107,7 +107,7 @@ class Score:
         worked_out: dict[str, object] = {"_measured": self._values, "_checked": self._check}
         worked_out |= {"_mistakes": self.mistakes, "_rules": self.rules}
         worked_out["_fields"], worked_out["_leaves"] = self._results
-        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None, "_tables": NO_TABLES}
+        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None, "_tables": ()}
         return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
@@ -137,7 +137,7 @@ class Score:
             if self._document is None:
                 raise TypeError("a score without its schema has been worked out")
             self._sides = self._document.pair(self._gold, self.extracted, self._tables)
-            self._tables = NO_TABLES
+            self._tables = ()
         return self._sides
 
     @property

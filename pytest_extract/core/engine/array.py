@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pytest_extract.core.matching.pairing import Pairing
 
 Lists: TypeAlias = tuple[list[Json], list[Json]]
-LEAST_KEPT: Final = 100
-"""Cells of a table from which on keeping it takes less time than counting its leaves again."""
 _new: Final = tuple.__new__
 
 
@@ -45,8 +43,8 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
     table = None
     if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
         table = to_table(run, array, gold, extracted)
-        if table and table.full and len(table.gold) >= LEAST_KEPT and not run.depth:
-            run.tables[id(gold), id(extracted)] = table
+        if table and table.full and not run.depth:
+            run.tables.append((gold, extracted, table))
         as_many = array.equal_first and len(gold) == len(extracted)
         if as_many and _equal_rows(run, array, (gold, extracted), table, path, at):
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -35,8 +35,8 @@ class Scored(NamedTuple):
     """What one walk found.
 
     `fields` and `leaves`: what was compared; `arrays`: how rows were paired; `questions`: what a judge is still to
-    answer, by key; `vacuous`: places where both sides agree only on having nothing; `tables`: lists of flat objects as
-    they stand, by the identities of both.
+    answer, by key; `vacuous`: places where both sides agree only on having nothing; `tables`: lists of flat objects, by
+    two, with the table of their rows as they stand.
     """
 
     fields: tuple[Kept, ...]
@@ -44,7 +44,7 @@ class Scored(NamedTuple):
     arrays: tuple[ArrayResult, ...]
     questions: Mapping[str, Question]
     vacuous: int
-    tables: Mapping[tuple[int, int], Table]
+    tables: Sequence[tuple[list[Json], list[Json], Table]]
 
     def results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
         """Make the results of `fields` and `leaves`."""
@@ -70,4 +70,4 @@ def score_values(
         from pytest_extract.core.engine.post_process import post_process
 
         fields, leaves = post_process(program, *make_results(fields, leaves))
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous, run.tables)
+    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous, tuple(run.tables))

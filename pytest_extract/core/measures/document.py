@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.gates import CoverageGate, GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.measures.leaf_counts import NO_TABLES, Tables
+from pytest_extract.core.measures.leaf_counts import Tables
 from pytest_extract.core.measures.leaf_paths import Declared, declare
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, Gates
 from pytest_extract.core.validate.validator import Validator
@@ -34,7 +34,7 @@ class DocumentMeasures:
     def _declared(self) -> Declared:
         return declare(self.validator.schema)
 
-    def pair(self, gold: Json, extracted: Json | Missing, tables: Tables = NO_TABLES) -> DocumentPair:
+    def pair(self, gold: Json, extracted: Json | Missing, tables: Tables = ()) -> DocumentPair:
         """Return gold and output side by side; `tables`: lists of flat objects in them that are laid out already."""
         return DocumentPair(gold, extracted, self.validator, self._declared, tables)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_extract.core.measures.leaf_counts import NO_TABLES, LeafCounts, Tables, TooDeep, count_leaves
+from pytest_extract.core.measures.leaf_counts import LeafCounts, Tables, TooDeep, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
@@ -31,7 +31,7 @@ class DocumentPair:
         extracted: Json | Missing,
         validator: Validator,
         declared: Declared | None = None,
-        tables: Tables = NO_TABLES,
+        tables: Tables = (),
     ) -> None:
         self.gold = gold
         self.validator = validator

@@ -7,7 +7,7 @@ path maps of `leaf_paths` instead, as published.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import repeat
 from operator import add
@@ -21,9 +21,8 @@ from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 if TYPE_CHECKING:
     from pytest_extract.core.engine.table import Table
 
-Tables: TypeAlias = "Mapping[tuple[int, int], Table]"
-"""Lists of flat objects of which each has all columns and no others, by the identities of gold's and the extracted."""
-NO_TABLES: Final[Tables] = {}
+Tables: TypeAlias = "Sequence[tuple[list[Json], list[Json], Table]]"
+"""Lists of gold and extracted flat objects of which each has all columns and no others, with their tables."""
 
 
 class TooDeep(ValueError):
@@ -48,7 +47,7 @@ class LeafCounts:
         self.key_match: float | None = None
 
 
-def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared, tables: Tables = NO_TABLES) -> LeafCounts:
+def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared, tables: Tables = ()) -> LeafCounts:
     """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
     walk = _LeafCountWalk(tables)
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
@@ -105,7 +104,7 @@ class _LeafCountWalk(LeafCounts):
 
     def __init__(self, tables: Tables) -> None:
         super().__init__()
-        self.tables = tables
+        self.tables = {(id(gold), id(extracted)): table for gold, extracted, table in tables}
         self.matched = 0
         self.plain: set[str] = set()
         self.spoken: dict[str, Words] = {}

@@ -10,6 +10,7 @@ from typing import Any, Final
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.context import ScoringContext, is_present
 from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.table import ABSENT
 from pytest_extract.core.matching.columns import Content, LeafColumn, bag, strict_keys
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.schema.conformance import type_fits
@@ -17,7 +18,8 @@ from pytest_extract.core.values import MISSING, Json, Missing
 
 DEEPEST_TRIAL: Final = 16
 """Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
-_OBJECTS: Final = frozenset({dict, type(None), Missing})
+_LISTS: Final = ABSENT | {list}
+_OBJECTS: Final = ABSENT | {dict}
 _NOTHING: Final[dict[str, Any]] = {}
 
 
@@ -64,18 +66,12 @@ class ContentReader:
         raise IrregularError
 
     def _lists(self, array: Array, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
-        lists: list[list[Json]] = []
-        for value in values:
-            if type(value) is list and value:
-                lists.append(value)
-            elif value is MISSING or (value is None and not self._run.empty_is_free) or value == []:
-                if value == [] and not array.empty_absent:
-                    raise IrregularError
-                lists.append([])
-            else:
-                raise IrregularError
+        known = _LISTS - {type(None)} if self._run.empty_is_free else _LISTS
+        if not known.issuperset(map(type, values)) or ([] in values and not array.empty_absent):
+            raise IrregularError
         if self._depth <= 0 or not self._is_regular(array):
             raise IrregularError
+        lists = [value if isinstance(value, list) else [] for value in values]
         self._depth -= 1
         stops = [*accumulate(map(len, lists), initial=0)]
         items = [*chain.from_iterable(lists)]
@@ -108,9 +104,10 @@ class ContentReader:
     def _objects(self, node: Object, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
         if node.groups or node.checks:
             raise IrregularError
-        if not _OBJECTS.issuperset(map(type, values)) or {} in values:
+        kinds = {*map(type, values)}
+        if not kinds <= _OBJECTS or {} in values:
             raise IrregularError
-        rows: list[Any] = [value if type(value) is dict else _NOTHING for value in values]
+        rows: Any = values if kinds == {dict} else [value if type(value) is dict else _NOTHING for value in values]
         columns = [
             self.read(entry.node, [row.get(entry.name, MISSING) for row in rows], ends) for entry in node.entries
         ]
@@ -149,8 +146,9 @@ class ContentReader:
             raise IrregularError
         if check.transform is not None:
             values = [transformed(check, value, MISSING)[0][0] for value in values]
-        absent = (MISSING, None) if self._run.absent else (MISSING,)
-        there = [value for value in values if not (value is MISSING or (value is None and self._run.absent))]
+        absent = ABSENT if self._run.absent else ABSENT - {type(None)}
+        has_gaps = not absent.isdisjoint(map(type, values))
+        there = [value for value in values if type(value) not in absent] if has_gaps else values
         keys: Sequence[Hashable]
         if metric.key is None:
             (keys,) = strict_keys(there) if metric.reflexive else ([object() for _ in there],)
@@ -158,11 +156,11 @@ class ContentReader:
             keys = keys_of(metric.key, there)
             if not metric.reflexive:
                 keys = [key if key == metric.key(value) else object() for key, value in zip(keys, there, strict=True)]
-        if len(there) < len(values):
+        if has_gaps:
             waiting = iter(keys)
-            keys = [MISSING if value in absent else next(waiting) for value in values]
+            keys = [MISSING if type(value) in absent else next(waiting) for value in values]
         own = [keys[start:end] for start, end in pairwise(ends)]
-        if len(there) < len(values):
+        if has_gaps:
             own = [[key for key in row if key is not MISSING] for row in own]
         counts = check.likeness is None and not metric.judged
         self.judged = self.judged or not counts

@@ -12,6 +12,7 @@ from pytest_extract.core.engine.context import ScoringContext, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.table import ABSENT
 from pytest_extract.core.matching.columns import Content, LeafColumn, bag, strict_keys
+from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -117,7 +118,7 @@ class ContentReader:
 
     def _undeclared(self, node: Object, rows: Sequence[dict[str, Json]], ends: Sequence[int]) -> Sequence[Hashable]:
         """Count the keys that the schema does not have: those of an output match nothing of a gold that has none."""
-        keys: list[Sequence[Hashable]] = [()] * (len(ends) - 1)
+        sizes = [0] * (len(ends) - 1)
         found: Sequence[Hashable] = [MISSING] * len(rows)
         if not all(map(node.names.issuperset, rows)):
             strict = node.extra == "compare" or self._run.empty_is_free
@@ -126,9 +127,9 @@ class ContentReader:
             found = [object() if row.keys() - node.names else MISSING for row in rows]
             if not self._gold:
                 counted = node.extra == "hallucinate"
-                names = [[name for name in row.keys() - node.names if counted or is_present(row[name])] for row in rows]
-                keys = [[*chain.from_iterable(names[start:end])] for start, end in pairwise(ends)]
-        self.columns.append(LeafColumn(keys, 1.0, exact=False, counts=True))
+                own = [sum(counted or is_present(row[name]) for name in row.keys() - node.names) for row in rows]
+                sizes = [sum(own[start:end]) for start, end in pairwise(ends)]
+        self.columns.append(LeafColumn(sizes, 1.0, tuple, exact=False, counts=True))
         return found
 
     def _leaves(self, leaf: Leaf, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
@@ -149,23 +150,27 @@ class ContentReader:
         absent = ABSENT if self._run.absent else ABSENT - {type(None)}
         has_gaps = not absent.isdisjoint(map(type, values))
         there = [value for value in values if type(value) not in absent] if has_gaps else values
-        keys: Sequence[Hashable]
-        if metric.key is None:
-            (keys,) = strict_keys(there) if metric.reflexive else ([object() for _ in there],)
-        else:
-            keys = keys_of(metric.key, there)
-            if not metric.reflexive:
-                keys = [key if key == metric.key(value) else object() for key, value in zip(keys, there, strict=True)]
-        if has_gaps:
-            waiting = iter(keys)
-            keys = [MISSING if type(value) in absent else next(waiting) for value in values]
-        own = [keys[start:end] for start, end in pairwise(ends)]
-        if has_gaps:
-            own = [[key for key in row if key is not MISSING] for row in own]
+        read = partial(_keys_of, metric, there)
         counts = check.likeness is None and not metric.judged
         self.judged = self.judged or not counts
-        self.columns.append(LeafColumn(own, check.weight, exact=metric.key is not None, counts=counts))
+        sizes = [end - start for start, end in pairwise(ends)]
+        if has_gaps:
+            sizes = [sum([type(value) not in absent for value in values[start:end]]) for start, end in pairwise(ends)]
+        self.columns.append(LeafColumn(sizes, check.weight, read, exact=metric.key is not None, counts=counts))
+        if not self._keyed:
+            return ()
+        waiting = iter(read())
+        return [MISSING if type(value) in absent else next(waiting) for value in values]
+
+
+def _keys_of(metric: BoundMetric, values: Sequence[Json]) -> Sequence[Hashable]:
+    """Return the keys of leaves, the same for those that match; of a metric that is no equality, for equal ones."""
+    if metric.key is None:
+        return strict_keys(values)[0] if metric.reflexive else [object() for _ in values]
+    keys = keys_of(metric.key, values)
+    if metric.reflexive:
         return keys
+    return [key if key == metric.key(value) else object() for key, value in zip(keys, values, strict=True)]
 
 
 def _fits(types: frozenset[str], value: Json | Missing) -> bool:

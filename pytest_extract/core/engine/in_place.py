@@ -58,13 +58,14 @@ class InPlace:
     With each property that is looked at, they come closer to the scores.
     """
 
-    def __init__(self, unlike: Sequence[int], columns: Sequence[LeafColumn], height: int) -> None:
+    def __init__(self, unlike: Sequence[int], columns: Sequence[tuple[LeafColumn, LeafColumn]], height: int) -> None:
         self.unlike = unlike
-        # the last are the cheapest to look at, and those that tell rows apart best
-        self._columns = sorted([column for column in columns if column.exact], key=_cost, reverse=True)
         weights = [0.0] * (height + len(unlike))
-        for column in columns:
-            weights = [more + column.weight * len(own) for more, own in zip(weights, column.keys, strict=True)]
+        for one, other in columns:
+            sizes = chain(one.sizes, other.sizes)
+            weights = [weight + one.weight * size for weight, size in zip(weights, sizes, strict=True)]
+        # the last are the cheapest to look at
+        self._columns = sorted([pair for pair in columns if pair[0].exact], key=_size, reverse=True)
         place_of = {row: place for place, row in enumerate(unlike, height)}
         self._places = [(row, column) for row in range(height) for column in unlike]
         self._places += [(row, column) for row in unlike for column in range(height) if column not in place_of]
@@ -110,10 +111,10 @@ class InPlace:
         """
         if not self._columns:
             return False
-        column = self._columns.pop()
-        bags = [*map(bag, column.keys)]
+        ours, theirs = self._columns.pop()
+        bags = [*map(bag, chain(ours.keys, theirs.keys))]
         self._most = [
-            most - column.weight * (min(len(bags[one]), len(bags[other])) - len(bags[one] & bags[other]))
+            most - ours.weight * (min(len(bags[one]), len(bags[other])) - len(bags[one] & bags[other]))
             for most, (one, other) in zip(self._most, self._pairs, strict=True)
         ]
         for (row, other), most, weight in zip(self._places, self._most, self._weights, strict=True):
@@ -134,12 +135,8 @@ def rows_in_place(
         return None
     if ours.judged or theirs.judged:
         return None
-    columns = [
-        one._replace(keys=[*one.keys, *other.keys]) for one, other in zip(ours.columns, theirs.columns, strict=True)
-    ]
-    return InPlace(unlike, columns, len(gold))
+    return InPlace(unlike, [*zip(ours.columns, theirs.columns, strict=True)], len(gold))
 
 
-def _cost(column: LeafColumn) -> tuple[int, int]:
-    keys = [*chain.from_iterable(column.keys)]
-    return len(keys), -len({*keys})
+def _size(columns: tuple[LeafColumn, LeafColumn]) -> int:
+    return sum(columns[0].sizes)

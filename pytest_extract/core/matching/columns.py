@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.base import BoundMetric
@@ -36,17 +36,32 @@ _AGAIN: Final = object()
 _EQUAL_KINDS: Final = frozenset({bool, int, float})  # of which Python finds some values equal
 
 
-class LeafColumn(NamedTuple):
+class LeafColumn:
     """The leaves of rows at one place of the schema, which may be inside lists.
 
-    `keys`: of each row's leaves. `exact`: whether only leaves with equal keys match. `counts`: whether the leaves count
-    in any comparison.
+    `sizes`: how many leaves each row has; `keys`: theirs, worked out by `read` when they are first asked for. `exact`:
+    whether only leaves with equal keys match. `counts`: whether the leaves count in any comparison.
     """
 
-    keys: Sequence[Sequence[Hashable]]
-    weight: float
-    exact: bool
-    counts: bool
+    __slots__ = ("_keys", "_read", "counts", "exact", "sizes", "weight")
+
+    def __init__(
+        self, sizes: Sequence[int], weight: float, read: Callable[[], Sequence[Hashable]], *, exact: bool, counts: bool
+    ) -> None:
+        self.sizes = sizes
+        self.weight = weight
+        self.exact = exact
+        self.counts = counts
+        self._read = read
+        self._keys: Sequence[Sequence[Hashable]] | None = None
+
+    @property
+    def keys(self) -> Sequence[Sequence[Hashable]]:
+        """The keys of each row's leaves, which are the same for leaves that match."""
+        if self._keys is None:
+            keys = self._read()
+            self._keys = [keys[start:end] for start, end in pairwise(accumulate(self.sizes, initial=0))]
+        return self._keys
 
 
 class Content:
@@ -62,7 +77,7 @@ class Content:
         self.key = key
         self.columns = columns
         self.row = row
-        weights = [column.weight * len(column.keys[row]) for column in columns]
+        weights = [column.weight * column.sizes[row] for column in columns]
         self.weight = sum(weights)
         self.floor = sum([weight for column, weight in zip(columns, weights, strict=True) if column.counts])
         self._bags: list[AbstractSet[Hashable]] | None = None
@@ -72,7 +87,7 @@ class Content:
         """The leaves of each column: what two values may share."""
         if self._bags is None:
             self._bags = [
-                bag(column.keys[self.row]) if column.exact else {*range(len(column.keys[self.row]))}
+                bag(column.keys[self.row]) if column.exact else {*range(column.sizes[self.row])}
                 for column in self.columns
             ]
         return self._bags

@@ -80,7 +80,10 @@ def _repeated_key(text: str, start: int, end: int) -> SyntaxProblem | None:
     for outer, inner in pairwise([*opened_at(text, start, end - 1).brackets, end]):
         part = text[outer:inner].rstrip()
         if part[0] == "[":
-            path.append(len(json.loads(f"{part.removesuffix(',')}]")))
+            items = json.loads(
+                f"{part.removesuffix(',')}]", object_pairs_hook=len
+            )  # an object is no more than a number
+            path.append(len(items))
             continue
         members = json.loads(part if inner == end else f"{part}0}}", object_pairs_hook=list)
         keys = [key for key, _ in members]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
+from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
@@ -108,6 +109,14 @@ def test_the_mistake_is_the_one_that_reading_from_the_start_finds(value, rnd: ra
     for _ in range(count):
         place = rnd.randrange(1, len(text))
         text = text[:place] + rnd.choice(JUNK) + text[place + rnd.randrange(3) :]
+    found = find_mistake(text, Region(start=0, stop=len(text)))
+    assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
+
+
+@pytest.mark.parametrize("depth", range(MAX_DEPTH - 4, MAX_DEPTH + 2))
+@pytest.mark.parametrize("inner", ["0", "[0]", "[[0], 1]", '[[{}, {"a": "]"}], {"b": [{}]}]'])
+def test_the_deepest_brackets_have_the_same_mistake(depth, inner):
+    text = "[" * depth + f"{inner}, {inner}, {inner}" + "]," * depth
     found = find_mistake(text, Region(start=0, stop=len(text)))
     assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
 

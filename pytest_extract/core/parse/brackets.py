@@ -16,11 +16,14 @@ MAX_DEPTH: Final = 200
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
 
-STRING: Final = r'"(?:[^"\\]++|\\.)*+"'
-_FLAT: Final = rf'(?:\[(?:[^"\[\]{{}}]++|{STRING})*+\]|\{{(?:[^"\[\]{{}}]++|{STRING})*+\}})'
-_NEXT: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING}|{_FLAT})*+([\[\]{{}}])', re.DOTALL)
-_NEXT_OF_ALL: Final = lazy_pattern(rf'(?:[^"\[\]{{}}]++|{STRING})*+([\[\]{{}}])', re.DOTALL)
-_ITEM: Final = rf'(?:[^",\[\]{{}}]++|{STRING}|{_FLAT})*+'
+STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_PLAIN: Final = r'[^"\[\]{}]*+'
+_NO_BRACKET: Final = rf"{_PLAIN}(?:{STRING}{_PLAIN})*+"
+_FLAT: Final = rf"(?:\[{_NO_BRACKET}\]|\{{{_NO_BRACKET}\}})"
+_NEXT: Final = lazy_pattern(rf"{_PLAIN}(?:(?:{STRING}|{_FLAT}){_PLAIN})*+([\[\]{{}}])", re.DOTALL)
+_NEXT_OF_ALL: Final = lazy_pattern(rf"{_NO_BRACKET}([\[\]{{}}])", re.DOTALL)
+_NO_COMMA: Final = r'[^",\[\]{}]*+'
+_ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_FLAT}){_NO_COMMA})*+"
 _ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},)*+", re.DOTALL)
 _END_OR_BRACKET: Final = lazy_pattern(rf"{_ITEM}([,\[{{])", re.DOTALL)
 _OBJECT_END: Final = rf'(?:[^"}}]++|{STRING})*+\}}'

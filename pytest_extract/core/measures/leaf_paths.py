@@ -209,9 +209,12 @@ def _has_all(node: Json, required: RequiredNode) -> bool:
     names, below, rows = required
     if rows is not None:
         return isinstance(node, list) and any(_has_all(row, rows) for row in node)
-    if not isinstance(node, dict) or not names <= node.keys():
+    if not isinstance(node, dict) or not node.keys() >= names:
         return not names
-    return not below or all(_has_all(node[name], inner) for name, inner in below)
+    for name, inner in below:  # noqa: SIM110 - a generator for each object takes as long as the rest
+        if not _has_all(node[name], inner):
+            return False
+    return True
 
 
 def _exists(node: Json, steps: tuple[str | None, ...], position: int) -> bool:

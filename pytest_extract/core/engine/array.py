@@ -21,7 +21,7 @@ from pytest_extract.core.engine.context import (
 )
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.matches import weights_or_results
-from pytest_extract.core.engine.rows import Walked, keep_equal, keep_pairs
+from pytest_extract.core.engine.rows import Walked, keep_equal, keep_equal_values, keep_pairs
 from pytest_extract.core.engine.table import Pairs, Table, identity, to_table
 from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
@@ -185,10 +185,9 @@ def _walk_equal(run: ScoringContext, array: Array, lists: Lists, path: Path, at:
 def _rows(run: ScoringContext, array: Array, lists: Lists, table: Table | None, path: Path, at: Path | None) -> None:
     """Pair the rows and score them."""
     first = len(run.leaves)
-    if table is None:
-        if _rows_in_place(run, array, lists, path, at):
-            return
-    elif _values_in_place(run, array, lists, table, path, at) or _likely_rows(run, array, lists, table, path, at):
+    if table is not None and _likely_rows(run, array, lists, table, path, at):
+        return
+    if table is None and _rows_in_place(run, array, lists, path, at):
         return
     from pytest_extract.core.engine.pairing import Undecided
 
@@ -220,35 +219,9 @@ def _finish(
     conclude(run, array, lists, pairing, total, path, at, first)
 
 
-def _values_in_place(
-    run: ScoringContext, array: Array, lists: Lists, table: Table, path: Path, at: Path | None
-) -> bool:
-    """Score values in their places, where no other is like one that differs; False, with nothing kept, elsewhere."""
-    gold, extracted = lists
-    if array.align.mode != "multiset" or not isinstance(array.items, Leaf) or len(gold) != len(extracted) or run.accept:
-        return False
-    check, differing = array.items.checks[0], table.diff.differing
-    key = None if check.transform is not None or check.batch is not None or check.metric.judged else check.metric.key
-    if key is None or any(gold[place] is None or extracted[place] is None for place in differing):
-        return False
-    ours, theirs = [*map(key, gold)], [*map(key, extracted)]
-    gone, new = {ours[place] for place in differing}, {theirs[place] for place in differing}
-    if not gone.isdisjoint(theirs) or not new.isdisjoint(ours):
-        return False
-    from pytest_extract.core.matching.pairing import Pairing
-
-    first = len(run.leaves)
-    keep_equal(run, table, path, at)
-    away = {*differing}
-    pairs = tuple([pair for pair in identity(len(gold)) if pair[0] not in away])
-    _finish(run, array, lists, Pairing(pairs, (*differing,), (*differing,)), float(len(pairs)), path, at, first)
-    return True
-
-
 def _likely_rows(run: ScoringContext, array: Array, lists: Lists, table: Table, path: Path, at: Path | None) -> bool:
     """Score the pairs of rows that likely fit best, where they prove to do; False, with nothing kept, elsewhere."""
-    key = _key(array, lists)
-    if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
+    if array.align.mode != "best_fit" or run.f1 or not run.absent or _key(array, lists) in run.pairings:
         return False
     from pytest_extract.core.engine.quick_fit import likely, proved
 
@@ -331,6 +304,8 @@ def _walk_pairs(
 ) -> Walked:
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     if table is not None and pairs:
+        if table.width == 1 and keep_equal_values(run, table, pairs, path, at):
+            return Walked(set(), float(len(pairs)), {})
         aligned = table.take(run, pairs)
         return keep_pairs(run, array, aligned, pairs, path, at, placed=aligned is table)
     from pytest_extract.core.engine.pairs import row_fit

@@ -31,13 +31,27 @@ class Walked(NamedTuple):
 
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
-    """Keep a match for every cell of two tables but those that differ, and those absent on both sides."""
+    """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
     items, size = table.items, table.height
     wheres = None if at is None else items.places.table(at, size)
-    differing, both_absent = table.diff
+    both_absent = table.diff.both_absent
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
-    others = dict.fromkeys([*differing, *both_absent]) if differing or both_absent else NO_OTHERS
-    _keep(run, table, items.places.table(path, size), wheres, others)
+    _keep(run, table, items.places.table(path, size), wheres, dict.fromkeys(both_absent) if both_absent else NO_OTHERS)
+
+
+def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
+    """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
+    column = table.items.entries[0]
+    ours, theirs = [table.gold[i] for i, _ in pairs], [table.extracted[j] for _, j in pairs]
+    kinds = [*map(type, ours)]
+    if ours != theirs or kinds != [*map(type, theirs)] or not column.fast.issuperset(kinds):
+        return False
+    size, places = max(len(table.gold), len(table.extracted)), table.items.places
+    own, others = places.table(path, size), places.table(path if at is None else at, size)
+    wheres = [None if i == j and at is None else others[j] for i, j in pairs]
+    aligned = table._replace(gold=ours, extracted=theirs)
+    _keep(run, aligned, [own[i] for i, _ in pairs], wheres if any(wheres) else None, NO_OTHERS)
+    return True
 
 
 def _keep(

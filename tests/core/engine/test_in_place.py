@@ -77,14 +77,14 @@ def test_no_score_is_above_its_bound(case):
     gold=st.lists(st.sampled_from(["a", "a ", "b", "c", 1, 1.0, True, 0.0, -0.0, None]), min_size=1, max_size=5),
     changes=st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["a", "A", "d", 1, 2, False, None])), max_size=2),
 )
-def test_values_in_their_places_are_paired_as_equal_values_are(kind, nulls, gold, changes):
+def test_equal_values_are_kept_as_they_are_scored(kind, nulls, gold, changes):
     output = [*gold]
     for place, value in changes:
         output[place % len(gold)] = value
     scorer = compile_schema({"type": "array", "items": {"type": kind}}, semantics="ours", nulls=nulls)
     found = scorer.score(gold, output)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_array, "_values_in_place", lambda *_: False)
+        patch.setattr(engine_array, "keep_equal_values", lambda *_: False)
         expected = scorer.score(gold, output)
     assert (found.leaves, found.fields, found.arrays) == (expected.leaves, expected.fields, expected.arrays)
     assert found.vacuous == expected.vacuous

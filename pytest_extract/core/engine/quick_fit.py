@@ -37,6 +37,8 @@ Lost: TypeAlias = Iterable[tuple[int, float]]
 """Cells by their places in a table, and what they lose: 1.0 where they score 0."""
 MOST_COMPARED: Final = 200
 """Texts of a column that are compared by a metric that is no equality."""
+FEW: Final = 4
+"""Texts that are compared one by one, in less time than a search among them takes."""
 _ROUNDING: Final = 1e-9
 _NUMBERS: Final = frozenset({int, float}) | ABSENT
 _TEXTS: Final = frozenset({str}) | ABSENT
@@ -234,7 +236,7 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
         return ()
     texts -= {None, MISSING}
     others = [*texts]
-    find = metric.search and metric.search(others)
+    find = metric.search(others) if metric.search and len(others) > FEW else None
     wrong: list[tuple[int, float]] = []
     for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):

@@ -78,30 +78,31 @@ def keep_pairs(
         else places_of(table.items, pairs, path, at)
     )
     others, flawed = _score_differing(run, table, places, wheres)
-    empty = None in others.values()
+    both_absent = [*others.values()].count(None)
     width, unused = table.width, table.declared_width - table.width
     undone: set[tuple[int, int]] = set()
     lost: dict[int, float] = {}
     scores: list[float] = []
     for row, wrong in flawed.items():
-        fit = _quick_fit(run, table, wrong) if not empty else None
-        own = range(row * width, (row + 1) * width)
+        fit = _quick_fit(run, table, wrong) if not both_absent else None
         if fit is None:
             from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
 
-            leaves = map(others.get, own, table.bulk.weights)
+            leaves = map(others.get, range(row * width, (row + 1) * width), table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
         lost[row] = fit.lost
         scores.append(fit.score)
         if fit.apart:
             undone.add(pairs[row])
-            others |= dict.fromkeys(own)
+            own = dict.fromkeys(range(row * width, (row + 1) * width))
+            both_absent -= [others.get(cell, wrong) for cell in own].count(None)
+            others |= own
         else:
             run.mismatch_count += len(wrong)
-    run.vacuous += [*others.values()].count(None) - len(undone) * width + (len(pairs) - len(undone)) * unused
+    run.vacuous += both_absent + (len(pairs) - len(undone)) * unused
     _keep(run, table, places, wheres, others)
     # summed exactly, so that the order of rows changes nothing
-    return Walked(undone, fsum([*scores, len(pairs) - len(scores)]), lost)
+    return _new(Walked, (undone, fsum([*scores, len(pairs) - len(scores)]), lost))
 
 
 def _score_differing(

@@ -169,7 +169,7 @@ def diff_cells(run: ScoringContext, bulk: FlatTable, ours: Cells, theirs: Cells)
     for place, sure in bulk.unsure:
         if not sure.issuperset(kinds[place::width]):
             differing.update(cell for cell in range(place, len(ours), width) if kinds[cell] not in sure)
-    return CellDiff(sorted(differing), both_absent) if differing or both_absent else NO_DIFFERENCE
+    return _new(CellDiff, (sorted(differing), both_absent)) if differing or both_absent else NO_DIFFERENCE
 
 
 def places_of(

@@ -30,6 +30,10 @@ cells = {
 }
 full = st.fixed_dictionaries(cells)
 ragged = st.fixed_dictionaries({}, optional=cells)
+some_names = st.lists(st.sampled_from([*cells]), min_size=1, unique=True)
+alike = some_names.flatmap(
+    lambda names: st.lists(st.tuples(*[st.fixed_dictionaries({name: cells[name] for name in names})] * 2), min_size=1)
+)  # all rows lack the same properties
 
 
 def scorers(semantics):
@@ -50,7 +54,7 @@ def worth(leaves):
 
 
 @pytest.mark.parametrize("semantics", WAYS)
-@given(pairs=st.lists(st.tuples(full, full) | st.tuples(ragged, ragged), min_size=1, max_size=4))
+@given(pairs=st.lists(st.tuples(full, full) | st.tuples(ragged, ragged), min_size=1, max_size=4) | alike)
 def test_rows_score_as_they_do_alone(semantics, pairs):
     listed, single = scorers(semantics)
     together = listed.score({"rows": [gold for gold, _ in pairs]}, {"rows": [other for _, other in pairs]}, gates={})

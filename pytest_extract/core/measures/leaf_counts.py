@@ -206,8 +206,9 @@ class _LeafCountWalk(LeafCounts):
         """Count two lists whose rows all have the same keys by the cells that may differ, in the order of each."""
         if depth >= MAX_DEPTH:
             raise TooDeep
-        self._columns(table, item)
         names, width, cells = table.items.places.names, table.width, table.extracted
+        if item.members or not self.plain.issuperset(names):
+            self._columns(table, item)
         unlike = {*table.diff.differing, *table.diff.both_absent}
         if not all(cells):
             unlike.update(place for place, cell in enumerate(cells) if type(cell) is float and not cell)
@@ -219,7 +220,6 @@ class _LeafCountWalk(LeafCounts):
         for cell in sorted(unlike):
             by_row.setdefault(cell // width, []).append(cell)
         order = (*gold[0],)
-        ranks = [order.index(name) for name in names]
         scores = [1.0] * len(gold)
         for row in range(len(gold)):
             places = by_row.get(row, ())
@@ -227,7 +227,7 @@ class _LeafCountWalk(LeafCounts):
                 if (*gold[row],) != order:
                     scores[row] = self._objects(gold[row], extracted[row], BLANK, depth)
                     continue
-                places.sort(key=lambda cell: ranks[cell % width])
+                places.sort(key=lambda cell: order.index(names[cell % width]))
             scores[row] = self._cells(table, places) / width
         return sum(scores) / len(scores)
 

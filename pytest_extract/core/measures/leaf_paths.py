@@ -55,35 +55,45 @@ class RequiredNode(NamedTuple):
     rows: RequiredNode | None = None
 
 
+_NOT_REQUIRED: Final = RequiredNode()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
     """A schema, ready for SOB's lookups.
 
-    required: path text and steps (None: any element) of each required key, in schema order; `required_paths`: how many
-        paths these are; `required_keys`: the same from the root on. ambiguous: some have ambiguous names.
+    required_keys: each required key, from the root on; `required_paths`: how many paths these are. ambiguous: some have
+        ambiguous names.
     """
 
     schema: Json
     types: TypeNode
-    required: tuple[tuple[str, tuple[str | None, ...]], ...]
     required_paths: int
     required_keys: RequiredNode
     ambiguous: bool
+
+    @property
+    def required(self) -> list[tuple[str, tuple[str | None, ...]]]:
+        """Path text and steps (None: any element) of each required key, in schema order."""
+        return [*_required(self.schema, "", ())]
 
 
 def declare(schema: Json) -> Declared:
     """Compile a schema of any kind; what SOB does not follow has no type, nor has anything in one nested too deeply."""
     if too_deep(schema):
         return declare({})
-    required = tuple(_required(schema, "", ()))
-    ambiguous = any(is_ambiguous_name(step) for _, steps in required for step in steps if step is not None)
+    keys = _required_node(schema)
+    nodes = [keys]
+    for node in nodes:
+        nodes += [inner for _, inner in node.below]
+        if node.rows is not None:
+            nodes.append(node.rows)
+    ambiguous = any(is_ambiguous_name(name) for node in nodes for name in node.names)
+    paths = (
+        len({path for path, _ in _required(schema, "", ())}) if ambiguous else sum(len(node.names) for node in nodes)
+    )
     return Declared(
-        schema=schema,
-        types=_type_node(schema),
-        required=required,
-        required_paths=len({path for path, _ in required}),
-        required_keys=_required_node([steps for _, steps in required]),
-        ambiguous=ambiguous,
+        schema=schema, types=_type_node(schema), required_paths=paths, required_keys=keys, ambiguous=ambiguous
     )
 
 
@@ -304,14 +314,20 @@ def _read_path(path: str) -> list[Step] | None:
     return steps
 
 
-def _required_node(places: list[tuple[str | None, ...]]) -> RequiredNode:
-    inside: dict[str | None, list[tuple[str | None, ...]]] = {}
-    for name, *rest in places:
-        inside.setdefault(name, []).extend([tuple(rest)] if rest else [])
-    if None in inside:
-        return RequiredNode(rows=_required_node(inside[None]))
-    below = tuple((name, _required_node(rest)) for name, rest in inside.items() if name is not None and rest)
-    return RequiredNode(names=frozenset(name for name in inside if name is not None), below=below)
+def _required_node(schema: Json) -> RequiredNode:
+    """Return what is required at a place of a schema, and below what is required."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind == "array":
+        rows = _required_node(schema.get("items"))
+        return _NOT_REQUIRED if rows is _NOT_REQUIRED else RequiredNode(rows=rows)
+    listed = schema.get("required") if kind == "object" else None
+    if not listed or not isinstance(listed, list | str):
+        return _NOT_REQUIRED
+    members = schema.get("properties")
+    names = dict.fromkeys([name for name in listed if isinstance(name, str)])
+    inside = [(name, _required_node(members.get(name))) for name in names] if isinstance(members, dict) else []
+    below = tuple([(name, inner) for name, inner in inside if inner is not _NOT_REQUIRED])
+    return RequiredNode(frozenset(names), below) if names else _NOT_REQUIRED
 
 
 def _required(schema: Json, path: str, steps: tuple[str | None, ...]) -> Iterator[tuple[str, tuple[str | None, ...]]]:

@@ -13,7 +13,7 @@ from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_counts import LeafCounts, _by_path, count_leaves
-from pytest_extract.core.measures.leaf_paths import declare, leaf_map
+from pytest_extract.core.measures.leaf_paths import _exists, declare, leaf_map, missing_required
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
 from pytest_extract.core.measures.token_f1 import token_f1, words
 from pytest_extract.core.validate.validator import Validator
@@ -281,6 +281,37 @@ def test_a_copy_is_perfect(value):
 def test_paths_of_odd_names(schema, value, measures):
     found = measure(value, gold=value, schema={"type": "object", "properties": schema})
     assert {name: found[name] for name in measures} == measures
+
+
+required_names = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4)
+schemas = st.recursive(
+    st.sampled_from([{"type": "string"}, {}, True, {"type": "array"}, {"type": "object", "required": ["a"]}]),
+    lambda inner: (
+        st.builds(
+            lambda required, properties: {"type": "object", "required": required, "properties": properties},
+            required_names | st.just("ab"),
+            st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2),
+        )
+        | st.builds(lambda items: {"type": "array", "items": items}, inner)
+    ),
+    max_leaves=8,
+)
+values = st.recursive(
+    st.none(),
+    lambda inner: (
+        st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3) | st.lists(inner, min_size=1, max_size=2)
+    ),
+    max_leaves=10,
+)
+
+
+@given(schema=schemas, value=values)
+def test_required_keys_are_missed_one_by_one(schema, value):
+    declared = declare(schema)
+    paths = dict(declared.required)
+    assert declared.required_paths == len(paths)
+    expected = sorted(path for path, steps in paths.items() if not _exists(value, steps, 0))
+    assert missing_required(value, declared, ambiguous=False) == expected
 
 
 def test_a_required_key_named_like_a_row_is_found_among_the_rows():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, count
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from pytest_extract.core.matching.columns import (
     Column,
@@ -24,6 +24,7 @@ from pytest_extract.lazy import dataclass
 Pairs: TypeAlias = list[tuple[int, int]]
 ABSENT = -1
 """The code of MISSING."""
+NOTHING: Final = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +122,20 @@ class EncodedColumn:
         assert self.pair is not None  # noqa: S101 - nested columns only
         return self.pair(self._value(gold), self._value(extracted))
 
+    def parts(self, gold: int, extracted: int, objective: Objective) -> PairScore:
+        """Return the score of a nested pair; of contents, sums that score no lower."""
+        if gold == extracted == ABSENT:
+            return NOTHING
+        if self.contents is None:
+            return self.pair_of(gold, extracted)
+        most = self.score_bound(gold, extracted)
+        ours, theirs = max(self.floor(gold), most), max(self.floor(extracted), most)
+        if objective == "mean":  # what only one side has may be compared with what only the other one has
+            ours, theirs = max(ours, theirs), most
+        return PairScore(most, most, ours - most, theirs - most)
+
     def score_bound(self, gold: int, extracted: int) -> float:
-        """Return the score of two nested values where it is known, else what it is at most."""
+        """Return the score of two nested values where it is known, else what their contents share."""
         if ABSENT in (gold, extracted):
             return 0.0
         known = self.memo.get((gold, extracted))

@@ -30,7 +30,15 @@ from typing import Any, TypeAlias
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score, strict_keys
-from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable, Pairs, perfect, row_codes
+from pytest_extract.core.matching.encoding import (
+    ABSENT,
+    NOTHING,
+    EncodedColumn,
+    EncodedTable,
+    Pairs,
+    perfect,
+    row_codes,
+)
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 
 PUBLISHED_LIMIT = 2_500
@@ -46,7 +54,6 @@ _FEW_TEXTS = 400  # pairs of long texts that are compared at once
 _CUTOFFS = (0.9, 0.7, 0.0)
 _CELLS_AT_ONCE = 2_000_000
 _FEW_CELLS = 20_000  # between equal and other rows: all are looked at
-_NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 Search: TypeAlias = Callable[[int, float], list[tuple[list[int], float]]]
 
 
@@ -430,17 +437,15 @@ def pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
 
 def bound_of(problem: EncodedTable, row: int, other: int) -> float:
     """Return what a pair of rows scores at most, without a look inside nested values that have contents."""
-    parts = []
-    for column in problem.columns:
-        gold, extracted = column.gold[row], column.extracted[other]
-        if column.contents is None:
-            parts.append((column.weight, _column_sums(column, gold, extracted)))
-        else:
-            most = column.score_bound(gold, extracted)
-            ours, theirs = max(column.floor(gold), most), max(column.floor(extracted), most)
-            if problem.objective == "mean":
-                ours, theirs = max(ours, theirs), most
-            parts.append((column.weight, PairScore(most, most, ours - most, theirs - most)))
+    parts = [
+        (
+            each.weight,
+            _column_sums(each, each.gold[row], each.extracted[other])
+            if each.pair is None
+            else each.parts(each.gold[row], each.extracted[other], problem.objective),
+        )
+        for each in problem.columns
+    ]
     return objective_score(problem.objective, _total(problem, row, other, parts))
 
 
@@ -457,7 +462,7 @@ def _total(problem: EncodedTable, row: int, other: int, parts: Sequence[tuple[fl
 
 def _column_sums(column: EncodedColumn, gold: int, extracted: int) -> PairScore:
     if gold == extracted == ABSENT:
-        return _NOTHING
+        return NOTHING
     if column.pair is not None:
         return column.pair_of(gold, extracted)
     if gold == ABSENT:

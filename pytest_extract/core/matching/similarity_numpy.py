@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_extract.core.matching.columns import Objective
 from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable
 
 Floats = Any
@@ -34,71 +35,34 @@ def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[in
     leaves = [column for column in problem.columns if column.pair is None]
     golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
     others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
-    bounded = [column for column in problem.columns if column.contents is not None]
-    bounds = [_content_bounds(column, rows, columns) for column in bounded]
-    sums = _sums(problem, rows, columns, golds, others, bounds)
+    sums = np.zeros((len(rows), len(columns)))
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
+        _add_column(sums, column, gold, other)
         expected += column.weight * (gold != ABSENT)
         given += column.weight * (other != ABSENT)
     expected = (expected + np.array([problem.omitted[row] for row in rows]))[:, None]
     hallucinated = np.array([problem.hallucinated[other] for other in columns])
+    nested = [
+        (column.weight, _nested(column, rows, columns, problem.objective))
+        for column in problem.columns
+        if column.pair is not None
+    ]
+    for weight, part in nested:
+        sums = sums + weight * part[0]
     if problem.objective == "f1":
-        return _f1(problem, rows, columns, sums, expected, given + hallucinated, bounds)
+        given = given + hallucinated
+        for weight, part in nested:
+            expected = expected + weight * (part[1] + part[2])
+            given = given + weight * (part[1] + part[3])
+        precision, recall = _divide(sums, given), _divide(sums, expected)
+        return _divide(2 * precision * recall, precision + recall, empty=0.0)
     union = _union(leaves, golds, others, expected)
     if hallucinated.any():
         union = union + hallucinated
-    for column in problem.columns:
-        if column.pair is not None and column.contents is None:
-            part = _nested(column, rows, columns)
-            union = union + column.weight * (part[1] + part[2] + part[3])
-    for column, bound in zip(bounded, bounds, strict=True):
-        union = union + np.maximum(*_content_weights(column, rows, columns, bound))
+    for weight, part in nested:
+        union = union + weight * (part[1] + part[2] + part[3])
     return _divide(sums, union)
-
-
-def _sums(
-    problem: EncodedTable,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    golds: list[Any],
-    others: list[Any],
-    bounds: Sequence[Floats],
-) -> Floats:
-    """Return the weighted sums of leaf scores of each pair; of contents, upper bounds."""
-    import numpy as np
-
-    sums = np.zeros((len(rows), len(columns)))
-    leaves = [column for column in problem.columns if column.pair is None]
-    for column, gold, other in zip(leaves, golds, others, strict=True):
-        _add_column(sums, column, gold, other)
-    found = iter(bounds)
-    for column in problem.columns:
-        if column.pair is not None:
-            part = _nested(column, rows, columns)[0] if column.contents is None else next(found)
-            sums = sums + column.weight * part
-    return sums
-
-
-def _content_weights(
-    column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], bound: Floats
-) -> tuple[Floats, Floats]:
-    """Return what nested values weigh at least, gold's and the extracted; never less than their score."""
-    import numpy as np
-
-    ours = np.array([column.floor(column.gold[row]) for row in rows])[:, None]
-    theirs = np.array([column.floor(column.extracted[other]) for other in columns])
-    return column.weight * np.maximum(ours, bound), column.weight * np.maximum(theirs, bound)
-
-
-def _content_bounds(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-    """Return the known scores of nested values, elsewhere upper bounds."""
-    import numpy as np
-
-    golds, gold_at = np.unique([column.gold[row] for row in rows], return_inverse=True)
-    others, other_at = np.unique([column.extracted[other] for other in columns], return_inverse=True)
-    bounds = [[column.score_bound(gold, other) for other in others.tolist()] for gold in golds.tolist()]
-    return np.array(bounds)[gold_at[:, None], other_at]
 
 
 def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
@@ -108,29 +72,6 @@ def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any],
         if lacking.any() and present.any():
             union = union + column.weight * (lacking[:, None] & present)
     return union
-
-
-def _f1(
-    problem: EncodedTable,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    sums: Floats,
-    expected: Floats,
-    given: Floats,
-    bounds: Sequence[Floats],
-) -> Floats:
-    for column in problem.columns:
-        if column.pair is not None and column.contents is None:
-            part = _nested(column, rows, columns)
-            expected = expected + column.weight * (part[1] + part[2])
-            given = given + column.weight * (part[1] + part[3])
-    bounded = [column for column in problem.columns if column.contents is not None]
-    for column, bound in zip(bounded, bounds, strict=True):
-        ours, theirs = _content_weights(column, rows, columns, bound)
-        expected, given = expected + ours, given + theirs
-    precision, recall = _divide(sums, given), _divide(sums, expected)
-    total = precision + recall
-    return _divide(2 * precision * recall, total, empty=0.0)
 
 
 def _divide(above: Floats, below: Floats, empty: float = 1.0) -> Floats:
@@ -182,17 +123,22 @@ def _value_scores(column: EncodedColumn, golds: list[int], others: list[int]) ->
     return scores
 
 
-def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], objective: Objective) -> Floats:
     """Return score, compared, omitted and hallucinated of every nested pair, shape [4, rows, columns]."""
     import numpy as np
 
     golds, gold_at = np.unique([column.gold[row] for row in rows], return_inverse=True)
     others, other_at = np.unique([column.extracted[other] for other in columns], return_inverse=True)
-    parts = np.zeros((4, len(golds), len(others)))
-    for one, gold in enumerate(golds.tolist()):
-        for two, other in enumerate(others.tolist()):
-            if gold != ABSENT or other != ABSENT:
-                parts[:, one, two] = column.pair_of(gold, other)
+    if column.contents is None:
+        pairs = [[column.parts(gold, other, objective) for other in others.tolist()] for gold in golds.tolist()]
+        parts = np.array(pairs).transpose(2, 0, 1)
+    else:
+        most = np.array([[column.score_bound(gold, other) for other in others.tolist()] for gold in golds.tolist()])
+        ours = np.maximum(np.array([column.floor(gold) for gold in golds.tolist()])[:, None], most)
+        theirs = np.maximum([column.floor(other) for other in others.tolist()], most)
+        if objective == "mean":
+            ours, theirs = np.maximum(ours, theirs), most
+        parts = np.array([most, most, ours - most, theirs - most])
     return parts[:, gold_at[:, None], other_at]
 
 

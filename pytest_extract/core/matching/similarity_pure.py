@@ -5,15 +5,13 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from operator import add
 from typing import TypeAlias
 
-from pytest_extract.core.matching.columns import PairScore, f1_of
+from pytest_extract.core.matching.columns import f1_of
 from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, EncodedTable
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
-_NOTHING = PairScore(0.0, 0.0, 0.0, 0.0)
 
 
 def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
@@ -22,22 +20,42 @@ def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[i
     Where nested values have contents, these are upper bounds.
     """
     leaves = [column for column in problem.columns if column.pair is None]
-    bounded = [column for column in problem.columns if column.contents is not None]
-    sums = _sum_matrix(problem, rows, columns)
-    given = _given(problem, leaves, columns)
+    nested = [column for column in problem.columns if column.pair is not None]
+    adders = [_adder(column, rows, columns) for column in leaves]
+    given = [_weight(leaves, [column.extracted[other] for column in leaves]) for other in columns]
+    given = [weight + problem.hallucinated[other] for weight, other in zip(given, columns, strict=True)]
     matrix: Matrix = []
-    for place, row in enumerate(rows):
-        weights = [_content_weights(column, row, columns) for column in bounded]
+    for row in rows:
+        sums = [0.0] * len(columns)
+        for column, adder in zip(leaves, adders, strict=True):
+            if column.gold[row] != ABSENT:
+                adder(column.gold[row], sums)
+        expected = _weight(leaves, [column.gold[row] for column in leaves]) + problem.omitted[row]
+        parts = [
+            (
+                column.weight,
+                [column.parts(column.gold[row], column.extracted[other], problem.objective) for other in columns],
+            )
+            for column in nested
+        ]
+        for weight, scores in parts:
+            sums = [total + weight * part.score for total, part in zip(sums, scores, strict=True)]
         if problem.objective == "mean":
-            union = _union(problem, leaves, row, columns)
-            for more, _, _ in weights:
-                union = list(map(add, union, more))
-            matrix.append(array("d", map(_ratio, sums[place], union)))
+            union = _union(problem, leaves, row, columns, expected)
+            for weight, scores in parts:
+                union = [
+                    total + weight * (part.compared + part.omitted + part.hallucinated)
+                    for total, part in zip(union, scores, strict=True)
+                ]
+            matrix.append(array("d", map(_ratio, sums, union)))
         else:
-            wanted, offered = _f1_weights(problem, leaves, row, columns, given)
-            for _, ours, theirs in weights:
-                wanted, offered = list(map(add, wanted, ours)), list(map(add, offered, theirs))
-            matrix.append(array("d", map(f1_of, sums[place], wanted, offered)))
+            wanted, offered = [expected] * len(columns), given
+            for weight, scores in parts:
+                both = zip(wanted, scores, strict=True)
+                wanted = [total + weight * (part.compared + part.omitted) for total, part in both]
+                both = zip(offered, scores, strict=True)
+                offered = [total + weight * (part.compared + part.hallucinated) for total, part in both]
+            matrix.append(array("d", map(f1_of, sums, wanted, offered)))
     return matrix
 
 
@@ -45,89 +63,23 @@ def _ratio(score: float, weight: float) -> float:
     return score / weight if weight else 1.0
 
 
-def _sum_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
-    """Return the weighted sums of leaf scores of each pair; of contents, upper bounds."""
-    leaves = [column for column in problem.columns if column.pair is None]
-    adders = [_adder(column, rows, columns) for column in leaves]
-    matrix: Matrix = []
-    for row in rows:
-        sums = [0.0] * len(columns)
-        for column, adder in zip(leaves, adders, strict=True):
-            if column.gold[row] != ABSENT:
-                adder(column.gold[row], sums)
-        for column in problem.columns:
-            if column.contents is not None:
-                for place, other in enumerate(columns):
-                    sums[place] += column.weight * column.score_bound(column.gold[row], column.extracted[other])
-            elif column.pair is not None:
-                for place, other in enumerate(columns):
-                    sums[place] += column.weight * _part(column, row, other).score
-        matrix.append(array("d", sums))
-    return matrix
+def _weight(leaves: Sequence[EncodedColumn], codes: Sequence[int]) -> float:
+    """Return the weight of the leaves that a row has."""
+    return sum([leaf.weight for leaf, code in zip(leaves, codes, strict=True) if code != ABSENT], 0.0)
 
 
-def _part(column: EncodedColumn, row: int, other: int) -> PairScore:
-    gold, extracted = column.gold[row], column.extracted[other]
-    return _NOTHING if gold == extracted == ABSENT else column.pair_of(gold, extracted)
-
-
-def _f1_weights(
-    problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], given: list[float]
-) -> tuple[list[float], list[float]]:
-    """Return, for each extracted row, the weight that could be found and the weight that was offered."""
-    wanted, offered = [_expected(problem, leaves, row)] * len(columns), list(given)
-    for column in problem.columns:
-        if column.pair is not None and column.contents is None:
-            for place, other in enumerate(columns):
-                part = _part(column, row, other)
-                wanted[place] += column.weight * (part.compared + part.omitted)
-                offered[place] += column.weight * (part.compared + part.hallucinated)
-    return wanted, offered
-
-
-def _expected(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int) -> float:
-    return sum((c.weight for c in leaves if c.gold[row] != ABSENT), 0.0) + problem.omitted[row]
-
-
-def _content_weights(
-    column: EncodedColumn, row: int, columns: Sequence[int]
-) -> tuple[list[float], list[float], list[float]]:
-    """Return what nested values weigh at least: together, gold's, the extracted; never less than their score."""
-    gold, weight = column.gold[row], column.weight
-    bounds = [column.score_bound(gold, column.extracted[other]) for other in columns]
-    floor = column.floor(gold)
-    ours = [weight * max(floor, bound) for bound in bounds]
-    theirs = [
-        weight * max(column.floor(column.extracted[other]), bound) for other, bound in zip(columns, bounds, strict=True)
-    ]
-    return list(map(max, ours, theirs)), ours, theirs
-
-
-def _given(problem: EncodedTable, leaves: Sequence[EncodedColumn], columns: Sequence[int]) -> list[float]:
-    """Return, for each extracted row, the weight of the leaves that it has."""
-    return [
-        sum((c.weight for c in leaves if c.extracted[column] != ABSENT), 0.0) + problem.hallucinated[column]
-        for column in columns
-    ]
-
-
-def _union(problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int]) -> list[float]:
-    """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for contents."""
-    union = [_expected(problem, leaves, row)] * len(columns)
+def _union(
+    problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], expected: float
+) -> list[float]:
+    """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for nested ones."""
+    union = [expected] * len(columns)
     for column in leaves:
         if column.gold[row] == ABSENT and column.weight:
             codes, weight = column.extracted, column.weight
             for place, other in enumerate(columns):
                 if codes[other] != ABSENT:
                     union[place] += weight
-    extra = problem.hallucinated
-    union = [weight + extra[other] for weight, other in zip(union, columns, strict=True)]
-    for column in problem.columns:
-        if column.pair is not None and column.contents is None:
-            for place, other in enumerate(columns):
-                part = _part(column, row, other)
-                union[place] += column.weight * (part.compared + part.omitted + part.hallucinated)
-    return union
+    return [weight + problem.hallucinated[other] for weight, other in zip(union, columns, strict=True)]
 
 
 def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, count
@@ -122,13 +123,13 @@ class EncodedColumn:
         assert self.pair is not None  # noqa: S101 - nested columns only
         return self.pair(self._value(gold), self._value(extracted))
 
-    def parts(self, gold: int, extracted: int, objective: Objective) -> PairScore:
-        """Return the score of a nested pair; of contents, sums that score no lower."""
+    def parts(self, gold: int, extracted: int, objective: Objective, most: float | None = None) -> PairScore:
+        """Return the score of a nested pair; of contents, sums that score no lower; `most`: their `score_bound`."""
         if gold == extracted == ABSENT:
             return NOTHING
         if self.contents is None:
             return self.pair_of(gold, extracted)
-        most = self.score_bound(gold, extracted)
+        most = self.score_bound(gold, extracted) if most is None else most
         ours, theirs = max(self.floor(gold), most), max(self.floor(extracted), most)
         if objective == "mean":  # what only one side has may be compared with what only the other one has
             ours, theirs = max(ours, theirs), most
@@ -146,6 +147,26 @@ class EncodedColumn:
         if bound is None:
             bound = self.shared[gold, extracted] = shared_weight(self.contents[gold], self.contents[extracted])
         return bound
+
+    def score_bounds(self, golds: Sequence[int], others: Sequence[int]) -> list[list[float]]:
+        """Return `score_bound` of all pairs: a look at pairs that share something, key by key, not at each."""
+        assert self.contents is not None  # noqa: S101 - columns with contents only
+        bounds = [[0.0] * len(others) for _ in golds]
+        ours = [(row, self.contents[gold]) for row, gold in zip(bounds, golds, strict=True) if gold != ABSENT]
+        theirs = [(place, self.contents[other]) for place, other in enumerate(others) if other != ABSENT]
+        for number, column in enumerate(ours[0][1].columns if ours else ()):
+            places: dict[Hashable, list[int]] = {}
+            for place, content in theirs:
+                for key in content.bags[number]:
+                    places.setdefault(key, []).append(place)
+            for row, content in ours:
+                shared = Counter(chain.from_iterable([places[key] for key in content.bags[number] if key in places]))
+                for place, times in shared.items():
+                    row[place] += column.weight * times
+        for gold, row in zip(golds, bounds, strict=True) if self.memo else ():
+            known = [self.memo.get((gold, other)) for other in others]
+            row[:] = [bound if score is None else score.score for bound, score in zip(row, known, strict=True)]
+        return bounds
 
     def floor(self, code: int) -> float:
         """Return what a value counts in any pair, before the column's weight."""

@@ -133,7 +133,7 @@ def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], 
         pairs = [[column.parts(gold, other, objective) for other in others.tolist()] for gold in golds.tolist()]
         parts = np.array(pairs).transpose(2, 0, 1)
     else:
-        most = np.array([[column.score_bound(gold, other) for other in others.tolist()] for gold in golds.tolist()])
+        most = np.array(column.score_bounds(golds.tolist(), others.tolist()))
         ours = np.maximum(np.array([column.floor(gold) for gold in golds.tolist()])[:, None], most)
         theirs = np.maximum([column.floor(other) for other in others.tolist()], most)
         if objective == "mean":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import TypeAlias
 
 from pytest_extract.core.matching.columns import f1_of
@@ -24,8 +25,14 @@ def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[i
     adders = [_adder(column, rows, columns) for column in leaves]
     given = [_weight(leaves, [column.extracted[other] for column in leaves]) for other in columns]
     given = [weight + problem.hallucinated[other] for weight, other in zip(given, columns, strict=True)]
+    bounds = [
+        None
+        if column.contents is None
+        else column.score_bounds([column.gold[row] for row in rows], [column.extracted[other] for other in columns])
+        for column in nested
+    ]
     matrix: Matrix = []
-    for row in rows:
+    for place, row in enumerate(rows):
         sums = [0.0] * len(columns)
         for column, adder in zip(leaves, adders, strict=True):
             if column.gold[row] != ABSENT:
@@ -34,9 +41,12 @@ def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[i
         parts = [
             (
                 column.weight,
-                [column.parts(column.gold[row], column.extracted[other], problem.objective) for other in columns],
+                [
+                    column.parts(column.gold[row], column.extracted[other], problem.objective, most)
+                    for other, most in zip(columns, repeat(None) if bound is None else bound[place], strict=False)
+                ],
             )
-            for column in nested
+            for column, bound in zip(nested, bounds, strict=True)
         ]
         for weight, scores in parts:
             sums = [total + weight * part.score for total, part in zip(sums, scores, strict=True)]

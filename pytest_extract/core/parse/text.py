@@ -332,7 +332,8 @@ def _region(text: str, place: int, read: Reading, opened: Opened | None, *, fenc
     if read.formed and read.stop is not None:
         known = None if read.deep else read
         return Region(start=place, stop=read.stop, fenced=fenced, value=read.value, read=known)
-    end = text.find("```", place if opened is None else opened.position) if fenced else -1
+    # up to where it breaks off it is JSON, and a fence there is a piece of a text
+    end = text.find("```", place if read.stop is None else read.stop) if fenced else -1
     stop = closing(text, place, end if end >= 0 else len(text), opened=opened)
     known = None if opened is None and read.stop is not None else read
     return Region(start=place, stop=stop, fenced=fenced, read=known, opened=opened)

@@ -80,9 +80,8 @@ def _repeated_key(text: str, start: int, end: int) -> SyntaxProblem | None:
     for outer, inner in pairwise([*opened_at(text, start, end - 1).brackets, end]):
         part = text[outer:inner].rstrip()
         if part[0] == "[":
-            items = json.loads(
-                f"{part.removesuffix(',')}]", object_pairs_hook=len
-            )  # an object is no more than a number
+            # only how many there are is asked: an object is read as a number
+            items = json.loads(f"{part.removesuffix(',')}]", object_pairs_hook=len)
             path.append(len(items))
             continue
         members = json.loads(part if inner == end else f"{part}0}}", object_pairs_hook=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,7 +11,6 @@ from pytest_extract.core.engine.matches import Kept, made_results, make_results
 from pytest_extract.core.gates import is_structural
 from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.measures.leaf_counts import Tables
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -27,6 +26,7 @@ from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
+    from pytest_extract.core.engine.table import ListTable
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.measures.document_pair import DocumentPair
@@ -77,7 +77,7 @@ class Score:
         self._fields: tuple[Kept, ...] = scored.fields
         self._leaves: tuple[Kept, ...] = scored.leaves
         self._has_results = False
-        self._tables: Tables = scored.tables
+        self._tables: Sequence[ListTable] = scored.tables
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure

@@ -143,7 +143,7 @@ class ScoringContext:
         self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []
         self.recalls: list[Recall] = []
-        self.tables: list[tuple[list[Json], list[Json], Any]] = []  # each with its `engine.table.Table`
+        self.tables: list[Any] = []  # of `engine.table.ListTable`, whose module needs this one
         self.vacuous = 0
         self.mismatch_count = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself

@@ -12,7 +12,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
 from pytest_extract.core.engine.matches import Kept, make_results
-from pytest_extract.core.engine.table import Table
+from pytest_extract.core.engine.table import ListTable
 from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.engine.whole import finish_recalls
 from pytest_extract.core.results import ArrayResult, FieldResult, Question
@@ -35,8 +35,8 @@ class Scored(NamedTuple):
     """What one walk found.
 
     `fields` and `leaves`: what was compared; `arrays`: how rows were paired; `questions`: what a judge is still to
-    answer, by key; `vacuous`: places where both sides agree only on having nothing; `tables`: lists of flat objects, by
-    two, with the table of their rows as they stand.
+    answer, by key; `vacuous`: places where both sides agree only on having nothing; `tables`: lists of flat objects,
+    each row of which has all columns of its table and no others.
     """
 
     fields: tuple[Kept, ...]
@@ -44,7 +44,7 @@ class Scored(NamedTuple):
     arrays: tuple[ArrayResult, ...]
     questions: Mapping[str, Question]
     vacuous: int
-    tables: Sequence[tuple[list[Json], list[Json], Table]]
+    tables: Sequence[ListTable]
 
     def results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
         """Make the results of `fields` and `leaves`."""

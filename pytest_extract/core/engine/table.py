@@ -95,6 +95,10 @@ class Table(NamedTuple):
         return self._replace(gold=gold, extracted=extracted, diff=diff)
 
 
+ListTable: TypeAlias = tuple[list[Json], list[Json], Table]
+"""Two lists, with the table of their rows as they stand."""
+
+
 @lru_cache(maxsize=64)
 def identity(size: int) -> tuple[tuple[int, int], ...]:
     """Return the pairs of a list with itself."""

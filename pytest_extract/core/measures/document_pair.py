@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from pytest_extract.core.measures.leaf_counts import LeafCounts, Tables, TooDeep, count_leaves
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
 from pytest_extract.core.values import MISSING, Json, Missing
+
+if TYPE_CHECKING:
+    from pytest_extract.core.engine.table import ListTable
 
 
 class DocumentPair:
@@ -31,7 +37,7 @@ class DocumentPair:
         extracted: Json | Missing,
         validator: Validator,
         declared: Declared | None = None,
-        tables: Tables = (),
+        tables: Sequence[ListTable] = (),
     ) -> None:
         self.gold = gold
         self.validator = validator

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import repeat
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
@@ -19,10 +19,7 @@ from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 if TYPE_CHECKING:
-    from pytest_extract.core.engine.table import Table
-
-Tables: TypeAlias = "Sequence[tuple[list[Json], list[Json], Table]]"
-"""Lists of gold and extracted flat objects of which each has all columns and no others, with their tables."""
+    from pytest_extract.core.engine.table import ListTable, Table
 
 
 class TooDeep(ValueError):
@@ -47,8 +44,13 @@ class LeafCounts:
         self.key_match: float | None = None
 
 
-def count_leaves(gold: Json, extracted: Json | Missing, declared: Declared, tables: Tables = ()) -> LeafCounts:
-    """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels."""
+def count_leaves(
+    gold: Json, extracted: Json | Missing, declared: Declared, tables: Sequence[ListTable] = ()
+) -> LeafCounts:
+    """Count over two JSON values, or a gold and MISSING; raises TooDeep beyond MAX_DEPTH levels.
+
+    `tables`: lists in them that are laid out already, each row with all columns of its table and no others.
+    """
     walk = _LeafCountWalk(tables)
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
     if isinstance(gold, dict | list):
@@ -102,7 +104,7 @@ class _LeafCountWalk(LeafCounts):
 
     __slots__ = ("compared", "matched", "plain", "spoken", "tables")
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Sequence[ListTable]) -> None:
         super().__init__()
         self.tables = {(id(gold), id(extracted)): table for gold, extracted, table in tables}
         self.matched = 0

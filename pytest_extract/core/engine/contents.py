@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final
 
@@ -129,7 +129,7 @@ class ContentReader:
                 counted = node.extra == "hallucinate"
                 own = [sum(counted or is_present(row[name]) for name in row.keys() - node.names) for row in rows]
                 sizes = [sum(own[start:end]) for start, end in pairwise(ends)]
-        self.columns.append(LeafColumn(sizes, 1.0, tuple, exact=False, counts=True))
+        self.columns.append(LeafColumn(sizes, 1.0, None, counts=True))
         return found
 
     def _leaves(self, leaf: Leaf, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
@@ -150,13 +150,13 @@ class ContentReader:
         absent = ABSENT if self._run.absent else ABSENT - {type(None)}
         has_gaps = not absent.isdisjoint(map(type, values))
         there = [value for value in values if type(value) not in absent] if has_gaps else values
-        read = partial(_keys_of, metric, there)
+        read = cache(partial(_keys_of, metric, there))
         counts = check.likeness is None and not metric.judged
         self.judged = self.judged or not counts
         sizes = [end - start for start, end in pairwise(ends)]
         if has_gaps:
             sizes = [sum([type(value) not in absent for value in values[start:end]]) for start, end in pairwise(ends)]
-        self.columns.append(LeafColumn(sizes, check.weight, read, exact=metric.key is not None, counts=counts))
+        self.columns.append(LeafColumn(sizes, check.weight, None if metric.key is None else read, counts=counts))
         if not self._keyed:
             return ()
         waiting = iter(read())

@@ -22,11 +22,11 @@ from pytest_extract.core.compile.nodes import Array, Object
 from pytest_extract.core.engine.contents import ContentReader, IrregularError
 from pytest_extract.core.engine.context import ScoringContext
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import LeafColumn, bag
+from pytest_extract.core.matching.columns import LeafColumn
 from pytest_extract.core.metrics.equality import json_text
 from pytest_extract.core.values import Json
 
-MOST_CELLS: Final = 400
+MOST_BOUNDS: Final = 400
 """Pairs with an unlike row up to which their bounds pay."""
 _ROUNDING: Final = 1e-12
 
@@ -43,7 +43,7 @@ def unlike_rows(
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
     except RecursionError:
         return None
-    few = len(unlike) == 1 or len(unlike) * len(gold) <= MOST_CELLS
+    few = len(unlike) == 1 or len(unlike) * len(gold) <= MOST_BOUNDS
     return unlike if few else None
 
 
@@ -52,7 +52,7 @@ def are_alike(rows: Sequence[Json]) -> bool:
     return all(row == rows[0] for row in rows) and len({*map(json_text, rows)}) == 1
 
 
-class InPlace:
+class RowsInPlace:
     """Rows in their places, and `bounds`: what each row of gold scores at most with each extracted row.
 
     With each property that is looked at, they come closer to the scores.
@@ -77,8 +77,8 @@ class InPlace:
 
     def is_likely(self) -> bool:
         """Whether every row is more like its partner than like another one, or in place as good as elsewhere."""
-        while not self._stand_out():
-            if not self.look_at_more():
+        while not self._prefer_partners():
+            if not self.tighten():
                 unlike, bounds = self.unlike, self.bounds
                 alike = any(bounds[one][other] >= 1.0 for one in unlike for other in unlike if one != other)
                 return not alike and self._is_best()
@@ -89,7 +89,7 @@ class InPlace:
         for row, score in scores.items():
             self.bounds[row][row] = score
         while not self._is_best():
-            if not self.look_at_more(but=scores.keys()):
+            if not self.tighten(but=scores.keys()):
                 return False
         return True
 
@@ -97,22 +97,22 @@ class InPlace:
         best = fsum([self.bounds[row][column] for row, column in best_assignment(self.bounds).pairs])
         return best <= fsum([row[index] for index, row in enumerate(self.bounds)]) + _ROUNDING
 
-    def _stand_out(self) -> bool:
+    def _prefer_partners(self) -> bool:
         bounds = self.bounds
         return all(
             row == column or bounds[row][column] < min(bounds[row][row], bounds[column][column])
             for row, column in self._places
         )
 
-    def look_at_more(self, but: AbstractSet[int] = frozenset()) -> bool:
-        """Look at one more property; False if there is none.
+    def tighten(self, but: AbstractSet[int] = frozenset()) -> bool:
+        """Lower the bounds by a look at one more property; False if there is none.
 
         `but`: rows whose score in their places is known.
         """
         if not self._columns:
             return False
         ours, theirs = self._columns.pop()
-        bags = [*map(bag, chain(ours.keys, theirs.keys))]
+        bags = [column.bag(row) for column in (ours, theirs) for row in range(len(column.sizes))]
         self._most = [
             most - ours.weight * (min(len(bags[one]), len(bags[other])) - len(bags[one] & bags[other]))
             for most, (one, other) in zip(self._most, self._pairs, strict=True)
@@ -125,7 +125,7 @@ class InPlace:
 
 def rows_in_place(
     run: ScoringContext, items: Object, gold: Sequence[Json], extracted: Sequence[Json], unlike: Sequence[int]
-) -> InPlace | None:
+) -> RowsInPlace | None:
     """Lay out rows; None where they are not scored leaf by leaf, or a judge scores some of them."""
     ours, theirs = ContentReader(run, gold=True), ContentReader(run, gold=False)
     try:
@@ -135,7 +135,7 @@ def rows_in_place(
         return None
     if ours.judged or theirs.judged:
         return None
-    return InPlace(unlike, [*zip(ours.columns, theirs.columns, strict=True)], len(gold))
+    return RowsInPlace(unlike, [*zip(ours.columns, theirs.columns, strict=True)], len(gold))
 
 
 def _size(columns: tuple[LeafColumn, LeafColumn]) -> int:

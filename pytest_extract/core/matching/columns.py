@@ -39,29 +39,34 @@ _EQUAL_KINDS: Final = frozenset({bool, int, float})  # of which Python finds som
 class LeafColumn:
     """The leaves of rows at one place of the schema, which may be inside lists.
 
-    `sizes`: how many leaves each row has; `keys`: theirs, worked out by `read` when they are first asked for. `exact`:
-    whether only leaves with equal keys match. `counts`: whether the leaves count in any comparison.
+    `sizes`: how many leaves each row has. `read`: returns the keys of all leaves, of which only equal ones match; None
+    where unlike leaves may match. `counts`: whether the leaves count in any comparison.
     """
 
-    __slots__ = ("_keys", "_read", "counts", "exact", "sizes", "weight")
+    __slots__ = ("_keys", "_read", "counts", "sizes", "weight")
 
     def __init__(
-        self, sizes: Sequence[int], weight: float, read: Callable[[], Sequence[Hashable]], *, exact: bool, counts: bool
+        self, sizes: Sequence[int], weight: float, read: Callable[[], Sequence[Hashable]] | None, *, counts: bool
     ) -> None:
         self.sizes = sizes
         self.weight = weight
-        self.exact = exact
         self.counts = counts
         self._read = read
-        self._keys: Sequence[Sequence[Hashable]] | None = None
+        self._keys: Sequence[Sequence[Hashable]] = ()
 
     @property
-    def keys(self) -> Sequence[Sequence[Hashable]]:
-        """The keys of each row's leaves, which are the same for leaves that match."""
-        if self._keys is None:
+    def exact(self) -> bool:
+        """Whether only leaves with equal keys match."""
+        return self._read is not None
+
+    def bag(self, row: int) -> AbstractSet[Hashable]:
+        """Return what a row has: as many of its leaves match another's as their bags share, at most."""
+        if self._read is None:
+            return {*range(self.sizes[row])}
+        if not self._keys:
             keys = self._read()
             self._keys = [keys[start:end] for start, end in pairwise(accumulate(self.sizes, initial=0))]
-        return self._keys
+        return bag(self._keys[row])
 
 
 class Content:
@@ -80,16 +85,13 @@ class Content:
         weights = [column.weight * column.sizes[row] for column in columns]
         self.weight = sum(weights)
         self.floor = sum([weight for column, weight in zip(columns, weights, strict=True) if column.counts])
-        self._bags: list[AbstractSet[Hashable]] | None = None
+        self._bags: Sequence[AbstractSet[Hashable]] | None = None
 
     @property
     def bags(self) -> Sequence[AbstractSet[Hashable]]:
-        """The leaves of each column: what two values may share."""
+        """The leaves of each column."""
         if self._bags is None:
-            self._bags = [
-                bag(column.keys[self.row]) if column.exact else {*range(column.sizes[self.row])}
-                for column in self.columns
-            ]
+            self._bags = [column.bag(self.row) for column in self.columns]
         return self._bags
 
 

@@ -59,13 +59,16 @@ def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[i
                 ]
             matrix.append(array("d", map(_ratio, sums, union)))
         else:
-            wanted, offered = [expected] * len(columns), given
+            ours, theirs = [expected] * len(columns), given
             for weight, scores in parts:
-                both = zip(wanted, scores, strict=True)
-                wanted = [total + weight * (part.compared + part.omitted) for total, part in both]
-                both = zip(offered, scores, strict=True)
-                offered = [total + weight * (part.compared + part.hallucinated) for total, part in both]
-            matrix.append(array("d", map(f1_of, sums, wanted, offered)))
+                ours = [
+                    total + weight * (part.compared + part.omitted) for total, part in zip(ours, scores, strict=True)
+                ]
+                theirs = [
+                    total + weight * (part.compared + part.hallucinated)
+                    for total, part in zip(theirs, scores, strict=True)
+                ]
+            matrix.append(array("d", map(f1_of, sums, ours, theirs)))
     return matrix
 
 

@@ -67,7 +67,7 @@ def test_no_score_is_above_its_bound(case):
             for column, other in enumerate(output):
                 if row in unlike or column in unlike:
                     assert total(FITTED, [one], [other]) <= rows.bounds[row][column] + 1e-9
-        if not rows.look_at_more():
+        if not rows.tighten():
             break
 
 

@@ -178,7 +178,7 @@ def texts_content(texts):
     """Contents of a list of texts that are compared as a multiset."""
     if texts is MISSING or not texts:
         return None
-    return Content("".join(sorted(texts)), [LeafColumn([len(texts)], 1.0, lambda: texts, exact=True, counts=True)], 0)
+    return Content("".join(sorted(texts)), [LeafColumn([len(texts)], 1.0, lambda: texts, counts=True)], 0)
 
 
 def multiset_overlap(gold, extracted):

@@ -49,7 +49,7 @@ def test_a_value_that_is_no_match_for_itself_is_not_equal():
 
 
 def content(key):
-    return Content(key, [LeafColumn([1], 1.0, lambda: [key], exact=True, counts=True)], 0)
+    return Content(key, [LeafColumn([1], 1.0, lambda: [key], counts=True)], 0)
 
 
 def test_nested_values_are_equal_by_their_contents():

@@ -24,7 +24,7 @@ from pytest_extract.core.engine.cells import all_scores, unlike
 from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.pairing import Pairing, paired
+from pytest_extract.core.matching.pairing import Pairing, equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Reach
 from pytest_extract.core.metrics.equality import keys_of
@@ -80,7 +80,7 @@ def _likely_pairs(table: Table) -> Pairs | None:
 
 def _equal_then_alike(table: Table, ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
     """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
-    pairs = _equal(ours, theirs)
+    pairs = equal_pairs(ours, theirs)
     if len(pairs) == len(ours) == len(theirs):
         return pairs
     _, rows, columns = paired(pairs, len(ours), len(theirs))
@@ -109,13 +109,6 @@ def text_metric(table: Table) -> BoundMetric | None:
     """Return the metric of rows that are one text each, where it finds those that are most alike."""
     metric = table.bulk.likeness[0]
     return metric if table.width == 1 and metric is not None and metric.search is not None else None
-
-
-def _equal(ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> list[tuple[int, int]]:
-    waiting: dict[Hashable, list[int]] = {}
-    for j in range(len(theirs) - 1, -1, -1):
-        waiting.setdefault(theirs[j], []).append(j)
-    return [(i, waiting[row].pop()) for i, row in enumerate(ours) if waiting.get(row)]
 
 
 def _most_alike(

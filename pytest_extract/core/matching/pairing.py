@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 from pytest_extract.core.matching.assignment import best_assignment
@@ -147,17 +146,16 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
+    ours, theirs = ([_typed(key(value)) for value in side] for side in (gold, extracted))
+    return paired(equal_pairs(ours, theirs), len(gold), len(extracted))
+
+
+def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Pair equal elements in order of appearance."""
     waiting: dict[Hashable, list[int]] = {}
     for place in range(len(extracted) - 1, -1, -1):
-        waiting.setdefault(_typed(key(extracted[place])), []).append(place)
-    pairs, missing = [], []
-    for place, value in enumerate(gold):
-        others = waiting.get(_typed(key(value)))
-        if others:
-            pairs.append((place, others.pop()))
-        else:
-            missing.append(place)
-    return Pairing((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),))
+        waiting.setdefault(extracted[place], []).append(place)
+    return [(place, waiting[value].pop()) for place, value in enumerate(gold) if waiting.get(value)]
 
 
 def _typed(key: Hashable) -> Hashable:

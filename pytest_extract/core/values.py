@@ -41,6 +41,11 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 """A key that is not there; distinct from an explicit null (`None`)."""
 
+Value: TypeAlias = Json | Missing
+"""What is at a place of a document."""
+Values: TypeAlias = tuple[Value, Value]
+"""What is at a place of gold, and of the output."""
+
 
 CONTAINERS: Final = (dict, list)
 """For `isinstance` where it is called for every value: `dict | list` takes twice the time there."""

@@ -26,7 +26,7 @@ from pytest_extract.core.engine.table import Pairs, Table, identity, to_table
 from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
 from pytest_extract.core.engine.whole import array_result, conclude, conclude_equal
 from pytest_extract.core.results import Status
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.pairing import Undecided
@@ -37,7 +37,7 @@ _new: Final = tuple.__new__
 
 
 def walk_array(  # noqa: C901 - a call for each array would cost more
-    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score an array on both sides, whatever stands in its place."""
     table = None
@@ -85,13 +85,11 @@ def _listed(value: Json) -> list[Json]:
     return value if type(value) is list else [value]
 
 
-def _is_absent(array: Array, value: Json | Missing) -> bool:
+def _is_absent(array: Array, value: Value) -> bool:
     return value is MISSING or value is None or (array.empty_absent and type(value) is list and not value)
 
 
-def _one_side(
-    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def _one_side(run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score an array that at least one side does not have."""
     no_gold, none = _is_absent(array, gold), _is_absent(array, extracted)
     if no_gold and none:
@@ -115,7 +113,7 @@ def _one_side(
 
 
 def _absent_on_both(
-    run: ScoringContext, array: Array, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     if run.empty_is_free and not run.absent:
         # a list against null is one field, null against null is none

@@ -9,7 +9,7 @@ from pytest_extract.core.compile.nodes import FlatTable
 from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import Cells, Table
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import Json, Missing
+from pytest_extract.core.values import Value
 
 
 def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
@@ -28,7 +28,7 @@ def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
     return (total - lost) / total if total > 0 else 1.0
 
 
-def _cell_score(bulk: FlatTable, place: int, one: Json | Missing, other: Json | Missing) -> float:
+def _cell_score(bulk: FlatTable, place: int, one: Value, other: Value) -> float:
     metric, types = bulk.likeness[place], bulk.leaves[place].types
     if metric is None or not is_present(one) or not is_present(other):
         return 0.0

@@ -15,7 +15,7 @@ from pytest_extract.core.matching.columns import Content, LeafColumn, bag, stric
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 
 DEEPEST_TRIAL: Final = 16
 """Alignments inside alignments; what is nested deeper counts in the choice of rows as one value."""
@@ -28,9 +28,7 @@ class IrregularError(Exception):
     """A value is not scored leaf by leaf: it is of the wrong kind, or a union, a batch or an aligner scores it."""
 
 
-def contents_of(
-    run: ScoringContext, array: Array, values: Sequence[Json | Missing], *, gold: bool
-) -> list[Content | None]:
+def contents_of(run: ScoringContext, array: Array, values: Sequence[Value], *, gold: bool) -> list[Content | None]:
     """Return what the lists of some rows hold; None where there is none. Raise IrregularError if it is unknown."""
     reader = ContentReader(run, gold=gold, keyed=True)
     keys = reader.read(array, values, range(len(values) + 1))
@@ -51,7 +49,7 @@ class ContentReader:
         self.columns: list[LeafColumn] = []
         self.judged = False
 
-    def read(self, node: Node, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
+    def read(self, node: Node, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         """Return a key for each value, the same for values that match in every leaf; MISSING for what is not there.
 
         `ends`: where the values of each row end, after the 0 at which the first row's begin.
@@ -66,7 +64,7 @@ class ContentReader:
             return [MISSING] * len(values)
         raise IrregularError
 
-    def _lists(self, array: Array, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
+    def _lists(self, array: Array, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         known = _LISTS - {type(None)} if self._run.empty_is_free else _LISTS
         if not known.issuperset(map(type, values)) or ([] in values and not array.empty_absent):
             raise IrregularError
@@ -102,7 +100,7 @@ class ContentReader:
         rules = self._run.rules
         return mode in ("position", "key") and not (self._run.empty_is_free or rules.accept or rules.absent)
 
-    def _objects(self, node: Object, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
+    def _objects(self, node: Object, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         if node.groups or node.checks:
             raise IrregularError
         kinds = {*map(type, values)}
@@ -132,15 +130,13 @@ class ContentReader:
         self.columns.append(LeafColumn(sizes, 1.0, None, counts=True))
         return found
 
-    def _leaves(self, leaf: Leaf, values: Sequence[Json | Missing], ends: Sequence[int]) -> Sequence[Hashable]:
+    def _leaves(self, leaf: Leaf, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         if not (leaf.has_only_checks and leaf.checks):
             raise IrregularError
         found = [self._leaf(leaf, check, values, ends) for check in leaf.checks]
         return found[0] if len(found) == 1 or not self._keyed else [*zip(*found, strict=True)]
 
-    def _leaf(
-        self, leaf: Leaf, check: FieldMetric, values: Sequence[Json | Missing], ends: Sequence[int]
-    ) -> Sequence[Hashable]:
+    def _leaf(self, leaf: Leaf, check: FieldMetric, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         metric = check.likeness or check.metric
         typed = leaf.types is None or not self._keyed or all(map(partial(_fits, leaf.types), values))
         if check.batch is not None or not typed:
@@ -173,5 +169,5 @@ def _keys_of(metric: BoundMetric, values: Sequence[Json]) -> Sequence[Hashable]:
     return [key if key == metric.key(value) else object() for key, value in zip(keys, values, strict=True)]
 
 
-def _fits(types: frozenset[str], value: Json | Missing) -> bool:
+def _fits(types: frozenset[str], value: Value) -> bool:
     return not is_present(value) or type_fits(types, value)

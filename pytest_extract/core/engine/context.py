@@ -9,13 +9,13 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
 from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
-from pytest_extract.core.values import MISSING, Json, Missing, Step, as_place
+from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place
 
 if TYPE_CHECKING:
     from pytest_extract.core.matching.pairing import Pairing
 
 Path: TypeAlias = tuple[Step, ...]
-Walker: TypeAlias = Callable[["ScoringContext", Any, Json | Missing, Json | Missing, Path, Path | None], None]
+Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
 """(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
 NO_ANSWER: Final = "the judge gave no usable answer"
@@ -160,7 +160,7 @@ class ScoringContext:
             pairings=self.pairings if ruled else {},
         )
 
-    def walk(self, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None) -> None:
+    def walk(self, plan: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
         """Score one place."""
         self.walkers[type(plan)](self, plan, gold, extracted, path, at)
 
@@ -197,7 +197,7 @@ class ScoringContext:
         self,
         plan: Node,
         status: Status,
-        values: tuple[Json | Missing, Json | Missing],
+        values: Values,
         path: Path,
         at: Path | None,
         reason: str | None = None,
@@ -213,7 +213,7 @@ class ScoringContext:
         self.emit(_new(FieldResult, result), field=plan.field if field is None else field)
 
 
-def is_present(value: Json | Missing) -> bool:
+def is_present(value: Value) -> bool:
     """Whether a container's place holds anything: not a missing key and not null."""
     return value is not MISSING and value is not None
 
@@ -231,7 +231,7 @@ def looks_equal(gold: Json, extracted: Json) -> bool:
         return False
 
 
-def absence(value: Json | Missing) -> str:
+def absence(value: Value) -> str:
     """Name the way in which a value is not there."""
     if value is MISSING:
         return "missing"

@@ -16,7 +16,7 @@ from pytest_extract.core.engine.table import ListTable
 from pytest_extract.core.engine.walk import walk_choice, walk_lazy, walk_object
 from pytest_extract.core.engine.whole import finish_recalls
 from pytest_extract.core.results import ArrayResult, FieldResult, Question
-from pytest_extract.core.values import Json, Missing
+from pytest_extract.core.values import Value
 
 _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
     {
@@ -53,8 +53,8 @@ class Scored(NamedTuple):
 
 def score_values(
     program: Program,
-    gold: Json | Missing,
-    extracted: Json | Missing,
+    gold: Value,
+    extracted: Value,
     answers: Known,
     rules: CaseRules | None = None,
     *,

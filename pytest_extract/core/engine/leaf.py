@@ -19,7 +19,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, as_place, json_type, path_text
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, as_place, json_type, path_text
 
 _new: Final = tuple.__new__
 _UNASKED: Final = object()
@@ -35,9 +35,7 @@ class _Outcome(NamedTuple):
 _RIGHT: Final = _Outcome(1.0)
 
 
-def walk_leaf(
-    run: ScoringContext, leaf: Leaf, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score a leaf with every check that it has."""
     checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
     for index, check in enumerate(checks):
@@ -49,13 +47,7 @@ def walk_leaf(
 
 
 def check_leaf(
-    run: ScoringContext,
-    leaf: Leaf,
-    check: FieldMetric,
-    gold: Json | Missing,
-    extracted: Json | Missing,
-    path: Path,
-    at: Path | None,
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> FieldResult | None:
     """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
     if (
@@ -82,7 +74,7 @@ def check_leaf(
     return _compared(run, leaf, check, *values, (gold, extracted), path, at, problem)
 
 
-def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tuple[FieldMetric, ...]:
+def checks_of(leaf: Leaf, gold: Value, extracted: Value) -> tuple[FieldMetric, ...]:
     """Return the checks for a leaf whose type the schema leaves open: gold's type chooses."""
     if leaf.by_type is None:
         return leaf.checks
@@ -90,9 +82,7 @@ def checks_of(leaf: Leaf, gold: Json | Missing, extracted: Json | Missing) -> tu
     return leaf.by_type.get(json_type(shown), leaf.checks)
 
 
-def walk_skip(
-    run: ScoringContext, skip: Skip, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
@@ -115,9 +105,7 @@ def walk_skip(
         run.fields.append(result)
 
 
-def transformed(
-    check: FieldMetric, gold: Json | Missing, extracted: Json | Missing
-) -> tuple[tuple[Json | Missing, Json | Missing], str | None]:
+def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Values, str | None]:
     """Return both values after the check's transforms, and what went wrong; a value that cannot be stays as it is."""
     if check.transform is None:
         return (gold, extracted), None
@@ -132,13 +120,7 @@ def transformed(
 
 
 def one_sided(
-    run: ScoringContext,
-    leaf: Leaf,
-    check: FieldMetric,
-    status: Status,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, status: Status, values: Values, path: Path, at: Path | None
 ) -> FieldResult:
     """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
     side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
@@ -149,14 +131,7 @@ def one_sided(
 
 
 def _both_absent(
-    run: ScoringContext,
-    leaf: Leaf,
-    check: FieldMetric,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
-    *,
-    first: bool,
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, values: Values, path: Path, at: Path | None, *, first: bool
 ) -> None:
     if first:
         run.vacuous += 1
@@ -233,20 +208,18 @@ def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, p
     return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
 
 
-def _reading(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Json | Missing, extracted: Json | Missing, path: Path
-) -> Json | Missing:
+def _reading(run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path) -> Value:
     """Return the accepted reading that the extracted value agrees with, where gold itself does not; else gold."""
     found = (gold, *readings(run, leaf.pattern, path))
     return next((reading for reading in found if agree(check, reading, extracted)), gold)
 
 
-def agree(check: FieldMetric, reading: Json | Missing, extracted: Json | Missing) -> bool:
+def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:
     """Whether a check finds the extracted value right by this reading, without asking a judge."""
     return _agrees(check, *transformed(check, reading, extracted)[0])
 
 
-def _agrees(check: FieldMetric, ours: Json | Missing, theirs: Json | Missing) -> bool:
+def _agrees(check: FieldMetric, ours: Value, theirs: Value) -> bool:
     if ours is MISSING or ours is None or theirs is MISSING or theirs is None:
         return ours in (MISSING, None) and theirs in (MISSING, None)
     return check.metric.compare(ours, theirs) >= (1.0 if check.metric.judged else check.threshold)
@@ -300,7 +273,7 @@ def _result(
     check: FieldMetric,
     status: Status,
     score: float,
-    values: tuple[Json | Missing, Json | Missing],
+    values: Values,
     path: Path,
     at: Path | None,
     reason: str | None,

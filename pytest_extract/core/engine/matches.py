@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.compile.nodes import SCALARS, TableColumn
 from pytest_extract.core.results import MATCH, FieldResult
-from pytest_extract.core.values import FieldPath, Json, Missing
+from pytest_extract.core.values import FieldPath, Json, Value
 
 NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
 _new: Final = tuple.__new__
@@ -26,8 +26,8 @@ class Matches(NamedTuple):
     stop: int
     paths: Sequence[FieldPath]
     extracted_paths: Sequence[FieldPath | None] | None
-    gold: Sequence[Json | Missing]
-    extracted: Sequence[Json | Missing]
+    gold: Sequence[Value]
+    extracted: Sequence[Value]
     others: Mapping[int, FieldResult | None] = NO_OTHERS
 
     @property

@@ -18,7 +18,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import MATCH, MISMATCH, STRUCTURE, FieldResult, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 
 MOST_UNDECLARED: Final = 16
 
@@ -73,7 +73,7 @@ def single_check(leaf: Leaf) -> FieldMetric | None:
     return leaf.checks[0] if one and leaf.checks[0].batch is None else None
 
 
-def _typed(leaf: Leaf, values: Sequence[Json | Missing]) -> bool:
+def _typed(leaf: Leaf, values: Sequence[Value]) -> bool:
     """Whether no value is of a type that the schema rules out."""
     types = leaf.types
     return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
@@ -94,7 +94,7 @@ def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extr
     return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
 
 
-def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Json | Missing]) -> bool:
+def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Value]) -> bool:
     """Whether each value is an object whose properties say all, or is not there.
 
     Under struct-extract-eval a key that the schema does not have counts only where the other side has an object.
@@ -106,14 +106,12 @@ def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Json | Missi
     )
 
 
-def _are(kind: type, values: Sequence[Json | Missing]) -> bool:
+def _are(kind: type, values: Sequence[Value]) -> bool:
     """Whether every value is of this kind and not empty, or not there at all."""
     return all((type(value) is kind and value) or not is_present(value) for value in values)
 
 
-def _lists(
-    run: ScoringContext, array: Array, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
-) -> Column:
+def _lists(run: ScoringContext, array: Array, gold: Sequence[Value], extracted: Sequence[Value]) -> Column:
     """Return the lists of a property, with their contents where each is scored leaf by leaf."""
     try:
         contents = contents_of(run, array, gold, gold=True), contents_of(run, array, extracted, gold=False)
@@ -122,13 +120,11 @@ def _lists(
     return Column(gold=gold, extracted=extracted, pair=pair_score(run, array, ruled=False), contents=contents)
 
 
-def _values(rows: Sequence[Json], name: str) -> list[Json | Missing]:
+def _values(rows: Sequence[Json], name: str) -> list[Value]:
     return [row.get(name, MISSING) if type(row) is dict else MISSING for row in rows]
 
 
-def leaf_column(
-    run: ScoringContext, check: FieldMetric, gold: Sequence[Json | Missing], extracted: Sequence[Json | Missing]
-) -> Column:
+def leaf_column(run: ScoringContext, check: FieldMetric, gold: Sequence[Value], extracted: Sequence[Value]) -> Column:
     """Return one field of all rows as best fit wants it: transformed, by likeness where a judge would be asked."""
     metric = check.metric if check.likeness is None else check.likeness
     if check.transform is not None:
@@ -174,13 +170,13 @@ def _undeclared(run: ScoringContext, items: Object, gold: Sequence[Json], extrac
     return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]
 
 
-def _rest(row: Json, items: Object) -> Json | Missing:
+def _rest(row: Json, items: Object) -> Value:
     if type(row) is not dict or row.keys() <= items.names:
         return MISSING
     return {name: value for name, value in row.items() if name not in items.names}
 
 
-def _known(rest: Json | Missing, name: str) -> Json | Missing:
+def _known(rest: Value, name: str) -> Value:
     value = MISSING if rest is MISSING else rest.get(name)
     return MISSING if value is None else value
 
@@ -189,12 +185,10 @@ def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
     return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
 
 
-def pair_score(
-    run: ScoringContext, plan: Node, *, ruled: bool = True
-) -> Callable[[Json | Missing, Json | Missing], PairScore]:
+def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callable[[Value, Value], PairScore]:
     """Return the function that scores a pair of values of this plan, one of which may be missing."""
 
-    def score(gold: Json | Missing, extracted: Json | Missing) -> PairScore:
+    def score(gold: Value, extracted: Value) -> PairScore:
         if gold is MISSING and extracted is MISSING:
             return PairScore(0.0, 0.0, 0.0, 0.0)
         if run.depth >= DEEPEST_TRIAL:

@@ -8,7 +8,7 @@ from pytest_extract.core.compile.nodes import BoundPostProcessor, Leaf, Program
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.extensions import Transformed
 from pytest_extract.core.results import STRUCTURE, FieldResult, Status
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Values
 
 
 def post_process(
@@ -16,7 +16,7 @@ def post_process(
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
     """Return field and leaf results as the post-processors leave them; field results that are leaves follow."""
 
-    def values_as_compared(result: FieldResult) -> tuple[Json | Missing, Json | Missing]:
+    def values_as_compared(result: FieldResult) -> Values:
         if result.metric == STRUCTURE:
             return MISSING, MISSING
         node = program.patterns.get(result.pattern)

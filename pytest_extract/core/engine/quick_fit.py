@@ -28,7 +28,7 @@ from pytest_extract.core.matching.pairing import Pairing, equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Reach
 from pytest_extract.core.metrics.equality import keys_of
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 
 Key: TypeAlias = Callable[[Json], Hashable]
 Sides: TypeAlias = tuple[Cells, Cells]
@@ -269,21 +269,21 @@ class _Numbers:
         except OverflowError:
             return None
 
-    def are_near(self, own: Json | Missing, other: Json | Missing) -> bool:
+    def are_near(self, own: Value, other: Value) -> bool:
         """Whether an extracted number is within reach of one of gold."""
         if not isinstance(own, int | float) or not isinstance(other, int | float):
             return False
         low, high = self._reach(own)
         return low <= other <= high
 
-    def finds(self, own: Json | Missing) -> int:
+    def finds(self, own: Value) -> int:
         """Return how many extracted numbers are within reach of one of gold."""
         if not isinstance(own, int | float):
             return 0
         low, high = self._reach(own)
         return max(0, bisect_right(self._extracted, high) - bisect_left(self._extracted, low))
 
-    def is_found(self, other: Json | Missing, *, by_others: bool = False) -> bool:
+    def is_found(self, other: Value, *, by_others: bool = False) -> bool:
         """Whether an extracted number is within reach of any of gold; `by_others`: of any but one that is the same."""
         if not isinstance(other, int | float):
             return False
@@ -324,7 +324,7 @@ def _are_set_apart(table: Table, aligned: Table, left: Mapping[int, float]) -> b
     return False
 
 
-def _set_apart(metric: BoundMetric, own: Mapping[int, Json | Missing], columns: Sides) -> Sequence[int]:
+def _set_apart(metric: BoundMetric, own: Mapping[int, Value], columns: Sides) -> Sequence[int]:
     """Return the rows whose cells, right as they are, could match no other row's, on either side."""
     if metric.key is not None:
         gold, extracted = Counter(_keys(metric.key, columns[0])), Counter(_keys(metric.key, columns[1]))

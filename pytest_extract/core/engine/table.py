@@ -10,12 +10,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Value
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 Rows: TypeAlias = Sequence[Json]
-Cells: TypeAlias = Sequence[Json | Missing]
-Row: TypeAlias = tuple[Json | Missing, ...]
+Cells: TypeAlias = Sequence[Value]
+Row: TypeAlias = tuple[Value, ...]
 _new: Final = tuple.__new__
 _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
@@ -146,7 +146,7 @@ def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, boo
     return items, False, _ragged(items, gold), _ragged(items, extracted)
 
 
-def _ragged(items: Object, rows: Rows) -> list[Json | Missing]:
+def _ragged(items: Object, rows: Rows) -> list[Value]:
     return [*chain.from_iterable([map(row.get, items.places.names, _MISSINGS) for row in rows])]
 
 

@@ -15,16 +15,14 @@ from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode, covers
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
 _new: Final = tuple.__new__
 _MISSINGS: Final = repeat(MISSING)
 
 
-def walk_object(
-    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score an object on both sides, whatever stands in its place."""
     if run.accept:
         gold = accepted(run, obj, gold, extracted, path)
@@ -92,7 +90,7 @@ def _keep_matches(
     stop: int,
     paths: Sequence[FieldPath],
     wheres: Sequence[FieldPath] | None,
-    values: tuple[Json | Missing, ...],
+    values: tuple[Value, ...],
 ) -> None:
     """Keep the properties of an object from one up to another, which all have the same value on both sides."""
     found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values, NO_OTHERS))
@@ -102,7 +100,7 @@ def _keep_matches(
 
 
 def _score_missing_property(
-    run: ScoringContext, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, plan: Node, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score a property that is missing on a side, under struct-extract-eval."""
     if plan.skipped:
@@ -134,14 +132,7 @@ def _undeclared(
             run.walk(plan, ours, theirs, place, where)
 
 
-def _unknown(
-    run: ScoringContext,
-    obj: Object,
-    name: str,
-    values: tuple[Json | Missing, Json | Missing],
-    path: Path,
-    at: Path | None,
-) -> None:
+def _unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:
     """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
     gold, extracted = values
     leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
@@ -157,9 +148,7 @@ def _unknown(
         run.shape(leaf, Status.MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
 
 
-def _own_checks(
-    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def _own_checks(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
     walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
     if obj.descend:
@@ -167,7 +156,7 @@ def _own_checks(
 
 
 def _score_no_objects(
-    run: ScoringContext, obj: Object, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
+    run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score an object's place where not both sides hold one."""
     if not is_present(gold) and not is_present(extracted):
@@ -206,14 +195,7 @@ def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | 
 
 
 def score_missing(
-    run: ScoringContext,
-    plan: Node,
-    value: Json,
-    status: Status,
-    path: Path,
-    at: Path | None,
-    *,
-    null: bool = False,
+    run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None, *, null: bool = False
 ) -> None:
     """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
     gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
@@ -272,9 +254,7 @@ def _score_missing_rows(
         score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
-def walk_choice(
-    run: ScoringContext, choice: Union, gold: Json | Missing, extracted: Json | Missing, path: Path, at: Path | None
-) -> None:
+def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score the branch that fits gold (what was extracted, where gold has nothing)."""
     value = gold if is_present(gold) else extracted
     if not is_present(value) and choice.branches:
@@ -299,27 +279,20 @@ def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Js
 
 
 def walk_lazy(
-    run: ScoringContext,
-    lazy: RecursiveRef,
-    gold: Json | Missing,
-    extracted: Json | Missing,
-    path: Path,
-    at: Path | None,
+    run: ScoringContext, lazy: RecursiveRef, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score a recursive place, where there is anything to score."""
     if is_present(gold) or is_present(extracted):
         run.walk(lazy.node(), gold, extracted, path, at)
 
 
-def accepted(
-    run: ScoringContext, plan: Node, gold: Json | Missing, extracted: Json | Missing, path: Path
-) -> Json | Missing:
+def accepted(run: ScoringContext, plan: Node, gold: Value, extracted: Value, path: Path) -> Value:
     """Return the accepted reading that a container equals, else gold."""
     right = any(_same(run, reading, extracted) for reading in readings(run, plan.pattern, path))
     return extracted if right else gold
 
 
-def _same(run: ScoringContext, reading: Json, extracted: Json | Missing) -> bool:
+def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
     """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
     if equality.same(reading, extracted):
         return True

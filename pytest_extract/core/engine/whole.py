@@ -9,7 +9,7 @@ from pytest_extract.core.engine.context import Path, Recall, ScoringContext
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Status
-from pytest_extract.core.values import Json, Missing, Step, as_place
+from pytest_extract.core.values import Json, Step, Values, as_place
 
 if TYPE_CHECKING:
     from pytest_extract.core.matching.pairing import Pairing
@@ -95,7 +95,7 @@ def array_result(
     array: Array,
     status: Status,
     score: float,
-    values: tuple[Json | Missing, Json | Missing],
+    values: Values,
     path: Path,
     at: Path | None,
     reason: str | None,

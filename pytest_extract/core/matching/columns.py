@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import json_text
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 from pytest_extract.lazy import dataclass
 
 Objective: TypeAlias = Literal["mean", "f1"]
@@ -29,7 +29,7 @@ class PairScore(NamedTuple):
     hallucinated: float
 
 
-Pair: TypeAlias = Callable[[Json | Missing, Json | Missing], PairScore]
+Pair: TypeAlias = Callable[[Value, Value], PairScore]
 
 
 _AGAIN: Final = object()
@@ -122,8 +122,8 @@ class Column:
     `contents`: of the nested values of gold and of the extracted ones, where the two bound the scores of `pair`.
     """
 
-    gold: Sequence[Json | Missing]
-    extracted: Sequence[Json | Missing]
+    gold: Sequence[Value]
+    extracted: Sequence[Value]
     weight: float = 1.0
     metric: BoundMetric | None = None
     pair: Pair | None = None
@@ -141,7 +141,7 @@ def strict_key(value: Json) -> Hashable:
     return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
 
 
-def strict_keys(*sides: Sequence[Json | Missing]) -> list[Sequence[Hashable]]:
+def strict_keys(*sides: Sequence[Value]) -> list[Sequence[Hashable]]:
     """Return the strict keys of the sides of a column; MISSING is its own.
 
     Most columns are their own keys. A NaN may then differ from another; it is compared with it later, not paired first.

@@ -19,7 +19,7 @@ from pytest_extract.core.matching.columns import (
 )
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import keys_of
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Value
 from pytest_extract.lazy import dataclass
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -172,7 +172,7 @@ class EncodedColumn:
         """Return what a value counts in any pair, before the column's weight."""
         return 0.0 if code == ABSENT else 1.0 if self.contents is None else self.contents[code].floor
 
-    def _value(self, code: int) -> Json | Missing:
+    def _value(self, code: int) -> Value:
         return MISSING if code == ABSENT else self.values[code]
 
     @property

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, product
-from math import isfinite
 from typing import Final, TypeAlias
 
 from pytest_extract.core.engine.cells import all_scores, unlike
@@ -28,6 +27,7 @@ from pytest_extract.core.matching.pairing import Pairing, equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Reach
 from pytest_extract.core.metrics.equality import keys_of
+from pytest_extract.core.metrics.vectorized import finite_numbers
 from pytest_extract.core.values import MISSING, Json, Value
 
 Key: TypeAlias = Callable[[Json], Hashable]
@@ -40,7 +40,6 @@ MOST_COMPARED: Final = 200
 FEW: Final = 4
 """Texts that are compared one by one, in less time than a search among them takes."""
 _ROUNDING: Final = 1e-9
-_NUMBERS: Final = frozenset({int, float}) | ABSENT
 _TEXTS: Final = frozenset({str}) | ABSENT
 MOST_PAIRS: Final = 4_000
 """Rows that are compared to find the most alike; more are fitted at once."""
@@ -252,7 +251,7 @@ def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
 class _Numbers:
     """The numbers of a column, and which of them are within reach of one another; what is not there is near nothing."""
 
-    def __init__(self, reach: Reach, gold: list[float], extracted: list[float]) -> None:
+    def __init__(self, reach: Reach, gold: Sequence[float], extracted: Sequence[float]) -> None:
         self._reach = reach
         self._gold = gold
         self._extracted = sorted(extracted)
@@ -260,14 +259,8 @@ class _Numbers:
     @classmethod
     def of(cls, reach: Reach, gold: Cells, extracted: Cells) -> _Numbers | None:
         """Return the numbers of both sides; None where some cells are none, or none that a float can hold."""
-        kinds = {*map(type, gold), *map(type, extracted)}
-        if not kinds <= _NUMBERS:
-            return None
-        numbers = [[cell for cell in side if isinstance(cell, int | float)] for side in (gold, extracted)]
-        try:
-            return cls(reach, *numbers) if isfinite(sum([*numbers[0], *numbers[1]])) else None
-        except OverflowError:
-            return None
+        ours, theirs = (finite_numbers([cell for cell in side if is_present(cell)]) for side in (gold, extracted))
+        return None if ours is None or theirs is None else cls(reach, ours, theirs)
 
     def are_near(self, own: Value, other: Value) -> bool:
         """Whether an extracted number is within reach of one of gold."""

@@ -19,6 +19,7 @@ from pytest_extract.core.matching.columns import (
 )
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import keys_of
+from pytest_extract.core.metrics.vectorized import are_apart, finite_numbers
 from pytest_extract.core.values import MISSING, Json, Value
 from pytest_extract.lazy import dataclass
 
@@ -47,6 +48,7 @@ class EncodedColumn:
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
     contents: Mapping[int, Content] | None = None
     shared: dict[tuple[int, int], float] = field(default_factory=dict)
+    arrays: list[Any] = field(default_factory=list)  # the codes of both sides for numpy, made when first asked for
 
     @property
     def has_search(self) -> bool:
@@ -265,6 +267,9 @@ def merge_near(coded: EncodedColumn) -> EncodedColumn:
         return coded
     codes = sorted({*coded.gold, *coded.extracted} - {ABSENT})
     values = [coded.values[code] for code in codes]
+    numbers = finite_numbers(values) if metric.reach is not None and metric.reflexive else None
+    if numbers is not None and metric.reach is not None and are_apart(sorted(numbers), metric.reach):
+        return replace(coded, equality=True)
     groups = _equivalence(len(values), metric.near(values, values))
     if groups is None:
         return coded

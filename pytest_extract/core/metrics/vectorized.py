@@ -17,6 +17,7 @@ from pytest_extract.core.values import Json
 
 Floats = Any
 """A numpy array of float64."""
+_NUMBERS = frozenset({int, float})
 
 
 def key_matrix(key: Callable[[Json], Hashable]) -> Matrix:
@@ -169,9 +170,6 @@ def number_near(
         pairs = sorted([(number, j) for j, number in enumerate(theirs) if number is not None])
         numbers, order = [number for number, _ in pairs], [j for _, j in pairs]
         others = _by_key([j for j, number in enumerate(theirs) if number is None], extracted, key)
-        if gold is extracted and not others and _are_apart(numbers, reach):
-            yield from ((i, i, 1.0) for i in range(len(gold)))
-            return
         for i, number in enumerate(ours):
             if number is None:
                 candidates = others.get(key(gold[i]), [])
@@ -187,7 +185,15 @@ def number_near(
     return near
 
 
-def _are_apart(numbers: Sequence[float], reach: Reach) -> bool:
+def finite_numbers(values: Sequence[Any]) -> Sequence[float] | None:
+    """Return values that are all finite numbers, and no greater than a float can be, as they are; else None."""
+    try:
+        return values if {*map(type, values)} <= _NUMBERS and math.isfinite(math.fsum(values)) else None
+    except (OverflowError, ValueError):  # infinities of both signs; a sum that is too large
+        return None
+
+
+def are_apart(numbers: Sequence[float], reach: Reach) -> bool:
     """Whether none of some ascending numbers is within reach of another."""
     if len(numbers) > 1:
         low, high = reach(max(numbers[-1], -numbers[0]))  # none reaches further
@@ -204,8 +210,8 @@ def _are_apart(numbers: Sequence[float], reach: Reach) -> bool:
 
 
 def _floats(values: Sequence[Json], convert: Callable[[Json], float | None]) -> Sequence[float | None]:
-    if {*map(type, values)} == {float} and math.isfinite(math.fsum(values)):
-        return values
+    if {*map(type, values)} == {float} and (numbers := finite_numbers(values)) is not None:
+        return numbers
     return list(map(convert, values))
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract import compile_schema
 from tests.core.metrics.helpers import bound
 
 HUGE = 10**400
@@ -82,3 +83,18 @@ def test_as_published(metric, params, semantics, gold, extracted, score):
 )
 def test_reasons(metric, gold, extracted, reason):
     assert bound(metric).explain(gold, extracted) == reason
+
+
+@pytest.mark.parametrize("name", ["number", "number_tolerance", "numeric"])
+@pytest.mark.parametrize(
+    "numbers", [[1e308 * (1 + n / 100) for n in range(20)], [HUGE, -HUGE, 1.5, 2.5]], ids=["sum", "one"]
+)
+def test_lists_with_numbers_beyond_a_float_are_scored(name, numbers):
+    item = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "number"}}}
+    item["properties"]["n"]["evaluation_config"] = name
+    scorer = compile_schema(
+        {"type": "array", "items": item, "evaluation_config": {"align": "best_fit"}}, semantics="ours"
+    )
+    gold = [{"id": str(place), "n": number} for place, number in enumerate(numbers)]
+    extracted = [{**row, "id": f"{row['id']}?"} for row in reversed(gold)]
+    assert scorer.score(gold, extracted).measures["mean_score"] == pytest.approx(0.5)

@@ -58,13 +58,16 @@ def best_assignment(scores: Any, *, potentials: bool = False) -> Assignment:
 
 
 def _potentials(matrix: Any, rows: Any, columns: Any) -> tuple[list[float], list[float]]:
-    """Find the potentials of a best assignment with all rows assigned: the lowest of the columns, by Bellman-Ford."""
+    """Find the potentials of a best assignment with all rows assigned, by Bellman-Ford.
+
+    Those of the columns are the lowest; the lowest from half of the score on, where no column is left over.
+    """
     import numpy as np
 
     matched = matrix[rows, columns]
     # entry [k, l]: by how much column l's potential must exceed column k's
     needed = matrix[np.ix_(rows, columns)] - matched[:, None]
-    lowest = np.zeros(len(columns))
+    lowest = matched / 2 if len(columns) == matrix.shape[1] else np.zeros(len(columns))
     for _ in range(len(columns)):
         higher = np.maximum(lowest, (lowest[:, None] + needed).max(axis=0))
         settled = bool((higher <= lowest + _ROUNDING).all())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, count
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.matching.columns import (
     Column,

@@ -15,13 +15,13 @@ the longer side. The other rows have theirs from their own assignment. Two equal
 score: theirs are 1 - t and t, and with one t for all of them, they sum to enough with each other.
 
 A row needs no look where all that it could share with equal rows, column by column, is no more than its potential and
-theirs. Most rows share too little.
+theirs. Most rows share too little. Of the others' pairs, texts are compared where those would be worth more apart even
+if all texts were alike in the column that takes longest.
 """
 
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
@@ -146,47 +146,17 @@ def _worth_more_apart(
 def _reached(
     similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
 ) -> tuple[float, set[int]]:
-    """Return a potential for the extracted rows of equal pairs, and the pairs for which it may not be enough."""
+    """Return a potential for the extracted rows of equal pairs, and the pairs for which it is not enough."""
     golds, others = [i for i, _ in same], [j for _, j in same]
-    # the t that each of gold's rows asks for, and the 1 - t that each extracted row does: at most, then exactly
+    # the t that each of gold's rows asks for at most, and the 1 - t that each extracted row does
     ours = [most - x for most, x in zip(similarity.reach(rows, same, gold=True), found.rows, strict=True)]
     theirs = [most - x for most, x in zip(similarity.reach(columns, same, gold=False), found.columns, strict=True)]
-    exact: tuple[set[int], set[int]] = set(), set()
-    while True:
-        t = _potential(ours, theirs)
-        far = (
-            [i for i, x in enumerate(ours) if x > t + _ROUNDING],
-            [j for j, x in enumerate(theirs) if x > 1.0 - t + _ROUNDING],
-        )
-        if similarity.searches or (exact[0].issuperset(far[0]) and exact[1].issuperset(far[1])):
-            break
-        # an exact look at one side may spare the other one's
-        if unknown := [i for i in far[0] if i not in exact[0]]:
-            scores = similarity.bounds([rows[i] for i in unknown], others)
-            for i, most in zip(unknown, _highest_by_row(scores, [0.0] * len(others)), strict=True):
-                ours[i] = most - found.rows[i]
-            exact[0].update(unknown)
-            continue
-        if unknown := [j for j in far[1] if j not in exact[1]]:
-            scores = similarity.bounds(golds, [columns[j] for j in unknown])
-            for j, most in zip(unknown, _highest_by_column(scores, [0.0] * len(golds)), strict=True):
-                theirs[j] = most - found.columns[j]
-        exact[1].update(unknown)
-    size = len(same)
-    limits = [found.rows[i] for i in far[0]], [found.columns[j] for j in far[1]]
-    above = similarity.above([rows[i] for i in far[0]], others, limits[0], [t] * size)
-    below = similarity.above(golds, [columns[j] for j in far[1]], [1.0 - t] * size, limits[1])
+    t = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))
+    far = [i for i, x in enumerate(ours) if x > t + _ROUNDING]
+    above = similarity.above([rows[i] for i in far], others, [found.rows[i] for i in far], [t] * len(same))
+    far = [j for j, x in enumerate(theirs) if x > 1.0 - t + _ROUNDING]
+    below = similarity.above(golds, [columns[j] for j in far], [1.0 - t] * len(same), [found.columns[j] for j in far])
     return t, {x for _, x in above} | {x for x, _ in below}
-
-
-def _potential(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Return the t that is enough for most rows."""
-    least, most = sorted(ours), sorted(1.0 - x for x in theirs)
-
-    def too_few(t: float) -> int:
-        return len(least) - bisect_right(least, t) + bisect_left(most, t)
-
-    return min((most[0], least[-1], *least, *most), key=too_few)
 
 
 def _limits(
@@ -253,6 +223,16 @@ class Similarity:
         """Whether rows above a limit are found without a look at all of them."""
         everything = range(self.problem.height), range(self.problem.width)
         return self._texts is not None and self._are_long(self._texts, *everything)
+
+    @cached_property
+    def _costliest(self) -> EncodedColumn | None:
+        """The column of leaves whose comparison takes longest, where that is worth putting off."""
+        compared = [
+            column
+            for column in self.problem.columns
+            if column.pair is None and not column.equality and column.metric and not column.metric.near
+        ]
+        return max(compared, key=lambda column: len(column.values), default=None)
 
     @cached_property
     def row_codes(self) -> tuple[list[int], list[int]]:
@@ -337,10 +317,9 @@ class Similarity:
                 return [1.0] * len(rows)
             equal = {*map(column.gold.__getitem__, golds)} - {ABSENT}
             most = column.most({*own} - {ABSENT}, equal, gold=gold)
-            for place, code in enumerate(own):
-                if code != ABSENT:
-                    scores[place] += column.weight * most.get(code, 0.0)
-                    weights[place] += column.weight * max(column.floor(code), most.get(code, 0.0))
+            scores = [score + column.weight * most.get(code, 0.0) for score, code in zip(scores, own, strict=True)]
+            counted = {code: column.weight * max(column.floor(code), most.get(code, 0.0)) for code in {*own}}
+            weights = [weight + counted[code] for weight, code in zip(weights, own, strict=True)]
         if problem.objective == "f1":
             weights = [(weight + score) / 2 for weight, score in zip(weights, scores, strict=True)]
         return [min(1.0, score / weight) if weight else 1.0 for score, weight in zip(scores, weights, strict=True)]
@@ -356,10 +335,18 @@ class Similarity:
         found: Pairs = []
         step = max(1, _CELLS_AT_ONCE // len(columns))
         for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            matrix = self._module(part, columns).score_matrix(self.problem, part, columns)
-            above = _cells_above(matrix, row_limits[start : start + step], column_limits)
-            found += [(start + i, j) for i, j in above]
+            part, limits = range(start, min(start + step, len(rows))), row_limits[start : start + step]
+            own = [rows[i] for i in part]
+            module = self._module(own, columns)
+            cells = _cells_above(
+                module.score_matrix(self.problem, own, columns, self._costliest), limits, column_limits
+            )
+            if cells and self._costliest:  # now with this column, for the few rows that may be above without it
+                near, far = sorted({i for i, _ in cells}), sorted({j for _, j in cells})
+                matrix = module.score_matrix(self.problem, [own[i] for i in near], [columns[j] for j in far])
+                cells = _cells_above(matrix, [limits[i] for i in near], [column_limits[j] for j in far])
+                cells = [(near[i], far[j]) for i, j in cells]
+            found += [(start + i, j) for i, j in cells]
         return found
 
 
@@ -370,7 +357,7 @@ def _search_above(
     row_limits: Sequence[float],
     column_limits: Sequence[float],
 ) -> Pairs:
-    """Return the pairs of rows of one text, by their places, whose score is above the sum of their limits."""
+    """Return the pairs of rows of one text, by their places, whose score may be above the sum of their limits."""
     golds, others = [texts.gold[row] for row in rows], [texts.extracted[column] for column in columns]
     if len(rows) > len(columns):  # what has a search is symmetric
         return [(i, j) for j, i in _search(texts, others, golds, column_limits, row_limits)]
@@ -387,7 +374,9 @@ def _search(
     search, lowest = texts.search(theirs), min(their_limits)
     found: Pairs = []
     for i, (code, limit) in enumerate(zip(ours, our_limits, strict=True)):
-        for places, score in search(code, max(0.0, limit + lowest)):
+        if limit + lowest < 0.0:  # any score is above that, and not all of 0 are found
+            found += [(i, j) for j, other in enumerate(their_limits) if limit + other < 0.0]
+        for places, score in search(code, min(1.0, max(0.0, limit + lowest))):
             found += [(i, j) for j in places if score > limit + their_limits[j] + _ROUNDING]
     return found
 

@@ -12,33 +12,43 @@ Floats = Any
 """A numpy array of float64."""
 _CELLS_AT_ONCE = 2_000_000
 _ROUNDING = 1e-12
+_SPARSE = 1_000  # cells for each near pair from which pairs are added one by one
 
 
-def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def score_matrix(
+    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None = None
+) -> Floats:
     """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
 
-    Where nested values have contents, these are upper bounds.
+    Where nested values have contents, these are upper bounds. `alike`: a column that counts as if its values matched.
     """
     import numpy as np
 
-    matrix = np.empty((len(rows), len(columns)))
     step = max(1, _CELLS_AT_ONCE // max(1, len(columns)))
+    if len(rows) <= step:
+        return _score_part(problem, rows, columns, alike)
+    matrix = np.empty((len(rows), len(columns)))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
-        matrix[start : start + len(part)] = _score_part(problem, part, columns)
+        matrix[start : start + len(part)] = _score_part(problem, part, columns, alike)
     return matrix
 
 
-def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
+def _score_part(
+    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None
+) -> Floats:
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
-    golds = [np.array([column.gold[row] for row in rows]) for column in leaves]
-    others = [np.array([column.extracted[other] for other in columns]) for column in leaves]
+    places = np.array(rows), np.array(columns)
+    golds, others = ([_codes(column)[side][own] for column in leaves] for side, own in enumerate(places))
     sums = np.zeros((len(rows), len(columns)))
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
-        _add_column(sums, column, gold, other)
+        if column is alike:
+            sums += column.weight * np.logical_and.outer(gold != ABSENT, other != ABSENT)
+        else:
+            _add_column(sums, column, gold, other)
         expected += column.weight * (gold != ABSENT)
         given += column.weight * (other != ABSENT)
     expected = (expected + np.array([problem.omitted[row] for row in rows]))[:, None]
@@ -63,6 +73,14 @@ def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[in
     for weight, part in nested:
         union = union + weight * (part[1] + part[2] + part[3])
     return _divide(sums, union)
+
+
+def _codes(column: EncodedColumn) -> Sequence[Any]:
+    import numpy as np
+
+    if not column.arrays:
+        column.arrays.extend((np.array(column.gold), np.array(column.extracted)))
+    return column.arrays
 
 
 def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
@@ -93,34 +111,27 @@ def _add_column(sums: Floats, column: EncodedColumn, gold: Any, other: Any) -> N
         return
     golds, gold_at = np.unique(gold, return_inverse=True)
     others, other_at = np.unique(other, return_inverse=True)
-    scores = np.zeros((len(golds), len(others)))
-    # ABSENT sorts first and keeps its zeros
+    # ABSENT sorts first and scores nothing
     top, left = int(golds[0] == ABSENT), int(others[0] == ABSENT)
-    scores[top:, left:] = _value_scores(column, golds[top:].tolist(), others[left:].tolist())
-    sums += column.weight * scores[np.ix_(gold_at, other_at)]
-
-
-def _value_scores(column: EncodedColumn, golds: list[int], others: list[int]) -> Floats:
-    """Return the metric's scores of distinct gold values with distinct extracted values."""
-    import numpy as np
-
+    ours, theirs = golds[top:].tolist(), others[left:].tolist()
     metric, values = column.metric, column.values
     assert metric is not None  # noqa: S101 - leaves only
-    scores = np.zeros((len(golds), len(others)))
-    if not golds or not others:
-        return scores
     if metric.near is not None:
-        for one, other, score in metric.near([values[c] for c in golds], [values[c] for c in others]):
-            scores[one, other] = score
-    elif metric.matrix is not None:
-        scores = metric.matrix([values[c] for c in golds], [values[c] for c in others])
+        near = [*metric.near([values[code] for code in ours], [values[code] for code in theirs])]
+        if len(near) * _SPARSE < sums.size:
+            for one, another, score in near:
+                sums[np.ix_(gold == ours[one], other == theirs[another])] += column.weight * score
+            return
+        scores = np.zeros((len(ours), len(theirs)))
+        for one, another, score in near:
+            scores[one, another] = score
+    elif metric.matrix is not None and ours and theirs:
+        scores = metric.matrix([values[code] for code in ours], [values[code] for code in theirs])
     else:
-        for one, code in enumerate(golds):
-            scores[one] = [
-                1.0 if metric.reflexive and code == other else metric.compare(values[code], values[other])
-                for other in others
-            ]
-    return scores
+        scores = np.array([[column.score(one, another) for another in theirs] for one in ours])
+    if top or left:
+        scores = np.pad(scores.reshape(len(ours), len(theirs)), ((top, 0), (left, 0)))
+    sums += column.weight * scores[np.ix_(gold_at, other_at)]
 
 
 def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], objective: Objective) -> Floats:
@@ -162,5 +173,5 @@ def cells_above(matrix: Floats, row_limits: Sequence[float], column_limits: Sequ
     """Return the cells that are above the sum of their limits."""
     import numpy as np
 
-    over = matrix > np.array(row_limits)[:, None] + np.array(column_limits) + _ROUNDING
-    return list(zip(*(places.tolist() for places in over.nonzero()), strict=True))
+    over = matrix > np.array(row_limits)[:, None] + (np.array(column_limits) + _ROUNDING)
+    return [divmod(place, matrix.shape[1]) for place in np.flatnonzero(over).tolist()]

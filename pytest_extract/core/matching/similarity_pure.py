@@ -15,14 +15,16 @@ Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
 
 
-def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
+def score_matrix(
+    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None = None
+) -> Matrix:
     """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
 
-    Where nested values have contents, these are upper bounds.
+    Where nested values have contents, these are upper bounds. `alike`: a column that counts as if its values matched.
     """
     leaves = [column for column in problem.columns if column.pair is None]
     nested = [column for column in problem.columns if column.pair is not None]
-    adders = [_adder(column, rows, columns) for column in leaves]
+    adders = [_adder(column, rows, columns, alike=column is alike) for column in leaves]
     given = [_weight(leaves, [column.extracted[other] for column in leaves]) for other in columns]
     given = [weight + problem.hallucinated[other] for weight, other in zip(given, columns, strict=True)]
     bounds = [
@@ -95,8 +97,11 @@ def _union(
     return [weight + problem.hallucinated[other] for weight, other in zip(union, columns, strict=True)]
 
 
-def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:
+def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], *, alike: bool) -> _AddRow:
     """Make the function that adds one leaf column's weighted scores of a gold value to a row of sums."""
+    if alike:
+        present = [place for place, other in enumerate(columns) if column.extracted[other] != ABSENT]
+        return _equality_adder(dict.fromkeys(column.gold, present), column.weight)
     places: dict[int, list[int]] = {}
     for place, other in enumerate(columns):
         if column.extracted[other] != ABSENT:

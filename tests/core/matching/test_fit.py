@@ -148,6 +148,28 @@ def test_numpy_gives_the_same_floats(objective, problem):
     coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
     plain = similarity_pure.score_matrix(coded, range(height), range(width))
     assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, range(height), range(width)).tolist()
+    for alike in (column for column in coded.columns if column.pair is None):
+        bounds = similarity_pure.score_matrix(coded, range(height), range(width), alike)
+        assert all(
+            x >= y - 1e-12 for row, scores in zip(bounds, plain, strict=True) for x, y in zip(row, scores, strict=True)
+        )
+        assert [*map(list, bounds)] == similarity_numpy.score_matrix(coded, range(height), range(width), alike).tolist()
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+@given(problem=problems(limit=8), limits=st.lists(st.floats(-0.2, 1.2), min_size=16, max_size=16))
+@pytest.mark.usefixtures("backend")
+def test_pairs_above_their_limits_are_found(objective, problem, limits):
+    columns, height, width, omitted, hallucinated = problem
+    similarity = fit.Similarity(encode_problem(columns, height, width, objective, omitted, hallucinated))
+    rows, others = limits[:height], limits[8 : 8 + width]
+    above = {
+        (i, j) for i in range(height) for j in range(width) if similarity.score(i, j) > rows[i] + others[j] + 1e-12
+    }
+    found = set(similarity.above(range(height), range(width), rows, others))
+    assert above <= found
+    if len(columns) > 1:  # a search among single texts looks at nothing else
+        assert above == found
 
 
 @pytest.mark.parametrize("objective", ["mean", "f1"])

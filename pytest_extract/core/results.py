@@ -143,6 +143,18 @@ def annotate(results: Sequence[FieldResult], metadata: Metadata, known: dict[int
     return [known[id(result)] for result in results]
 
 
+class Pairing(NamedTuple):
+    """Who belongs to whom, by index.
+
+    `pairs`: (gold, extracted), by gold index; `missing`: gold elements without a partner, in order; `extra`: extracted
+    elements without one, in order of appearance (of rows paired by key: those whose key nobody asked for come first).
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+
+
 class ArrayResult(NamedTuple):
     """How one array's rows were paired, by index, with two families of numbers; each is 1.0 on an empty denominator.
 

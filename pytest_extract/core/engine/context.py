@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Program
+from pytest_extract.core.compile.nodes import FieldMetric, Node, Program
 from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
+from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Pairing, Question, Status
 from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place
-
-if TYPE_CHECKING:
-    from pytest_extract.core.matching.pairing import Pairing
 
 Path: TypeAlias = tuple[Step, ...]
 Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
@@ -188,10 +185,10 @@ class ScoringContext:
         while len(self.questions) > mark.questions:
             self.questions.popitem()
 
-    def remember(self, array: Array, pairing: Pairing, lists: tuple[list[Json], list[Json]]) -> None:
+    def remember(self, key: tuple[int, int, int], pairing: Pairing, lists: tuple[list[Json], list[Json]]) -> None:
         """Keep the pairing of two lists of rows with them: while they live, no other list has their identities."""
         if len(self.pairings) < MOST_KEPT:
-            self.pairings[id(array), id(lists[0]), id(lists[1])] = pairing, lists
+            self.pairings[key] = pairing, lists
 
     def shape(
         self,
@@ -236,3 +233,9 @@ def absence(value: Value) -> str:
     if value is MISSING:
         return "missing"
     return "null" if value is None else "empty"
+
+
+def agreed_absence(gold: Value, extracted: Value) -> str:
+    """Say in which way both sides have nothing."""
+    one, other = absence(gold), absence(extracted)
+    return f"both are {one}" if one == other else f"both are absent: gold {one}, extracted {other}"

@@ -21,14 +21,38 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Object
 from pytest_extract.core.engine.contents import ContentReader, IrregularError
 from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.engine.rows import LikelyPairing, Walked
+from pytest_extract.core.engine.table import identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import LeafColumn
 from pytest_extract.core.metrics.equality import json_text
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
 MOST_BOUNDS: Final = 400
 """Pairs with an unlike row up to which their bounds pay."""
 _ROUNDING: Final = 1e-12
+
+
+def likely_in_place(
+    run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]
+) -> LikelyPairing | None:
+    """Return the pairing of rows in their places, where that is likely the best one."""
+    items, unlike = array.items, unlike_rows(run, array, gold, extracted)
+    if not unlike or not isinstance(items, Object):
+        return None
+    alike = _are_alike(gold) or _are_alike(extracted)
+    rows = None if alike else rows_in_place(run, items, gold, extracted, unlike)
+    if not alike and (rows is None or not rows.is_likely()):
+        return None
+    found = Pairing(identity(len(gold)), (), ())
+
+    def is_best(walked: Walked) -> bool:
+        scores = {row: 1.0 - lost for row, lost in walked.lost.items()}
+        # 1 and true are equal for Python, but not when they are scored
+        return walked.pairing == found and scores.keys() <= {*unlike} and (rows is None or rows.is_best(scores))
+
+    return LikelyPairing(found, None, is_best)
 
 
 def unlike_rows(
@@ -47,7 +71,7 @@ def unlike_rows(
     return unlike if few else None
 
 
-def are_alike(rows: Sequence[Json]) -> bool:
+def _are_alike(rows: Sequence[Json]) -> bool:
     """Whether all rows hold the same, so that one pairing with other rows is as good as another."""
     return all(row == rows[0] for row in rows) and len({*map(json_text, rows)}) == 1
 

@@ -13,6 +13,7 @@ from pytest_extract.core.engine.context import (
     Pending,
     ScoringContext,
     absence,
+    agreed_absence,
 )
 from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
@@ -136,9 +137,7 @@ def _both_absent(
     if first:
         run.vacuous += 1
     if run.both_passed and leaf.field:
-        gold, extracted = absence(values[0]), absence(values[1])
-        reason = f"both are {gold}" if gold == extracted else f"both are absent: gold {gold}, extracted {extracted}"
-        run.fields.append(_result(leaf, check, MATCH, 1.0, values, path, at, reason))
+        run.fields.append(_result(leaf, check, MATCH, 1.0, values, path, at, agreed_absence(*values)))
 
 
 def _compared(

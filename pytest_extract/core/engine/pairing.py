@@ -15,9 +15,9 @@ from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
-from pytest_extract.core.matching.pairing import Pairing, best_fit, by_first_key, by_key, by_position, multiset
+from pytest_extract.core.matching.pairing import best_fit, by_first_key, by_key, by_position, multiset
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import Alignment, Question
+from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json
 
 _UNASKED: Final = object()

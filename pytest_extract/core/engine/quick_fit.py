@@ -23,11 +23,12 @@ from pytest_extract.core.engine.cells import all_scores, unlike
 from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.pairing import Pairing, equal_pairs, paired
+from pytest_extract.core.matching.pairing import equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Reach
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.metrics.vectorized import finite_numbers
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import MISSING, Json, Value
 
 Key: TypeAlias = Callable[[Json], Hashable]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import FieldResult, Pairing, Status
 from pytest_extract.core.values import FieldPath
 
 _UNCOUNTED: Final = (Status.SKIPPED, Status.JUDGE_ERROR)  # a set asks for the hash of the name
@@ -19,15 +19,43 @@ _new: Final = tuple.__new__
 
 
 class Walked(NamedTuple):
-    """What scoring some pairs of rows gave: pairs with nothing in common, taken back, and the others' summed scores.
+    """What scoring some pairs of rows gave: the pairing without those that have nothing in common, and summed scores.
 
     `lost`: which pairs (by their places among all) are not wholly right, and which share of their weight is lost at
     most.
     """
 
-    undone: set[tuple[int, int]]
+    pairing: Pairing
     total: float
     lost: Mapping[int, float]
+
+    @classmethod
+    def of(cls, pairing: Pairing, fits: Mapping[int, RowFit]) -> Walked:
+        """Return what pairs gave that are right but for some, by their places, which fit as these say."""
+        pairs, missing, extra = pairing
+        if not fits:
+            return _new(cls, (pairing, float(len(pairs)), fits))
+        undone = {pairs[row] for row, fit in fits.items() if fit.apart}
+        if undone:
+            pairing = Pairing(
+                tuple(pair for pair in pairs if pair not in undone),
+                tuple(sorted((*missing, *(i for i, _ in undone)))),
+                tuple(sorted((*extra, *(j for _, j in undone)))),
+            )
+        # summed exactly, so that the order of rows changes nothing
+        total = fsum([*[fit.score for fit in fits.values()], len(pairs) - len(fits)])
+        return _new(cls, (pairing, total, {row: fit.lost for row, fit in fits.items()}))
+
+
+class LikelyPairing(NamedTuple):
+    """A pairing that is likely the best one, and whether what its pairs gave proves it.
+
+    `aligned`: the rows of its pairs, where they are laid out.
+    """
+
+    pairing: Pairing
+    aligned: Table | None
+    is_best: Callable[[Walked], bool]
 
 
 def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
@@ -69,9 +97,10 @@ def _keep(
 
 
 def keep_pairs(
-    run: ScoringContext, array: Array, table: Table, pairs: Pairs, path: Path, at: Path | None, *, placed: bool
+    run: ScoringContext, array: Array, table: Table, pairing: Pairing, path: Path, at: Path | None, *, placed: bool
 ) -> Walked:
     """Score pairs of rows, laid out in their order; `placed`: whether these are all rows as they stand."""
+    pairs = pairing.pairs
     places, wheres = (
         (table.items.places.table(path, len(pairs)), None)
         if placed and at is None
@@ -80,9 +109,8 @@ def keep_pairs(
     others, flawed = _score_differing(run, table, places, wheres)
     both_absent = [*others.values()].count(None)
     width, unused = table.width, table.declared_width - table.width
-    undone: set[tuple[int, int]] = set()
-    lost: dict[int, float] = {}
-    scores: list[float] = []
+    fits: dict[int, RowFit] = {}
+    undone = 0
     for row, wrong in flawed.items():
         fit = _quick_fit(run, table, wrong) if not both_absent else None
         if fit is None:
@@ -90,19 +118,17 @@ def keep_pairs(
 
             leaves = map(others.get, range(row * width, (row + 1) * width), table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
-        lost[row] = fit.lost
-        scores.append(fit.score)
+        fits[row] = fit
         if fit.apart:
-            undone.add(pairs[row])
+            undone += 1
             own = dict.fromkeys(range(row * width, (row + 1) * width))
             both_absent -= [others.get(cell, wrong) for cell in own].count(None)
             others |= own
         else:
             run.mismatch_count += len(wrong)
-    run.vacuous += both_absent + (len(pairs) - len(undone)) * unused
+    run.vacuous += both_absent + (len(pairs) - undone) * unused
     _keep(run, table, places, wheres, others)
-    # summed exactly, so that the order of rows changes nothing
-    return _new(Walked, (undone, fsum([*scores, len(pairs) - len(scores)]), lost))
+    return Walked.of(pairing, fits)
 
 
 def _score_differing(

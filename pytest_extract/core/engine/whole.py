@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, NamedTuple, cast
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
-from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Status
-from pytest_extract.core.values import Json, Step, Values, as_place
-
-if TYPE_CHECKING:
-    from pytest_extract.core.matching.pairing import Pairing
+from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Pairing, Status
+from pytest_extract.core.values import Json, Step, as_place
 
 _new: Final = tuple.__new__
 
 
-def conclude(
-    run: ScoringContext,
-    array: Array,
-    lists: tuple[list[Json], list[Json]],
-    pairing: Pairing,
-    total: float,
-    path: Path,
-    at: Path | None,
-    first: int,
-) -> None:
+class ArrayPlace(NamedTuple):
+    """An array that is scored: what gold and the output have there, of whatever type, and where that is."""
+
+    run: ScoringContext
+    array: Array
+    gold: Json
+    extracted: Json
+    path: Path
+    at: Path | None
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What the pairing of these two lists is known by."""
+        return id(self.array), id(self.gold), id(self.extracted)
+
+    def keep_result(self, status: Status, score: float, reason: str | None = None) -> None:
+        """Keep the array's field result, where the semantics give one and the array stands outside others."""
+        run, array, gold, extracted, path, at = self
+        result = array.result
+        if result is None or not array.field:
+            return
+        kept = (
+            as_place(path), array.pattern, result.metric, result.params, status, score, status is MATCH,
+            gold, extracted, reason, result.weight, None if at is None else as_place(at),
+        )  # fmt: skip
+        run.fields.append(_new(FieldResult, kept))
+
+    def keep_shape(self, status: Status, reason: str | None = None) -> None:
+        """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""
+        run, array, gold, extracted, path, at = self
+        field = array.field and array.result is None
+        run.shape(array, status, (gold, extracted), path, at, reason, field=field)
+
+
+def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> None:
     """Keep the pairing with its numbers, and the array's own result; `first`: the first leaf result of its rows."""
+    run, array, gold, extracted, path, _ = place
     if run.depth:
         return
-    height, width = len(lists[0]), len(lists[1])
+    height, width = len(gold), len(extracted)
     numbers = (total / width if width else 1.0, total / height if height else 1.0)
     f1 = 2 * total / (height + width) if height + width else 1.0
     run.arrays.append(_new(ArrayResult, (as_place(path), *pairing, *numbers, f1)))
@@ -41,13 +64,20 @@ def conclude(
         # a batch metric may still be open: the pairs are counted when every leaf is decided
         leaves = slice(first, len(run.leaves))
         run.recalls.append(Recall(result.threshold, pairing, height, path, len(run.fields), leaves))
-        array_result(run, array, Status.JUDGE_ERROR, 0.0, lists, path, at, None)
+        place.keep_result(Status.JUDGE_ERROR, 0.0)
         return
-    status = MATCH if f1 >= result.threshold else MISMATCH
     reason = None
     if f1 < 1.0:
         reason = f"{len(pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
-    array_result(run, array, status, f1, lists, path, at, reason)
+    place.keep_result(MATCH if f1 >= result.threshold else MISMATCH, f1, reason)
+
+
+def conclude_equal(place: ArrayPlace) -> None:
+    """Do the same for two lists that are equal."""
+    if not place.run.depth:
+        numbers = (as_place(place.path), identity(len(place.gold)), (), (), 1.0, 1.0, 1.0)
+        place.run.arrays.append(_new(ArrayResult, numbers))
+        place.keep_result(MATCH, 1.0)
 
 
 def finish_recalls(run: ScoringContext) -> None:
@@ -76,36 +106,5 @@ def finish_recalls(run: ScoringContext) -> None:
         )
 
 
-def conclude_equal(
-    run: ScoringContext, array: Array, lists: tuple[list[Json], list[Json]], path: Path, at: Path | None
-) -> None:
-    """Do the same for two lists that are equal."""
-    if run.depth:
-        return
-    run.arrays.append(_new(ArrayResult, (as_place(path), identity(len(lists[0])), (), (), 1.0, 1.0, 1.0)))
-    array_result(run, array, MATCH, 1.0, lists, path, at, None)
-
-
 def _left(pairing: Pairing) -> str:
     return f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
-
-
-def array_result(
-    run: ScoringContext,
-    array: Array,
-    status: Status,
-    score: float,
-    values: Values,
-    path: Path,
-    at: Path | None,
-    reason: str | None,
-) -> None:
-    """Keep the array's field result, where the semantics give one and the array stands outside others."""
-    result = array.result
-    if result is None or not array.field:
-        return
-    kept = (
-        as_place(path), array.pattern, result.metric, result.params, status, score, status is MATCH,
-        values[0], values[1], reason, result.weight, None if at is None else as_place(at),
-    )  # fmt: skip
-    run.fields.append(_new(FieldResult, kept))

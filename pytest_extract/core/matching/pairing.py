@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column, Objective, strict_key
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.fit import Similarity, fit, ordered, pair_all_equal
 from pytest_extract.core.metrics.equality import python_text
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
-
-
-class Pairing(NamedTuple):
-    """Who belongs to whom, by index.
-
-    `pairs`: (gold, extracted), by gold index; `missing`: gold elements without a partner, in order; `extra`: extracted
-    elements without one, in order of appearance (`by_first_key` says its own).
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    missing: tuple[int, ...]
-    extra: tuple[int, ...]
 
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:

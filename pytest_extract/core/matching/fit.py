@@ -80,9 +80,8 @@ def fit(similarity: Similarity) -> Pairs:
 
 def fit_rows(similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
     """Return a best fit without pairs of score 0; `same`: pairs of equal rows, `rows`, `columns`: all other rows."""
-    everything = sorted([*rows, *(i for i, _ in same)]), sorted([*columns, *(j for _, j in same)])
     for _ in range(_ROUNDS):
-        cells = len(everything[0]) * len(everything[1])
+        cells = (len(rows) + len(same)) * (len(columns) + len(same))
         if not same or cells - len(same) ** 2 > _PAYS * cells:
             break
         pairs, potentials = assign_rows(similarity, rows, columns, potentials=True)
@@ -94,7 +93,7 @@ def fit_rows(similarity: Similarity, same: Pairs, rows: Sequence[int], columns: 
         rows = sorted([*rows, *(same[place][0] for place in apart)])
         columns = sorted([*columns, *(same[place][1] for place in apart)])
         same = [pair for place, pair in enumerate(same) if place not in apart]
-    return assign_rows(similarity, *everything)[0]
+    return assign_rows(similarity, sorted([*rows, *(i for i, _ in same)]), sorted([*columns, *(j for _, j in same)]))[0]
 
 
 def assign_rows(
@@ -392,11 +391,9 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
     if any(problem.omitted) or any(problem.hallucinated):
         alone = [[*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]]
     pairs = equal_in_order(pairs, *alone)
+    alike = [(i, j) for i, j in pairs if ours[i] == theirs[j]]
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    if not unlike:
-        return pairs
-    kept = {*pairs}.difference(unlike)
-    return sorted([*kept, *in_order(unlike, similarity.score, similarity.bound)])
+    return sorted([*alike, *in_order(unlike, similarity.score, similarity.bound)])
 
 
 def _pair_equal_rows(similarity: Similarity) -> tuple[Pairs, list[int], list[int]]:

@@ -31,6 +31,8 @@ class Missing(Enum):
 
     MISSING = "MISSING"
 
+    __hash__ = object.__hash__  # an enum's own is a function in Python, and many keys of rows hold MISSING
+
     def __repr__(self) -> str:
         return "MISSING"
 

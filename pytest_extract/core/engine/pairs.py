@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
@@ -38,10 +39,12 @@ def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: S
         return Rows([_whole(run, items, gold, extracted)])
     columns: list[Column] = []
     invented = _invented(items, extracted) if items.extra == "hallucinate" else None
+    names = {*chain.from_iterable(row for row in chain(gold, extracted) if type(row) is dict)}
     for entry in items.entries:
-        found = _columns(run, entry, gold, extracted)
-        columns += found.columns
-        invented = _added(invented, found.hallucinated)
+        if entry.name in names:  # what no row has tells no row from another
+            found = _columns(run, entry, gold, extracted)
+            columns += found.columns
+            invented = _added(invented, found.hallucinated)
     if not all(type(row) is dict for row in (*gold, *extracted)):
         columns.append(_no_objects(run, gold, extracted))
     if items.extra == "compare":

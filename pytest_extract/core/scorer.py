@@ -52,6 +52,7 @@ _EXACT: Final = 2  # the format of marshal that writes equal content alike, and 
 _GATED: Final = GateConfig()
 _UNGATED: Final = GateConfig(root=False, schema=False)
 _ENCODED_MARKS: Final = tuple(mark.encode() for mark in MARKS)
+_NO_RULES: Final = CaseRules()
 _ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
@@ -252,7 +253,7 @@ class Scorer:
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
-        scored = self._walk(gold, MISSING, {}, CaseRules(), NO_JUDGE)
+        scored = self._walk(gold, MISSING, {}, _NO_RULES, NO_JUDGE)
         why = f"no output: {failure.kind}"
         fields, leaves = (_all_failed(each, why) for each in scored.results())
         scored = scored._replace(fields=fields, leaves=leaves)
@@ -432,7 +433,7 @@ def output_shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> CaseRules:
     accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
     if not accept and not absent:
-        return CaseRules()
+        return _NO_RULES
     for place, rule in absent.items():
         if rule not in _ABSENT_RULES:
             raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")

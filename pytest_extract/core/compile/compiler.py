@@ -25,6 +25,7 @@ from pytest_extract.core.compile.nodes import (
     Skip,
     TableColumn,
     Union,
+    properties_of,
 )
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.pattern import (
@@ -296,6 +297,7 @@ class Compiler:
         return Object(
             pattern=pattern,
             entries=tuple(columns),
+            properties=properties_of(columns),
             names=frozenset(schema.properties),
             places=FlatPaths(tuple(schema.properties)),
             bulk=None if metrics else flat_table(columns),
@@ -483,6 +485,7 @@ def row_table(items: Node) -> Object | None:
     return Object(
         pattern=items.pattern,
         entries=(column,),
+        properties=properties_of([column]),
         names=frozenset(),
         places=ElementPaths(),
         bulk=FlatTable.of([column]),

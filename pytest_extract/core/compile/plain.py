@@ -24,6 +24,7 @@ from pytest_extract.core.compile.nodes import (
     Object,
     Program,
     TableColumn,
+    properties_of,
 )
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics.base import SemanticsName
@@ -77,12 +78,15 @@ class _Scalar(NamedTuple):
         if self.rows is None:
             return None
         column = _new(TableColumn, ("", leaf, leaf.pattern, self.metric, self.params, self.weight, self.fast))
-        _, _, names, _, bulk, *same, _, skipped = self.rows
+        _, _, _, names, _, bulk, *same, _, skipped = self.rows
         if bulk is None:
             return None
         weights, unsure, _, weight, likeness = bulk
         bulk = _new(FlatTable, (weights, unsure, (leaf,), weight, likeness))
-        return _new(Object, (leaf.pattern, (column,), names, ElementPaths(), bulk, *same, leaf.field, skipped))
+        paths = ElementPaths()
+        return _new(
+            Object, (leaf.pattern, (column,), properties_of([column]), names, paths, bulk, *same, leaf.field, skipped)
+        )
 
 
 class _Specimens:
@@ -186,9 +190,9 @@ class _Copier:
         _check_plain(schema)
         columns = self._columns(properties, pattern, depth + 1, field=field)
         table = flat_table(columns) if row else None
-        same = self._specimens.object()[5:-2]  # `_replace` takes three times as long
-        places = FlatPaths((*properties,))
-        return _new(Object, (pattern, columns, frozenset(properties), places, table, *same, field, False))
+        same = self._specimens.object()[6:-2]  # `_replace` takes three times as long
+        names, places = frozenset(properties), FlatPaths((*properties,))
+        return _new(Object, (pattern, columns, properties_of(columns), names, places, table, *same, field, False))
 
     def _columns(
         self, properties: dict[str, Json], pattern: str, depth: int, *, field: bool

@@ -91,7 +91,9 @@ def _explained(result: FieldResult) -> FieldResult:
     reason: object = result.reason
     if not isinstance(reason, _Explanation):
         return result
-    return result._replace(reason=reason.explain(reason.gold, reason.extracted))
+    *before, _, weight, matched = result
+    explain, gold, extracted = reason
+    return _new(FieldResult, (*before, explain(gold, extracted), weight, matched))
 
 
 def weights_or_results(kept: Iterable[Kept]) -> Iterator[float | FieldResult]:
@@ -121,12 +123,10 @@ def make_results(
     def results(kept: Sequence[Kept]) -> tuple[FieldResult, ...]:
         found: list[FieldResult] = []
         for one in kept:
-            if id(one) in made:
-                found += made[id(one)]
-            elif isinstance(one, Matches):
-                found += made.setdefault(id(one), one.results())
-            else:
-                found += made.setdefault(id(one), [_explained(one)])
+            own = made.get(id(one))
+            if own is None:
+                own = made[id(one)] = one.results() if isinstance(one, Matches) else [_explained(one)]
+            found += own
         return tuple(found)
 
     return results(fields), results(leaves)

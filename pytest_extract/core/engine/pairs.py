@@ -167,8 +167,8 @@ def _undeclared(run: ScoringContext, items: Object, gold: Sequence[Json], extrac
         lists = [[[_known(rest, name) for rest in side] for side in sides] for name in names]
         return [Column(gold=ours, extracted=theirs, metric=metric) for ours, theirs in lists]
     rest = Object(
-        pattern=items.pattern, entries=(), names=frozenset(), places=FlatPaths(()), patterns=items.patterns,
-        other=items.other, extra="compare", field=False,
+        pattern=items.pattern, entries=(), properties=(), names=frozenset(), places=FlatPaths(()),
+        patterns=items.patterns, other=items.other, extra="compare", field=False,
     )  # fmt: skip
     return [Column(gold=sides[0], extracted=sides[1], pair=pair_score(run, rest))]
 
@@ -237,8 +237,7 @@ def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldRes
         objective_score(run.program.semantics.pair_objective, found),
         found.compared + found.omitted + found.hallucinated,
     )
-    results = [leaf for leaf in leaves if isinstance(leaf, FieldResult)]
-    undecided = [leaf.weight for leaf in results if leaf.status is Status.JUDGE_ERROR]
+    undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is Status.JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight += sum(undecided)
     return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

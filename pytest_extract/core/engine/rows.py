@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array
+from pytest_extract.core.compile.nodes import Array, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
+from pytest_extract.core.engine.table import Cells, Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import FieldResult, Pairing, Status
 from pytest_extract.core.values import FieldPath
 
@@ -64,7 +64,8 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
     wheres = None if at is None else items.places.table(at, size)
     both_absent = table.diff.both_absent
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
-    _keep(run, table, items.places.table(path, size), wheres, dict.fromkeys(both_absent) if both_absent else NO_OTHERS)
+    others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
+    _keep(run, items, table.gold, table.extracted, items.places.table(path, size), wheres, others)
 
 
 def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
@@ -77,19 +78,19 @@ def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Pat
     size, places = max(len(table.gold), len(table.extracted)), table.items.places
     own, others = places.table(path, size), places.table(path if at is None else at, size)
     wheres = [None if i == j and at is None else others[j] for i, j in pairs]
-    aligned = table._replace(gold=ours, extracted=theirs)
-    _keep(run, aligned, [own[i] for i, _ in pairs], wheres if any(wheres) else None, NO_OTHERS)
+    _keep(run, table.items, ours, theirs, [own[i] for i, _ in pairs], wheres if any(wheres) else None, NO_OTHERS)
     return True
 
 
 def _keep(
     run: ScoringContext,
-    table: Table,
+    items: Object,
+    gold: Cells,
+    extracted: Cells,
     places: Sequence[FieldPath],
     wheres: Sequence[FieldPath | None] | None,
     others: Mapping[int, FieldResult | None],
 ) -> None:
-    _, items, _, _, gold, extracted, _ = table
     found = _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted, others))
     run.leaves.append(found)
     if items.field:
@@ -127,7 +128,7 @@ def keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    _keep(run, table, places, wheres, others)
+    _keep(run, table.items, table.gold, table.extracted, places, wheres, others)
     return Walked.of(pairing, fits)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
@@ -19,7 +18,6 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
 _new: Final = tuple.__new__
-_MISSINGS: Final = repeat(MISSING)
 
 
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -46,15 +44,15 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
     run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
 ) -> None:
     """Score the declared properties, then what is not declared. The loop is the engine's hottest."""
-    walkers, free = run.walkers, run.empty_is_free
+    walkers, free, places = run.walkers, run.empty_is_free, obj.places
     quiet = run.absent and not (run.both_passed and obj.field)
     no = MISSING
-    paths, wheres = obj.places.of(path), None if at is None else obj.places.of(at)
-    declared = obj.places.names
-    values = (*map(gold.get, declared, _MISSINGS),)
+    paths, wheres = places.of(path), None if at is None else places.of(at)
+    values: list[Value] = []
     start = 0
-    for index, (name, plan, _, _, _, _, fast) in enumerate(obj.entries):
-        ours, theirs = values[index], extracted.get(name, no)
+    for index, (name, plan, fast) in enumerate(obj.properties):
+        ours, theirs = gold.get(name, no), extracted.get(name, no)
+        values.append(ours)
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
@@ -69,15 +67,15 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             _score_missing_property(run, plan, ours, theirs, paths[index], where)
         else:
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
-    if start < len(declared):
-        _keep_matches(run, obj, start, len(declared), paths, wheres, values)
+    if start < len(values):
+        _keep_matches(run, obj, start, len(values), paths, wheres, values)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
         score_groups(run, obj, gold, extracted)
     if obj.extra != "ignore":
         names = obj.names
-        if not extracted.keys() <= names or not (free or gold.keys() <= names):
+        if not names.issuperset(extracted) or not (free or names.issuperset(gold)):
             _undeclared(run, obj, gold, extracted, path, at)
         elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, no, no, (*path, "*"), None)
@@ -90,9 +88,10 @@ def _keep_matches(
     stop: int,
     paths: Sequence[FieldPath],
     wheres: Sequence[FieldPath] | None,
-    values: tuple[Value, ...],
+    values: Sequence[Value],
 ) -> None:
     """Keep the properties of an object from one up to another, which all have the same value on both sides."""
+    values = (*values,)
     found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values, NO_OTHERS))
     run.leaves.append(found)
     if obj.field:

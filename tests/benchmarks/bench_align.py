@@ -20,7 +20,7 @@ from typing import Any
 
 from pytest_extract import compile_schema
 from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.pairing import best_fit
+from pytest_extract.core.matching.fit import best_fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import with_defaults
 

@@ -26,7 +26,7 @@ from bench_compile import CASES, new_schema
 from bench_score import best, cells_of, mistaken, positions, shuffled
 
 from pytest_extract import compile_schema
-from pytest_extract.core.matching.pairing import best_fit
+from pytest_extract.core.matching.fit import best_fit
 
 FUZZY = {"type": "string", "evaluation_config": "string_fuzzy"}
 SIZES = (100, 1_000, 10_000, 100_000)

@@ -10,12 +10,13 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
 from pytest_extract.core.engine.cells import is_plain
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.engine.pairs import leaf_column, rows_of, single_check
+from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_check
 from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
-from pytest_extract.core.matching.pairing import best_fit, by_first_key, by_key, by_position, multiset
+from pytest_extract.core.matching.fit import best_fit
+from pytest_extract.core.matching.pairing import by_first_key, by_key, by_position, multiset
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json
@@ -55,14 +56,8 @@ def _best_fit(
     few = len(gold) * len(extracted) <= MOST_SCORES
     if table is not None and table.declared is array.items and few and not run.f1 and run.absent and is_plain(table):
         return fit_small_table(table)
-    rows = rows_of(run, array.items, gold, extracted)
-    return best_fit(
-        rows.columns,
-        len(gold),
-        len(extracted),
-        objective=run.program.semantics.pair_objective,
-        hallucinated=rows.hallucinated,
-    )
+    columns = columns_of(run, array.items, gold, extracted)
+    return best_fit(columns, len(gold), len(extracted), objective=run.program.semantics.pair_objective)
 
 
 def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:

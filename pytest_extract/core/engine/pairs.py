@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
@@ -24,38 +24,22 @@ from pytest_extract.core.values import MISSING, Json, Value
 MOST_UNDECLARED: Final = 16
 
 
-class Rows(NamedTuple):
-    """What `best_fit` takes: the columns, and what undeclared keys add to each row's pairs."""
-
-    columns: list[Column]
-    hallucinated: list[float] | None = None
-
-
-def rows_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+def columns_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
     """Lay out two lists of rows as columns."""
     if not isinstance(items, Object) or items.groups or items.checks:
-        return Rows([_whole(run, items, gold, extracted)])
+        return [_whole(run, items, gold, extracted)]
     if not run.empty_is_free and (_empty_meets_null(gold, extracted) or _empty_meets_null(extracted, gold)):
-        return Rows([_whole(run, items, gold, extracted)])
-    columns: list[Column] = []
-    invented = _invented(items, extracted) if items.extra == "hallucinate" else None
+        return [_whole(run, items, gold, extracted)]
+    columns = _invented(run, items, gold, extracted) if items.extra == "hallucinate" else []
     names = {*chain.from_iterable(row for row in chain(gold, extracted) if type(row) is dict)}
     for entry in items.entries:
         if entry.name in names:  # what no row has tells no row from another
-            found = _columns(run, entry, gold, extracted)
-            columns += found.columns
-            invented = _added(invented, found.hallucinated)
+            columns += _columns(run, entry, gold, extracted)
     if not all(type(row) is dict for row in (*gold, *extracted)):
         columns.append(_no_objects(run, gold, extracted))
     if items.extra == "compare":
         columns += _undeclared(run, items, gold, extracted)
-    return Rows(columns, invented)
-
-
-def _added(one: list[float] | None, other: list[float] | None) -> list[float] | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return [a + b for a, b in zip(one, other, strict=True)]
+    return columns
 
 
 def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:
@@ -82,19 +66,19 @@ def _typed(leaf: Leaf, values: Sequence[Value]) -> bool:
     return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
 
 
-def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extracted: Sequence[Json]) -> Rows:
+def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
     plan, name = entry.node, entry.name
     if isinstance(plan, Skip):
-        return Rows([])
+        return []
     ours, theirs = _values(gold, name), _values(extracted, name)
     if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
-        return Rows([leaf_column(run, check, ours, theirs)])
+        return [leaf_column(run, check, ours, theirs)]
     if run.absent is not run.empty_is_free:
         if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
-            return rows_of(run, plan, ours, theirs)
+            return columns_of(run, plan, ours, theirs)
         if isinstance(plan, Array):
-            return Rows([_lists(run, plan, ours, theirs)])
-    return Rows([Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))])
+            return [_lists(run, plan, ours, theirs)]
+    return [Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))]
 
 
 def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Value]) -> bool:
@@ -184,8 +168,19 @@ def _known(rest: Value, name: str) -> Value:
     return MISSING if value is None else value
 
 
-def _invented(items: Object, extracted: Sequence[Json]) -> list[float]:
-    return [float(len(row.keys() - items.names)) if type(row) is dict else 0.0 for row in extracted]
+def _invented(run: ScoringContext, items: Object, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
+    """Return the keys that the schema does not have as columns: of rows that have as many, all of them weigh as one."""
+    counts = [len(row.keys() - items.names) if type(row) is dict else 0 for row in extracted]
+    none, metric = [MISSING] * len(gold), _equality(run)
+    return [
+        Column(
+            gold=none,
+            extracted=[True if own == count else MISSING for own in counts],
+            weight=float(count),
+            metric=metric,
+        )
+        for count in sorted({*counts} - {0})
+    ]
 
 
 def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callable[[Value, Value], PairScore]:

@@ -298,17 +298,12 @@ def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedTable:
-    """Which gold row belongs to which extracted row, so that the summed pair score is highest.
-
-    `omitted[i]`, `hallucinated[j]`: weight that a row adds to every pair that it is in.
-    """
+    """Which gold row belongs to which extracted row, so that the summed pair score is highest."""
 
     columns: Sequence[EncodedColumn]
     height: int
     width: int
     objective: Objective
-    omitted: Sequence[float]
-    hallucinated: Sequence[float]
 
 
 def encode_problem(
@@ -316,8 +311,6 @@ def encode_problem(
     height: int,
     width: int,
     objective: Objective,
-    omitted: Sequence[float] | None = None,
-    hallucinated: Sequence[float] | None = None,
 ) -> EncodedTable:
     """Replace the values of all columns by codes."""
     return EncodedTable(
@@ -325,8 +318,6 @@ def encode_problem(
         height=height,
         width=width,
         objective=objective,
-        omitted=omitted or [0.0] * height,
-        hallucinated=hallucinated or [0.0] * width,
     )
 
 

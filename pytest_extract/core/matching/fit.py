@@ -22,24 +22,26 @@ if all texts were alike in the column that takes longest.
 from __future__ import annotations
 
 import sys
-from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
-from pytest_extract.core.matching.columns import Column, PairScore, objective_score, strict_keys
+from pytest_extract.core.matching.columns import Column, Objective, PairScore, objective_score, strict_keys
 from pytest_extract.core.matching.encoding import (
     ABSENT,
     NOTHING,
     EncodedColumn,
     EncodedTable,
     Pairs,
+    encode_problem,
     perfect,
     row_codes,
 )
+from pytest_extract.core.matching.pairing import equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
+from pytest_extract.core.results import Pairing
 
 PUBLISHED_LIMIT = 2_500
 """Cells up to which struct-extract-eval's program aligns, so that its choice among equals can be the same."""
@@ -60,6 +62,28 @@ Search: TypeAlias = Callable[[int, float], list[tuple[list[int], float]]]
 # --- the algorithm
 
 
+def best_fit(columns: Sequence[Column], height: int, width: int, *, objective: Objective) -> Pairing:
+    """Pair `height` gold rows with `width` extracted rows so that the summed pair score is highest.
+
+    A pair's score is the weighted mean of its leaf scores ("mean") or its F1 ("f1"); 1.0 where nothing is scorable.
+    Pairs of score 0 are undone. Equal rows are paired in order where the sum stays highest. Among equal
+    assignments the choice is scipy's under "f1", as in struct-extract-eval, and rows keep their order under "mean".
+    There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
+    Nested values with `contents` are scored in full only where a pair of rows may be worth it.
+    """
+    if not height or not width:
+        return paired([], height, width)
+    if height == width and objective == "mean":
+        same = pair_all_equal(columns, height)
+        if same is not None:
+            return paired(same, height, width)
+    similarity = Similarity(encode_problem(columns, height, width, objective))
+    pairs = fit(similarity)
+    if objective == "mean":
+        pairs = ordered(similarity, pairs)
+    return paired(pairs, height, width)
+
+
 def fit(similarity: Similarity) -> Pairs:
     """Return the pairs of a best fit, without those of score 0."""
     problem = similarity.problem
@@ -68,7 +92,8 @@ def fit(similarity: Similarity) -> Pairs:
         # every pair is scored, so that ties fall as in the published program
         scores = [[similarity.score(row, column) for column in columns] for row in rows]
         return [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
-    same, left, others = _pair_equal_rows(similarity)
+    same = _pair_equal_rows(similarity)
+    _, left, others = paired(same, problem.height, problem.width)
     if not left or not others:
         return same
     if problem.objective == "mean" and all(column.triangle for column in problem.columns):
@@ -306,8 +331,7 @@ class Similarity:
     def reach(self, rows: Sequence[int], same: Pairs, *, gold: bool) -> list[float]:
         """Return how much some rows score at most with a row of equal pairs, column by column."""
         problem = self.problem
-        adds = problem.omitted if gold else problem.hallucinated
-        scores, weights = [0.0] * len(rows), [adds[row] for row in rows]
+        scores, weights = [0.0] * len(rows), [0.0] * len(rows)
         golds = [i for i, _ in same]
         for column in problem.columns:
             codes = column.gold if gold else column.extracted
@@ -385,40 +409,25 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
 
     Equal rows stay together; which of several equal ones these are goes by their order.
     """
-    problem = similarity.problem
     ours, theirs = similarity.row_codes
-    alone: list[Sequence[Hashable]] = [ours, theirs]
-    if any(problem.omitted) or any(problem.hallucinated):
-        alone = [[*zip(ours, problem.omitted, strict=True)], [*zip(theirs, problem.hallucinated, strict=True)]]
-    pairs = equal_in_order(pairs, *alone)
+    pairs = equal_in_order(pairs, ours, theirs)
     alike = [(i, j) for i, j in pairs if ours[i] == theirs[j]]
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
     return sorted([*alike, *in_order(unlike, similarity.score, similarity.bound)])
 
 
-def _pair_equal_rows(similarity: Similarity) -> tuple[Pairs, list[int], list[int]]:
-    """Pair equal rows in order, as far as they score 1; return the rows and columns left over too."""
-    problem = similarity.problem
-    ours, theirs = similarity.row_codes
-    waiting: dict[int, list[int]] = {}
-    for other in range(problem.width - 1, -1, -1):
-        if not problem.hallucinated[other]:
-            waiting.setdefault(theirs[other], []).append(other)
-    doubtful = any(not column.reflexive for column in problem.columns)
-    same = [
-        (row, waiting[code].pop())
-        for row, code in enumerate(ours)
-        if waiting.get(code) and not problem.omitted[row] and not (doubtful and not perfect(problem, row))
-    ]
-    rows, columns = {row for row, _ in same}, {other for _, other in same}
-    left = [row for row in range(problem.height) if row not in rows]
-    return same, left, [other for other in range(problem.width) if other not in columns]
+def _pair_equal_rows(similarity: Similarity) -> Pairs:
+    """Pair equal rows in order, as far as they score 1."""
+    problem, same = similarity.problem, equal_pairs(*similarity.row_codes)
+    if all(column.reflexive for column in problem.columns):
+        return same
+    return [(row, other) for row, other in same if perfect(problem, row)]
 
 
 def pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
     """Return the weighted sums over the leaves of a pair of rows."""
     parts = [(each.weight, _column_sums(each, each.gold[row], each.extracted[other])) for each in problem.columns]
-    return _total(problem, row, other, parts)
+    return _total(parts)
 
 
 def bound_of(problem: EncodedTable, row: int, other: int) -> float:
@@ -432,12 +441,11 @@ def bound_of(problem: EncodedTable, row: int, other: int) -> float:
         )
         for each in problem.columns
     ]
-    return objective_score(problem.objective, _total(problem, row, other, parts))
+    return objective_score(problem.objective, _total(parts))
 
 
-def _total(problem: EncodedTable, row: int, other: int, parts: Sequence[tuple[float, PairScore]]) -> PairScore:
-    score = compared = 0.0
-    omitted, hallucinated = problem.omitted[row], problem.hallucinated[other]
+def _total(parts: Sequence[tuple[float, PairScore]]) -> PairScore:
+    score = compared = omitted = hallucinated = 0.0
     for weight, part in parts:
         score += weight * part.score
         compared += weight * part.compared
@@ -476,14 +484,8 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
             side.append(values)
         if set(gold[-1]) != set(extracted[-1]):
             return None
-    rows = _as_rows(gold, length)
-    waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for index, row in enumerate(_as_rows(extracted, length)):
-        waiting[row].append(index)
-    if Counter(rows) != {row: len(places) for row, places in waiting.items()}:
-        return None
-    queues = {row: iter(places) for row, places in waiting.items()}
-    return [(index, next(queues[row])) for index, row in enumerate(rows)]
+    pairs = equal_pairs(_as_rows(gold, length), _as_rows(extracted, length))
+    return pairs if len(pairs) == length else None
 
 
 def _is_reflexive(column: Column) -> bool:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import Column, Objective, strict_key
-from pytest_extract.core.matching.encoding import encode_problem
-from pytest_extract.core.matching.fit import Similarity, fit, ordered, pair_all_equal
+from pytest_extract.core.matching.columns import strict_key
 from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
@@ -148,34 +146,3 @@ def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list
 
 def _typed(key: Hashable) -> Hashable:
     return key if isinstance(key, str) else (type(key), key)
-
-
-def best_fit(
-    columns: Sequence[Column],
-    height: int,
-    width: int,
-    *,
-    objective: Objective,
-    omitted: Sequence[float] | None = None,
-    hallucinated: Sequence[float] | None = None,
-) -> Pairing:
-    """Pair `height` gold rows with `width` extracted rows so that the summed pair score is highest.
-
-    A pair's score is the weighted mean of its leaf scores ("mean") or its F1 ("f1"); 1.0 where nothing is scorable.
-    Pairs of score 0 are undone. `omitted[i]` and `hallucinated[j]` are weights that a row adds to each of its pairs,
-    for leaves that no column holds. Equal rows are paired in order where the sum stays highest. Among equal
-    assignments the choice is scipy's under "f1", as in struct-extract-eval, and rows keep their order under "mean".
-    There is no size limit; memory is 8 bytes a cell, and some blocks of bounded size.
-    Nested values with `contents` are scored in full only where a pair of rows may be worth it.
-    """
-    if not height or not width:
-        return paired([], height, width)
-    if height == width and objective == "mean" and not any(omitted or ()) and not any(hallucinated or ()):
-        same = pair_all_equal(columns, height)
-        if same is not None:
-            return paired(same, height, width)
-    similarity = Similarity(encode_problem(columns, height, width, objective, omitted, hallucinated))
-    pairs = fit(similarity)
-    if objective == "mean":
-        pairs = ordered(similarity, pairs)
-    return paired(pairs, height, width)

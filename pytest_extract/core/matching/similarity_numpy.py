@@ -51,8 +51,7 @@ def _score_part(
             _add_column(sums, column, gold, other)
         expected += column.weight * (gold != ABSENT)
         given += column.weight * (other != ABSENT)
-    expected = (expected + np.array([problem.omitted[row] for row in rows]))[:, None]
-    hallucinated = np.array([problem.hallucinated[other] for other in columns])
+    expected = expected[:, None]
     nested = [
         (column.weight, _nested(column, rows, columns, problem.objective))
         for column in problem.columns
@@ -61,15 +60,12 @@ def _score_part(
     for weight, part in nested:
         sums = sums + weight * part[0]
     if problem.objective == "f1":
-        given = given + hallucinated
         for weight, part in nested:
             expected = expected + weight * (part[1] + part[2])
             given = given + weight * (part[1] + part[3])
         precision, recall = _divide(sums, given), _divide(sums, expected)
         return _divide(2 * precision * recall, precision + recall, empty=0.0)
     union = _union(leaves, golds, others, expected)
-    if hallucinated.any():
-        union = union + hallucinated
     for weight, part in nested:
         union = union + weight * (part[1] + part[2] + part[3])
     return _divide(sums, union)

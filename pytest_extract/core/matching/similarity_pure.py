@@ -26,7 +26,6 @@ def score_matrix(
     nested = [column for column in problem.columns if column.pair is not None]
     adders = [_adder(column, rows, columns, alike=column is alike) for column in leaves]
     given = [_weight(leaves, [column.extracted[other] for column in leaves]) for other in columns]
-    given = [weight + problem.hallucinated[other] for weight, other in zip(given, columns, strict=True)]
     bounds = [
         None
         if column.contents is None
@@ -39,7 +38,7 @@ def score_matrix(
         for column, adder in zip(leaves, adders, strict=True):
             if column.gold[row] != ABSENT:
                 adder(column.gold[row], sums)
-        expected = _weight(leaves, [column.gold[row] for column in leaves]) + problem.omitted[row]
+        expected = _weight(leaves, [column.gold[row] for column in leaves])
         parts = [
             (
                 column.weight,
@@ -53,7 +52,7 @@ def score_matrix(
         for weight, scores in parts:
             sums = [total + weight * part.score for total, part in zip(sums, scores, strict=True)]
         if problem.objective == "mean":
-            union = _union(problem, leaves, row, columns, expected)
+            union = _union(leaves, row, columns, expected)
             for weight, scores in parts:
                 union = [
                     total + weight * (part.compared + part.omitted + part.hallucinated)
@@ -83,9 +82,7 @@ def _weight(leaves: Sequence[EncodedColumn], codes: Sequence[int]) -> float:
     return sum([leaf.weight for leaf, code in zip(leaves, codes, strict=True) if code != ABSENT], 0.0)
 
 
-def _union(
-    problem: EncodedTable, leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], expected: float
-) -> list[float]:
+def _union(leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], expected: float) -> list[float]:
     """Return, for each extracted row, the weight of the leaves that it or the gold row has, but for nested ones."""
     union = [expected] * len(columns)
     for column in leaves:
@@ -94,7 +91,7 @@ def _union(
             for place, other in enumerate(columns):
                 if codes[other] != ABSENT:
                     union[place] += weight
-    return [weight + problem.hallucinated[other] for weight, other in zip(union, columns, strict=True)]
+    return union
 
 
 def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], *, alike: bool) -> _AddRow:

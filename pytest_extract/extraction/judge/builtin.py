@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.pairing import best_fit, multiset
+from pytest_extract.core.matching.fit import best_fit
+from pytest_extract.core.matching.pairing import multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.pairing import best_fit
+from pytest_extract.core.matching.fit import best_fit
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths

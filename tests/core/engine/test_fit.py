@@ -19,6 +19,12 @@ ROW = {
         "note": {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "fuzzy", "weight": 0.5}]}},
     },
 }
+PUBLISHED = {
+    "name": {"type": "string"},
+    "code": {"type": "string"},
+    "price": {"type": "number"},
+    "note": {"type": "string"},
+}
 FITTED = compile_schema({"type": "array", "items": ROW}, semantics="ours")
 PLACED = compile_schema({"type": "array", "items": ROW}, semantics="ours", overrides={"$": {"align": "position"}})
 
@@ -188,3 +194,26 @@ def test_values_are_told_apart_as_they_are_after_their_transforms():
     gold = [{"name": "a", "n": 1}, {"name": "A", "n": 2}]
     extracted = [{"name": "a", "n": 2}, {"name": "A", "n": 1}]
     assert compile_schema(schema, semantics="ours").score(gold, extracted).arrays[0].pairs == ((0, 1), (1, 0))
+
+
+@given(gold=rows, extracted=rows, more=st.lists(st.sets(st.sampled_from("uvw")), min_size=5, max_size=5))
+def test_no_pairing_is_better_where_each_undeclared_key_counts(gold, extracted, more):
+    metric = {"x-eval-compare": "exact"}
+    row = {"type": "object", "properties": {name: {**column, **metric} for name, column in PUBLISHED.items()}}
+    schema = {"type": "array", "items": row}
+    fitted = compile_schema(
+        {**schema, "x-eval-align": {"ordered": False, "match_by": "best_fit"}}, semantics="struct-extract-eval"
+    )
+    placed = compile_schema(schema, semantics="struct-extract-eval")
+    extracted = [{**row, **dict.fromkeys(sorted(keys), 1)} for row, keys in zip(extracted, more, strict=False)]
+
+    def f1(one, other):
+        return placed.score([one], [other], gates={"schema": False}).arrays[0].f1
+
+    scores = [[f1(one, other) for other in extracted] for one in gold]
+    if len(gold) > len(extracted):
+        scores = [*zip(*scores, strict=True)]
+    few, many = sorted((len(gold), len(extracted)))
+    best = max(sum(scores[i][j] for i, j in enumerate(order)) for order in permutations(range(many), few))
+    array = fitted.score(gold, extracted, gates={"schema": False}).arrays[0]
+    assert array.recall * len(gold) == pytest.approx(best)

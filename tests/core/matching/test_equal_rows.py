@@ -14,6 +14,7 @@ from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.fit import Similarity, fit
+from pytest_extract.core.matching.pairing import paired
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
@@ -211,7 +212,8 @@ def test_what_rows_share_with_equal_rows_at_most_shows_as_much_as_a_look_at_all(
     for _ in range(60):
         problem = random_problem(rng, objective)
         similarity = Similarity(problem)
-        same, left, others = fitting._pair_equal_rows(similarity)
+        same = fitting._pair_equal_rows(similarity)
+        _, left, others = paired(same, problem.height, problem.width)
         for rows, gold in ((left, True), (others, False)):
             for row, most in zip(rows, similarity.reach(rows, same, gold=gold), strict=True):
                 scores = [similarity.score(*((row, j) if gold else (i, row))) for i, j in same]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.matching import fit, similarity_numpy, similarity_pure
 from pytest_extract.core.matching.columns import Column, Content, LeafColumn, PairScore
 from pytest_extract.core.matching.encoding import encode_problem
-from pytest_extract.core.matching.pairing import best_fit
+from pytest_extract.core.matching.fit import best_fit
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
@@ -52,7 +52,7 @@ KINDS = {
 
 @st.composite
 def problems(draw, limit=6):
-    """Columns of two short lists of rows which share many values, and weights for undeclared leaves."""
+    """Columns of two short lists of rows which share many values."""
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
     row = st.tuples(*(st.just(MISSING) | KINDS[kind][1] for kind in kinds))
     gold = draw(st.lists(row, min_size=1, max_size=limit))
@@ -68,16 +68,12 @@ def problems(draw, limit=6):
         )
         for at, kind in enumerate(kinds)
     ]
-    extra = st.sampled_from([0.0, 0.0, 1.0])
-    omitted = [draw(extra) for _ in gold]
-    hallucinated = [draw(extra) for _ in extracted]
-    return columns, len(gold), len(extracted), omitted, hallucinated
+    return columns, len(gold), len(extracted)
 
 
-def pair_score(columns, i, j, objective, omitted, hallucinated):
+def pair_score(columns, i, j, objective):
     """Score one pair by the words of scoring.md: slowly."""
-    score = compared = 0.0
-    lost, invented = omitted[i], hallucinated[j]
+    score = compared = lost = invented = 0.0
     for column in columns:
         gold, extracted, weight = column.gold[i], column.extracted[j], column.weight
         if gold is MISSING and extracted is MISSING:
@@ -125,13 +121,11 @@ def backend(request, monkeypatch):
 @pytest.mark.usefixtures("backend")
 @given(problem=problems(limit=5))
 def test_no_other_pairing_is_better(objective, limit, problem):
-    columns, height, width, omitted, hallucinated = problem
-    scores = [
-        [pair_score(columns, i, j, objective, omitted, hallucinated) for j in range(width)] for i in range(height)
-    ]
+    columns, height, width = problem
+    scores = [[pair_score(columns, i, j, objective) for j in range(width)] for i in range(height)]
     kept, fit.PUBLISHED_LIMIT = fit.PUBLISHED_LIMIT, limit
     try:
-        found = best_fit(columns, height, width, objective=objective, omitted=omitted, hallucinated=hallucinated)
+        found = best_fit(columns, height, width, objective=objective)
     finally:
         fit.PUBLISHED_LIMIT = kept
     assert all(scores[i][j] > 0 for i, j in found.pairs)
@@ -144,8 +138,8 @@ def test_no_other_pairing_is_better(objective, limit, problem):
 @given(problem=problems(limit=9))
 def test_numpy_gives_the_same_floats(objective, problem):
     pytest.importorskip("numpy")
-    columns, height, width, omitted, hallucinated = problem
-    coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    columns, height, width = problem
+    coded = encode_problem(columns, height, width, objective)
     plain = similarity_pure.score_matrix(coded, range(height), range(width))
     assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, range(height), range(width)).tolist()
     for alike in (column for column in coded.columns if column.pair is None):
@@ -160,8 +154,8 @@ def test_numpy_gives_the_same_floats(objective, problem):
 @given(problem=problems(limit=8), limits=st.lists(st.floats(-0.2, 1.2), min_size=16, max_size=16))
 @pytest.mark.usefixtures("backend")
 def test_pairs_above_their_limits_are_found(objective, problem, limits):
-    columns, height, width, omitted, hallucinated = problem
-    similarity = fit.Similarity(encode_problem(columns, height, width, objective, omitted, hallucinated))
+    columns, height, width = problem
+    similarity = fit.Similarity(encode_problem(columns, height, width, objective))
     rows, others = limits[:height], limits[8 : 8 + width]
     above = {
         (i, j) for i in range(height) for j in range(width) if similarity.score(i, j) > rows[i] + others[j] + 1e-12
@@ -175,7 +169,7 @@ def test_pairs_above_their_limits_are_found(objective, problem, limits):
 @pytest.mark.parametrize("objective", ["mean", "f1"])
 @given(problem=problems(limit=8), rng=st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
-    columns, height, width, omitted, hallucinated = problem
+    columns, height, width = problem
 
     def total(order):
         shuffled = [
@@ -188,9 +182,8 @@ def test_the_order_of_rows_does_not_change_the_total(objective, problem, rng):
             )
             for column in columns
         ]
-        invented = [hallucinated[j] for j in order]
-        found = best_fit(shuffled, height, width, objective=objective, omitted=omitted, hallucinated=invented)
-        return sum(pair_score(shuffled, i, j, objective, omitted, invented) for i, j in found.pairs)
+        found = best_fit(shuffled, height, width, objective=objective)
+        return sum(pair_score(shuffled, i, j, objective) for i, j in found.pairs)
 
     order = list(range(width))
     assert total(rng.sample(order, width)) == pytest.approx(total(order), abs=1e-9)
@@ -216,7 +209,7 @@ def overlap_in_places(gold, extracted):
 
 @st.composite
 def lists_in_rows(draw):
-    """Rows with a leaf and a list of texts, and perhaps undeclared leaves."""
+    """Rows with a leaf and a list of texts."""
     lists = st.lists(st.sampled_from("abc"), min_size=1, max_size=4) | st.just(MISSING)
     row = st.tuples(st.sampled_from("xyz"), lists)
     gold = draw(st.lists(row, min_size=1, max_size=5))
@@ -230,9 +223,8 @@ def lists_in_rows(draw):
         pair=draw(st.sampled_from([multiset_overlap, overlap_in_places])),
         contents=([*map(texts_content, ours)], [*map(texts_content, theirs)]),
     )
-    extra = st.sampled_from([0.0, 0.0, 1.0])
-    weights = [draw(extra) for _ in gold], [draw(extra) for _ in extracted]
-    return [leaf([name for name, _ in gold], [name for name, _ in extracted]), lists], *map(len, weights), *weights
+    names = leaf([name for name, _ in gold], [name for name, _ in extracted])
+    return [names, lists], len(gold), len(extracted)
 
 
 @pytest.mark.parametrize("limit", [0, 2_500], ids=["equal rows first", "as published"])
@@ -240,18 +232,18 @@ def lists_in_rows(draw):
 @pytest.mark.usefixtures("backend")
 @given(problem=lists_in_rows())
 def test_no_other_pairing_of_rows_with_lists_is_better(objective, limit, problem):
-    columns, height, width, omitted, hallucinated = problem
+    columns, height, width = problem
     places = itertools.product(range(height), range(width))
-    known = {(i, j): pair_score(columns, i, j, objective, omitted, hallucinated) for i, j in places}
+    known = {(i, j): pair_score(columns, i, j, objective) for i, j in places}
     scores = [[known[i, j] for j in range(width)] for i in range(height)]
-    coded = encode_problem(columns, height, width, objective, omitted, hallucinated)
+    coded = encode_problem(columns, height, width, objective)
     bounds = similarity_pure.score_matrix(coded, range(height), range(width))
     for (i, j), score in known.items():
         assert bounds[i][j] >= score - 1e-12
         assert fit.bound_of(coded, i, j) == pytest.approx(bounds[i][j])
     kept, fit.PUBLISHED_LIMIT = fit.PUBLISHED_LIMIT, limit
     try:
-        found = best_fit(columns, height, width, objective=objective, omitted=omitted, hallucinated=hallucinated)
+        found = best_fit(columns, height, width, objective=objective)
     finally:
         fit.PUBLISHED_LIMIT = kept
     assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_total(scores), abs=1e-9)
@@ -261,7 +253,7 @@ def test_no_other_pairing_of_rows_with_lists_is_better(objective, limit, problem
 def test_bounds_are_the_same_with_numpy(problem):
     pytest.importorskip("numpy")
     for objective in ("mean", "f1"):
-        coded = encode_problem(*problem[:3], objective, *problem[3:])
+        coded = encode_problem(*problem, objective)
         size = range(coded.height), range(coded.width)
         plain = similarity_pure.score_matrix(coded, *size)
         assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, *size).tolist()
@@ -320,9 +312,9 @@ def test_weights_decide():
     assert best_fit(columns, 2, 2, objective="mean").pairs == ((0, 0), (1, 1))
 
 
-def test_undeclared_leaves_count():
-    columns = [leaf(["a"], ["a", "a"])]
-    assert best_fit(columns, 1, 2, objective="mean", hallucinated=[1.0, 0.0]).pairs == ((0, 1),)
+def test_what_one_side_has_counts():
+    columns = [leaf(["a"], ["a", "a"]), leaf([MISSING], ["more", MISSING])]
+    assert best_fit(columns, 1, 2, objective="mean").pairs == ((0, 1),)
 
 
 @pytest.mark.parametrize("columns", [0, 2], ids=["no pair", "both"])
@@ -417,7 +409,7 @@ def test_plain_python_gives_the_same_pairs():
     pytest.importorskip("scipy.optimize")
     code = (
         "import sys; sys.modules.update({'numpy': None, 'scipy': None, 'scipy.optimize': None})\n"
-        "from pytest_extract.core.matching.pairing import best_fit\n"
+        "from pytest_extract.core.matching.fit import best_fit\n"
         "from tests.core.matching.test_fit import long_lists\n"
         "for changed in (0.1, 1.0): print(best_fit(long_lists(240, changed), 240, 240, objective='mean').pairs)"
     )

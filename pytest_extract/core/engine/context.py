@@ -169,6 +169,17 @@ class ScoringContext:
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
+    def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
+        """Return what a judge answers, or why it does not; `noun`: what the question shows."""
+        try:
+            key = question.key
+        except RecursionError:
+            return NoAnswer(f"the {noun} are nested too deep to show to a judge")
+        if key not in self.answers:
+            self.questions.setdefault(key, question)
+            return NoAnswer(self.unanswered)
+        return self.answers[key]
+
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
         sizes = (

@@ -23,7 +23,6 @@ from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, as_place, json_type, path_text
 
 _new: Final = tuple.__new__
-_UNASKED: Final = object()
 
 
 class _Outcome(NamedTuple):
@@ -194,14 +193,7 @@ def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, p
         judge=metric.judge,
         options=metric.options,
     )
-    try:
-        key = question.key
-    except RecursionError:
-        return _Outcome(None, "the values are nested too deep to show to a judge")
-    answer = run.answers.get(key, _UNASKED)
-    if answer is _UNASKED:
-        run.questions.setdefault(key, question)
-        return _Outcome(None, run.unanswered)
+    answer = run.ask(question, "values")
     if isinstance(answer, JudgeAnswer):
         return _Outcome(answer.score, answer.reason or None)
     return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)

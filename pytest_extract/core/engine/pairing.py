@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
 from pytest_extract.core.engine.cells import is_plain
@@ -14,14 +14,11 @@ from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_che
 from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import strict_key
 from pytest_extract.core.matching.fit import best_fit
-from pytest_extract.core.matching.pairing import by_first_key, by_key, by_position, multiset
+from pytest_extract.core.matching.pairing import by_first_key, by_key, by_position, multiset, paired
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json
-
-_UNASKED: Final = object()
 
 
 class Undecided(NamedTuple):
@@ -94,33 +91,24 @@ def _key(row: Json, names: Sequence[str]) -> Hashable | None:
 def _by_value(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json]) -> Pairing:
     """Pair equal values in order; then what a metric that is no equality lets pass, best fits first."""
     check = single_check(array.items) if isinstance(array.items, Leaf) else None
-    if check is None:  # values of any type: the same ones first, then those that their own types find equal
-        same = multiset(gold, extracted)
-        if not same.missing or not same.extra:
-            return same
-        rest = multiset([gold[i] for i in same.missing], [extracted[j] for j in same.extra], equality.text_key)
-        return _with(same, [(same.missing[i], same.extra[j]) for i, j in rest.pairs])
-    sides: list[list[Any]] = [gold, extracted]
-    if check.transform is not None:
+    sides = [gold, extracted]
+    if check is not None and check.transform is not None:
         sides = [[transformed(check, value, MISSING)[0][0] for value in rows] for rows in sides]
-    metric = check.metric
-    if metric.key is not None and not metric.judged:
-        return multiset(sides[0], sides[1], metric.key)
-    same = multiset(sides[0], sides[1], strict_key)
+    if check is not None and check.metric.key is not None and not check.metric.judged:
+        return multiset(sides[0], sides[1], check.metric.key)
+    same = multiset(sides[0], sides[1])
     if not same.missing or not same.extra:
         return same
-    if not metric.judged and _none_passes(
-        check, [sides[0][i] for i in same.missing], [sides[1][j] for j in same.extra]
-    ):
+    left = [sides[0][i] for i in same.missing], [sides[1][j] for j in same.extra]
+    if check is None:  # values of any type: those that their own types find equal
+        return _with(same, multiset(*left, equality.text_key).pairs)
+    judged = check.metric.judged
+    if not judged and _none_passes(check, *left):
         return same
     column = leaf_column(run, check, [gold[i] for i in same.missing], [extracted[j] for j in same.extra])
-    rest = best_fit([column], len(same.missing), len(same.extra), objective="mean")
-    close = []
-    for i, j in rest.pairs:
-        pair = same.missing[i], same.extra[j]
-        if metric.judged or metric.compare(sides[0][pair[0]], sides[1][pair[1]]) >= check.threshold:
-            close.append(pair)
-    return _with(same, close)
+    close = best_fit([column], len(left[0]), len(left[1]), objective="mean").pairs
+    passes = [(i, j) for i, j in close if judged or check.metric.compare(left[0][i], left[1][j]) >= check.threshold]
+    return _with(same, passes)
 
 
 def _none_passes(check: FieldMetric, ours: list[Any], theirs: list[Any]) -> bool:
@@ -140,17 +128,14 @@ def _by_reading(run: ScoringContext, items: Node, extracted: list[Json], found: 
         [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
         for own in allowed
     ]
-    pairs = best_assignment(fits).pairs
-    return _with(found, [(found.missing[i], found.extra[j]) for i, j in pairs if fits[i][j]])
+    return _with(found, [(i, j) for i, j in best_assignment(fits).pairs if fits[i][j]])
 
 
-def _with(pairing: Pairing, more: list[tuple[int, int]]) -> Pairing:
-    rows, columns = {i for i, _ in more}, {j for _, j in more}
-    return Pairing(
-        tuple(sorted((*pairing.pairs, *more))),
-        tuple(i for i in pairing.missing if i not in rows),
-        tuple(j for j in pairing.extra if j not in columns),
-    )
+def _with(pairing: Pairing, more: Sequence[tuple[int, int]]) -> Pairing:
+    """Return a pairing with pairs of what it left over, which are given by their places among that."""
+    pairs, missing, extra = pairing
+    pairs += tuple((missing[i], extra[j]) for i, j in more)
+    return paired(pairs, len(pairing.pairs) + len(missing), len(pairing.pairs) + len(extra))
 
 
 def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | Undecided:
@@ -165,12 +150,9 @@ def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | 
 
 
 def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing | None:
-    rows, columns = {i for i, _ in pairs}, {j for _, j in pairs}
     inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
-    if not inside or len(rows) < len(pairs) or len(columns) < len(pairs):
-        return None
-    missing = tuple(i for i in range(height) if i not in rows)
-    return Pairing(tuple(sorted(pairs)), missing, tuple(j for j in range(width) if j not in columns))
+    once = len({i for i, _ in pairs}) == len(pairs) == len({j for _, j in pairs})
+    return paired(pairs, height, width) if inside and once else None
 
 
 def _by_judge(
@@ -193,14 +175,7 @@ def _by_judge(
         judge=array.align.judge,
         options=array.align.options,
     )
-    try:
-        key = question.key
-    except RecursionError:
-        return Undecided("the rows are nested too deep to show to a judge")
-    answer = run.answers.get(key, _UNASKED)
-    if answer is _UNASKED:
-        run.questions.setdefault(key, question)
-        return Undecided(run.unanswered)
+    answer = run.ask(question, "rows")
     if not isinstance(answer, Alignment):
         return Undecided(answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
     pairing = _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted))

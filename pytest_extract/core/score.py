@@ -89,7 +89,7 @@ class Score:
         self._document: DocumentMeasures | None = document
         self._gold = gold
         self._rule_set = rules
-        self._rules: tuple[RuleResult, ...] | None = None
+        self._rules: tuple[RuleResult, ...] | None = None if rules else ()
         self._modality = modality
         self._config = config
         self._empty = semantics.empty_rate

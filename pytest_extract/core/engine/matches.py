@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.compile.nodes import SCALARS, TableColumn
@@ -11,6 +12,7 @@ from pytest_extract.core.values import FieldPath, Json, Value
 
 NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
 _new: Final = tuple.__new__
+_weight_of: Final = attrgetter("weight")
 
 
 class Matches(NamedTuple):
@@ -32,10 +34,9 @@ class Matches(NamedTuple):
 
     @property
     def weights(self) -> list[float]:
-        """What each leaf weighs that matches."""
-        columns, start, stop, *_, others = self
-        width = len(columns)
-        return [columns[place % width].weight for place in range(start, stop) if place not in others]
+        """What each leaf weighs, where all match: some of one row, or all of several."""
+        weights, stop = [*map(_weight_of, self.columns)], self.stop
+        return weights * (stop // len(weights)) if stop > len(weights) else weights[self.start : stop]
 
     def weights_or_results(self) -> Iterator[float | FieldResult]:
         """Yield the weight of each leaf that matches, and the results of the others."""

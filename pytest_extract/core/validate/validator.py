@@ -66,14 +66,14 @@ class Validator:
         """Whether the schema satisfies the metaschema of its declared draft."""
         return self._declared.problem is None
 
-    @property
+    @cached_property
     def valid_schema_draft7(self) -> bool:
         """SOB's `schema_valid_input`: an object that satisfies Draft 7's metaschema (`true` is none)."""
         if not isinstance(self.schema, dict):
             return False
         return (self._traits.valid_in_draft7 and self.valid_schema) or self._draft7.problem is None
 
-    @property
+    @cached_property
     def same_as_draft7(self) -> bool:
         """Whether the two drafts cannot differ about any value."""
         return self._declared.name == DRAFT7 or (

@@ -19,7 +19,7 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
     """Return a mapping with texts as keys, an empty one for None; refuse anything else."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict | Mapping):  # a dict is known at once
         raise ConfigError(f"{name} must be a mapping, not {short_repr(value)}")
     for key in value:
         if not isinstance(key, str):

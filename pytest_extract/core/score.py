@@ -148,7 +148,7 @@ class Score:
             if self.unread is not None or not is_structural(sides, self._config):
                 own = dict.fromkeys(own, 0.0)
             values = (*own.values(), *document_measures(sides, self._config.coverage(self._modality)))
-            self._measured = tuple([_USUAL.get(value, value) for value in values])
+            self._measured = (*map(_USUAL.get, values, values),)
             self._sides = sides if self._checked is None else None
         return self._measured
 

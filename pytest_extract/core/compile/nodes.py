@@ -133,9 +133,13 @@ MOST_PARTS: Final = 16
 
 
 class FlatPaths:
-    """Paths of an object's properties, by the object's own path: the same in every document, so made once."""
+    """Paths of an object's properties, by the object's own path: the same in every document, so made once.
 
-    __slots__ = ("_kept", "_latest", "_room", "_tables", "names", "parts")
+    latest: that path and those of its properties when last asked for. An object outside arrays has no other, and a path
+    takes long to hash.
+    """
+
+    __slots__ = ("_kept", "_room", "_tables", "latest", "names", "parts")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -143,19 +147,16 @@ class FlatPaths:
         self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
-        self._latest: tuple[tuple[Step, ...] | None, tuple[FieldPath, ...]] = None, ()
+        self.latest: tuple[tuple[Step, ...] | None, tuple[FieldPath, ...]] = None, ()
 
     def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
         """Return the paths below `path`."""
-        latest, found = self._latest
-        if latest is path:  # an object outside arrays has one path, which takes long to hash
-            return found
-        kept = self._kept.get(path)
-        if kept is None:
-            kept = tuple([FieldPath((*path, name)) for name in self.names])
-            self._keep(self._kept, path, kept)
-        self._latest = path, kept
-        return kept
+        found = self._kept.get(path)
+        if found is None:
+            found = tuple([FieldPath((*path, name)) for name in self.names])
+            self._keep(self._kept, path, found)
+        self.latest = path, found
+        return found
 
     def table(self, path: tuple[Step, ...], rows: int) -> tuple[FieldPath, ...]:
         """Return the paths of all properties of an array's first rows, one row after the other."""

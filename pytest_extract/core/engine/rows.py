@@ -136,8 +136,8 @@ def _score_differing(
     run: ScoringContext, table: Table, places: Sequence[FieldPath], wheres: Sequence[FieldPath | None] | None
 ) -> tuple[dict[int, FieldResult | None], Mapping[int, list[FieldResult]]]:
     """Return the results of the cells that differ, None where both are absent, and the mismatches by row."""
-    *_, bulk, gold, extracted, (differing, both_absent) = table
-    leaves, width, where = bulk.leaves, len(bulk.leaves), None
+    *_, bulk, gold, extracted, (differing, both_absent), width = table
+    leaves, where = bulk.leaves, None
     flawed: dict[int, list[FieldResult]] = {}
     results: dict[int, FieldResult | None] = dict.fromkeys(both_absent)
     for cell in differing:

@@ -53,6 +53,7 @@ class Table(NamedTuple):
 
     `declared`: the object of the schema; `items`: with the properties that some row has, which are the columns.
     `full`: whether each row has these and no others. `diff`: of the rows as they stand; empty where one side has more.
+    `width`: cells in a row.
     """
 
     declared: Object
@@ -62,11 +63,7 @@ class Table(NamedTuple):
     gold: Cells
     extracted: Cells
     diff: CellDiff
-
-    @property
-    def width(self) -> int:
-        """Cells in a row."""
-        return len(self.bulk.leaves)
+    width: int
 
     @property
     def height(self) -> int:
@@ -120,7 +117,7 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
         return None
     bulk = items.bulk or declared.bulk
     diff = diff_cells(run, bulk, ours, theirs)
-    return None if diff is None else _new(Table, (declared, items, full, bulk, ours, theirs, diff))
+    return None if diff is None else _new(Table, (declared, items, full, bulk, ours, theirs, diff, len(bulk.leaves)))
 
 
 def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, bool, Cells, Cells] | None:

@@ -47,7 +47,10 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
     walkers, free, places = run.walkers, run.empty_is_free, obj.places
     quiet = run.absent and not (run.both_passed and obj.field)
     no = MISSING
-    paths, wheres = places.of(path), None if at is None else places.of(at)
+    latest, paths = places.latest
+    if latest is not path:
+        paths = places.of(path)
+    wheres = None if at is None else places.of(at)
     values: list[Value] = []
     start = 0
     for index, (name, plan, fast) in enumerate(obj.properties):

@@ -7,7 +7,7 @@ from functools import partial
 
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
-from pytest_extract.core.metrics.equality import python_text
+from pytest_extract.core.metrics.equality import keys_of, python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
@@ -19,8 +19,8 @@ def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing
     rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
     return Pairing(
         tuple(sorted(pairs)),
-        tuple(row for row in range(height) if row not in rows),
-        tuple(column for column in range(width) if column not in columns),
+        tuple([row for row in range(height) if row not in rows]),
+        tuple([column for column in range(width) if column not in columns]),
     )
 
 
@@ -132,8 +132,8 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
-    ours, theirs = ([_typed(key(value)) for value in side] for side in (gold, extracted))
-    return paired(equal_pairs(ours, theirs), len(gold), len(extracted))
+    pairs = equal_pairs(_typed(keys_of(key, gold)), _typed(keys_of(key, extracted)))
+    return paired(pairs, len(gold), len(extracted))
 
 
 def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list[tuple[int, int]]:
@@ -144,5 +144,5 @@ def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list
     return [(place, waiting[value].pop()) for place, value in enumerate(gold) if waiting.get(value)]
 
 
-def _typed(key: Hashable) -> Hashable:
-    return key if isinstance(key, str) else (type(key), key)
+def _typed(keys: Sequence[Hashable]) -> list[Hashable]:
+    return [key if isinstance(key, str) else (type(key), key) for key in keys]

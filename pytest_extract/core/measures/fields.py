@@ -35,8 +35,12 @@ class Counts(NamedTuple):
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall; 0.0 where both are, 1.0 where nothing was to be scored."""
-        precision, recall = self.precision, self.recall
-        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        return _harmonic_mean(self.precision, self.recall)
+
+
+def _harmonic_mean(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall; 0.0 where both are."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def _share(score: float, size: int) -> float:
@@ -149,11 +153,12 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
                 scores.append(one.score * one.weight)
                 weights.append(one.weight)
     weight = sum(weights)
+    precision, recall = counts.precision, counts.recall
     found = ResultMeasures(
         passed / len(weights) if weights else empty,
         sum(scores) / weight if weight else empty,
-        counts.precision,
-        counts.recall,
-        counts.f1,
+        precision,
+        recall,
+        _harmonic_mean(precision, recall),
     )
     return {measure.name: measure.function(found) for measure in MEASURES}

@@ -162,6 +162,8 @@ class _LeafCountWalk(LeafCounts):
                 shared += other is not MISSING
                 if kind is dict and type(other) is dict:
                     score += self._objects(value, other, child, depth + 1)
+                elif kind is list and type(other) is list:
+                    score += self._arrays(value, other, child.item or BLANK, depth + 1)
                 else:
                     score += self.containers(value, other, child, depth + 1)
             elif kind is type(other) and value == other and (kind is not float or value):
@@ -196,7 +198,9 @@ class _LeafCountWalk(LeafCounts):
         for index, value in enumerate(gold):
             other = extracted[index] if index < count else MISSING
             kind = type(value)
-            if kind is dict or kind is list:
+            if kind is dict and type(other) is dict:
+                scores.append(self._objects(value, other, item, depth + 1))
+            elif kind is dict or kind is list:
                 scores.append(self.containers(value, other, item, depth + 1))
             elif kind is str and value == other:
                 self.matched += 1

@@ -34,9 +34,9 @@ class Matches(NamedTuple):
 
     @property
     def weights(self) -> list[float]:
-        """What each leaf weighs, where all match: some of one row, or all of several."""
+        """What each leaf weighs, where all match."""
         weights, stop = [*map(_weight_of, self.columns)], self.stop
-        return weights * (stop // len(weights)) if stop > len(weights) else weights[self.start : stop]
+        return (weights * -(-stop // len(weights)))[self.start : stop]
 
     def weights_or_results(self) -> Iterator[float | FieldResult]:
         """Yield the weight of each leaf that matches, and the results of the others."""

@@ -15,7 +15,6 @@ from pytest_extract.core.engine.context import (
     ScoringContext,
     absence,
     agreed_absence,
-    equal,
     is_present,
     looks_equal,
 )
@@ -23,7 +22,7 @@ from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.matches import weights_or_results
 from pytest_extract.core.engine.rows import LikelyPairing, Walked, keep_equal, keep_equal_values, keep_pairs
 from pytest_extract.core.engine.table import Table, to_table
-from pytest_extract.core.engine.walk import accepted, score_missing, wrong_kind
+from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
 from pytest_extract.core.engine.whole import ArrayPlace, conclude, conclude_equal
 from pytest_extract.core.results import Pairing, Status
 from pytest_extract.core.values import MISSING, Json, Value
@@ -111,13 +110,9 @@ def _score_absent(place: ArrayPlace) -> None:
 
 def _score_as_one(place: ArrayPlace, reason: str | None = None) -> None:
     """Score what stands in an array's place as one value; no `reason`: it is not a list on both sides."""
-    same = equal(place.run, place.gold, place.extracted)
-    if reason is None:
-        unlike = wrong_kind("an array", place.gold, place.extracted)
-        reason = "not an array, but equal to gold" if same else unlike
-    status = Status.MATCH if same else Status.MISMATCH
-    place.keep_result(status, float(same), reason)
-    place.keep_shape(status, reason)
+    status, why = compare_as_one(place.run, "an array", place.gold, place.extracted)
+    place.keep_result(status, float(status is Status.MATCH), reason or why)
+    place.keep_shape(status, reason or why)
 
 
 def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:

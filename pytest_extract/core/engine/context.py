@@ -81,33 +81,6 @@ class Checkpoint(NamedTuple):
 class ScoringContext:
     """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
 
-    __slots__ = (
-        "absent",
-        "absent_rules",
-        "accept",
-        "answers",
-        "arrays",
-        "both_passed",
-        "depth",
-        "empty_is_free",
-        "f1",
-        "fields",
-        "fits",
-        "leaves",
-        "mismatch_count",
-        "pairings",
-        "pending",
-        "program",
-        "questions",
-        "recalls",
-        "rules",
-        "tables",
-        "unanswered",
-        "vacuous",
-        "walkers",
-        "wrapped",
-    )  # fmt: skip
-
     def __init__(
         self,
         program: Program,

@@ -37,11 +37,10 @@ class Walked(NamedTuple):
             return _new(cls, (pairing, float(len(pairs)), fits))
         undone = {pairs[row] for row, fit in fits.items() if fit.apart}
         if undone:
-            pairing = Pairing(
-                tuple(pair for pair in pairs if pair not in undone),
-                tuple(sorted((*missing, *(i for i, _ in undone)))),
-                tuple(sorted((*extra, *(j for _, j in undone)))),
-            )
+            from pytest_extract.core.matching.pairing import paired  # few pairs have nothing in common
+
+            height, width = len(pairs) + len(missing), len(pairs) + len(extra)
+            pairing = paired([pair for pair in pairs if pair not in undone], height, width)
         # summed exactly, so that the order of rows changes nothing
         total = fsum([*[fit.score for fit in fits.values()], len(pairs) - len(fits)])
         return _new(cls, (pairing, total, {row: fit.lost for row, fit in fits.items()}))

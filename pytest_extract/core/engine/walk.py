@@ -161,30 +161,22 @@ def _score_no_objects(
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score an object's place where not both sides hold one."""
-    if not is_present(gold) and not is_present(extracted):
-        if run.both_passed:
-            _absent_properties(run, obj, path, at)
-        elif not run.empty_is_free:
-            run.vacuous += 1
-    elif not is_present(extracted):
-        _score_null_side(run, obj, gold, Status.OMISSION, path, at, null=extracted is None)
-    elif not is_present(gold):
-        _score_null_side(run, obj, extracted, Status.HALLUCINATION, path, at, null=gold is None)
-    elif equal(run, gold, extracted):
-        run.shape(obj, Status.MATCH, (gold, extracted), path, at, "not an object, but equal to gold")
-    else:
-        run.shape(obj, Status.MISMATCH, (gold, extracted), path, at, wrong_kind("an object", gold, extracted))
-
-
-def _score_null_side(
-    run: ScoringContext, obj: Object, value: Json, status: Status, path: Path, at: Path | None, *, null: bool
-) -> None:
-    """Score an object's place where one side is null or missing."""
-    if run.empty_is_free and type(value) is not dict:
-        values = (value, None) if status is Status.OMISSION else (None, value)
-        run.shape(obj, status, values, path, at, "the other side is null")
-    else:
-        score_missing(run, obj, value, status, path, at, null=null)
+    if is_present(gold) and is_present(extracted):
+        status, reason = compare_as_one(run, "an object", gold, extracted)
+        run.shape(obj, status, (gold, extracted), path, at, reason)
+    elif is_present(gold) or is_present(extracted):
+        value, other, status = (
+            (gold, extracted, Status.OMISSION) if is_present(gold) else (extracted, gold, Status.HALLUCINATION)
+        )
+        if run.empty_is_free and type(value) is not dict:
+            values = (value, None) if status is Status.OMISSION else (None, value)
+            run.shape(obj, status, values, path, at, "the other side is null")
+        else:
+            score_missing(run, obj, value, status, path, at, null=other is None)
+    elif run.both_passed:
+        _absent_properties(run, obj, path, at)
+    elif not run.empty_is_free:
+        run.vacuous += 1
 
 
 def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
@@ -228,32 +220,22 @@ def _score_missing_published(
 ) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
     values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
-    if isinstance(plan, Leaf):
-        if plan.structure is not None:
-            _score_missing_published(run, plan.structure, value, status, path, at)
-            return
+    if isinstance(plan, Leaf) and plan.structure is not None:
+        _score_missing_published(run, plan.structure, value, status, path, at)
+    elif isinstance(plan, Leaf):
         for check in plan.checks:
             run.emit(one_sided(run, plan, check, status, values, path, at), field=plan.field)
-    elif isinstance(plan, Object):
-        if type(value) is dict:
-            for entry in plan.entries:
-                if entry.name in value:
-                    below = None if at is None else (*at, entry.name)
-                    score_missing(run, entry.node, value[entry.name], status, (*path, entry.name), below)
-    elif isinstance(plan, Array):
-        _score_missing_rows(run, plan, value, status, path, at)
-
-
-def _score_missing_rows(
-    run: ScoringContext, plan: Array, value: Json, status: Status, path: Path, at: Path | None
-) -> None:
-    if type(value) is not list or not value:
-        values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    elif isinstance(plan, Object) and type(value) is dict:
+        for entry in plan.entries:
+            if entry.name in value:
+                below = None if at is None else (*at, entry.name)
+                score_missing(run, entry.node, value[entry.name], status, (*path, entry.name), below)
+    elif isinstance(plan, Array) and (type(value) is not list or not value):
         run.shape(plan, status, values, path, at)
-        return
-    for index, row in enumerate(value):
-        own = index if status is Status.OMISSION else -index - 1
-        score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
+    elif isinstance(plan, Array):
+        for index, row in enumerate(value):
+            own = index if status is Status.OMISSION else -index - 1
+            score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
 def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -301,12 +283,14 @@ def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
     return run.absent and reading in (None, []) and (extracted is MISSING or extracted in (None, []))
 
 
-def wrong_kind(wanted: str, gold: Json, extracted: Json) -> str:
-    """Say which side is not of the kind that the schema declares."""
+def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
+    """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
+    if equal(run, gold, extracted):
+        return Status.MATCH, f"not {wanted}, but equal to gold"
     kinds = equality.a_type(gold), equality.a_type(extracted)
     if kinds[0] == wanted:
-        return f"expected {wanted}, got {kinds[1]}"
-    return f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
+        return Status.MISMATCH, f"expected {wanted}, got {kinds[1]}"
+    return Status.MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
 
 
 def _too_deep(run: ScoringContext, plan: Node, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:

@@ -1,12 +1,13 @@
 """Matches the brackets of JSON text without reading its values: what is open at a place, and where it closes.
 
-Regular expressions step over strings and over whole flat lists and objects at once, so that long texts cost little; all
-of them are possessive, and so linear.
+Regular expressions step over strings, and over whole lists and objects at once, so that long texts cost little; all of
+them are possessive, and so linear.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pytest_extract.lazy import lazy_pattern
@@ -15,15 +16,29 @@ MAX_DEPTH: Final = 200
 """Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
+_LEVELS: Final = 8
+"""Levels of brackets that a pattern steps over; in a text made for it, each character may be looked at as often."""
+_WINDOW: Final = 64_000
+"""Characters in which a list or object is stepped over: a longer one is entered, and not read to its end twice."""
 
 STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _PLAIN: Final = r'[^"\[\]{}]*+'
 _NO_BRACKET: Final = rf"{_PLAIN}(?:{STRING}{_PLAIN})*+"
-_FLAT: Final = rf"(?:\[{_NO_BRACKET}\]|\{{{_NO_BRACKET}\}})"
-_NEXT: Final = lazy_pattern(rf"{_PLAIN}(?:(?:{STRING}|{_FLAT}){_PLAIN})*+([\[\]{{}}])", re.DOTALL)
+
+
+def _content(levels: int) -> str:
+    """Return the pattern of text that holds brackets nested so many levels deep, and closes all of them."""
+    if levels == 0:
+        return _NO_BRACKET
+    return rf"{_NO_BRACKET}(?:[\[{{]{_content(levels - 1)}[\]}}]{_NO_BRACKET})*+"
+
+
+_SHALLOW: Final = rf"[\[{{]{_content(_LEVELS - 1)}[\]}}]"
+_SHALLOW_VALUE: Final = lazy_pattern(_SHALLOW, re.DOTALL)
+_NEXT: Final = lazy_pattern(rf"{_content(_LEVELS)}([\[\]{{}}])", re.DOTALL)
 _NEXT_OF_ALL: Final = lazy_pattern(rf"{_NO_BRACKET}([\[\]{{}}])", re.DOTALL)
 _NO_COMMA: Final = r'[^",\[\]{}]*+'
-_ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_FLAT}){_NO_COMMA})*+"
+_ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_SHALLOW}){_NO_COMMA})*+"
 _ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},)*+", re.DOTALL)
 _END_OR_BRACKET: Final = lazy_pattern(rf"{_ITEM}([,\[{{])", re.DOTALL)
 _OBJECT_END: Final = rf'(?:[^"}}]++|{STRING})*+\}}'
@@ -44,17 +59,47 @@ class Opened(NamedTuple):
     end: int
 
 
+def is_shallow(text: str, start: int, end: int) -> bool:
+    """Whether the list or object that is `text[start:end]`, and JSON, is nested no deeper than patterns step over."""
+    return _SHALLOW_VALUE.fullmatch(text, start, end) is not None
+
+
+def _brackets(text: str, position: int, end: int, depth: int) -> Iterator[tuple[int, bool]]:
+    """Yield the offset behind each bracket of `text[position:end]`, and whether it opens; pairs may be left out.
+
+    `depth`: how many are open at `position`. What is left out is nested no deeper than MAX_DEPTH.
+    """
+    # A bracket, a string or a pair that the window cuts matches nothing, so a window's end changes no answer but
+    # which pairs are left out. A window is twice as long as what the last one did not get over, at least.
+    pattern = _NEXT if depth + _LEVELS <= MAX_DEPTH else _NEXT_OF_ALL
+    window = position
+    while True:
+        found = pattern.match(text, position, window)
+        if found is not None:
+            position = found.end()
+            opens = found[1] in "{["
+            depth += 1 if opens else -1
+            # a bracket that could not be stepped over tends to be followed by another
+            pattern = _NEXT_OF_ALL if opens or depth + _LEVELS > MAX_DEPTH else _NEXT
+            yield position, opens
+        elif window < end:
+            window = min(end, max(window + _WINDOW, 2 * window - position))
+        else:
+            return
+
+
 def closing(text: str, place: int, end: int, *, opened: Opened | None = None) -> int:
     """Offset behind the bracket that closes the one at `place`; `end` where none does.
 
     `opened`: what is known of the value there, which saves the way to it.
     """
     depth, position = (1, place + 1) if opened is None else (len(opened.brackets), opened.position)
-    while depth <= _DEEPEST and (found := _NEXT.match(text, position, end)) is not None:
-        position = found.end()
-        depth += 1 if found[1] in "{[" else -1
+    for behind, opens in _brackets(text, position, end, depth):
+        depth += 1 if opens else -1
         if depth == 0:
-            return position
+            return behind
+        if depth > _DEEPEST:
+            break
     return end
 
 
@@ -65,18 +110,13 @@ def opened_at(text: str, start: int, end: int) -> Opened:
     """
     brackets = [start]
     position, first = start + 1, True
-    while True:
-        pattern = _NEXT if len(brackets) < MAX_DEPTH else _NEXT_OF_ALL
-        found = pattern.match(text, position, end)
-        if found is None:
+    for behind, opens in _brackets(text, position, end, 1):
+        if opens and len(brackets) == MAX_DEPTH:
+            end = behind - 1
             break
-        if found[1] in "{[" and len(brackets) == MAX_DEPTH:
-            end = found.end() - 1
-            break
-        position = found.end()
-        first = found[1] in "{["
-        if first:
-            brackets.append(position - 1)
+        position, first = behind, opens
+        if opens:
+            brackets.append(behind - 1)
         else:
             brackets.pop()
     items = _ITEMS.match(text, position, end)

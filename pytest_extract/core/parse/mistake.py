@@ -33,11 +33,13 @@ def find_mistake(text: str, region: Region) -> SyntaxProblem | None:
     start, stop, opened = region.start, region.stop, region.opened
     read = StrictDecoder().read(text[:stop], start) if region.read is None else region.read
     sound = read.formed and not read.deep
-    if sound and read.repeated is not None and not read.number:
+    if sound and read.repeated is not None and read.number is None:
         return _repeated_key(text, start, object_end(text, start, stop, number=read.repeated + 1, objects=read.objects))
     end = opened.end if opened is not None else stop if read.stop is None else read.stop
-    odd = read.number or read.stop is None
-    wrong = next(_out_of_range(text, start, end), None) if odd else None
+    wrong = None
+    if read.number is not None:
+        behind = object_end(text, start, stop, number=read.number, objects=read.objects)
+        wrong = next(_out_of_range(text, behind, end), None)
     try:
         if wrong is not None and sound:  # nothing before it is wrong, nor is it cut
             Reader(text, wrong, stop).read()

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, opened_at
+from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, is_shallow, opened_at
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
 
@@ -30,7 +30,8 @@ _OPENING_FENCE: Final = lazy_pattern(_FENCE)
 _PUNCTUATION: Final = lazy_pattern(r"[\s{}\[\],:\"]*+")
 _BLANK: Final = lazy_pattern(r"[\s\ufeff]*+")
 _REASONING_END: Final = "</think>"
-_WINDOW: Final = 2_000
+_WINDOWS: Final = (2_000, 16_000, 128_000, 1_000_000)
+"""Characters in which `json` is tried at a place, before it is given the whole text."""
 _LONGEST_TOKEN: Final = 16
 """More characters than a literal or an escape of JSON has: a mistake so close to a window's end may be its end."""
 _WORTH_KNOWING: Final = 200
@@ -44,16 +45,16 @@ class Reading(NamedTuple):
 
     `value`: MISSING where there is no JSON, or JSON that is refused. `stop`: the offset behind the value, or of the
     mistake; None where that is not known. `formed`: it is JSON in form, whatever is refused. `deep`: nested deeper than
-    MAX_DEPTH. `number`: one is NaN or out of range. `objects`: how many there are. `repeated`: how many of them close
-    before the first that has a key twice; None: no key is repeated.
+    MAX_DEPTH. `objects`: how many there are. `number`: how many of them close before the first number that is NaN or
+    out of range, None where none is. `repeated`: how many close before the first that has a key twice, or None.
     """
 
     value: Json | Missing
     stop: int | None = None
     formed: bool = False
     deep: bool = False
-    number: bool = False
     objects: int = 0
+    number: int | None = None
     repeated: int | None = None
 
 
@@ -115,9 +116,9 @@ class StrictDecoder:
     """
 
     unclosed: bool = False
-    _number: bool = False
-    _repeated: int | None = None
     _objects: int = 0
+    _number: int | None = None
+    _repeated: int | None = None
     _decoder: json.JSONDecoder = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,47 +136,54 @@ class StrictDecoder:
     def _finite(self, token: str) -> float:
         number = float(token)
         if number - number != 0.0:
-            self._number = True
+            self._note_number()
         return number
 
     def _constant(self, _: str) -> None:
-        self._number = True
+        self._note_number()
+
+    def _note_number(self) -> None:
+        if self._number is None:
+            self._number = self._objects
 
     def read(self, text: str, start: int, *, shift: int = 0) -> Reading:
         """Read the value at `start`; `shift` is added to its `stop`."""
-        self.unclosed, self._number, self._repeated, self._objects = False, False, None, 0
+        self.unclosed, self._objects, self._number, self._repeated = False, 0, None, None
+        if len(text) - start < _COLLECTED:
+            return self._read(text, start, shift)
+        with no_collection():
+            return self._read(text, start, shift)
+
+    def _read(self, text: str, start: int, shift: int) -> Reading:
         try:
-            if len(text) - start < _COLLECTED:
-                found = self._decoder.raw_decode(text, start)
-            else:
-                with no_collection():
-                    found = self._decoder.raw_decode(text, start)
+            found = self._decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
             self.unclosed = error.msg.startswith("Unterminated string")
             return Reading(MISSING, error.pos + shift, number=self._number)
-        except (ValueError, RecursionError):  # an integer with more digits than Python converts; nested too deeply
-            return Reading(MISSING)
+        except RecursionError:  # nested too deeply
+            return Reading(MISSING, number=self._number)
+        except ValueError:  # an integer with more digits than Python converts
+            self._note_number()
+            return Reading(MISSING, number=self._number)
         deep = _is_nested_too_deeply(text, start, found)
-        stop, repeated = found[1] + shift, self._repeated
-        if not deep and not self._number and repeated is None:
+        stop, objects, number, repeated = found[1] + shift, self._objects, self._number, self._repeated
+        if not deep and number is None and repeated is None:
             return Reading(found[0], stop, formed=True)
-        objects = self._objects
-        return Reading(MISSING, stop, formed=True, deep=deep, number=self._number, objects=objects, repeated=repeated)
+        return Reading(MISSING, stop, formed=True, deep=deep, objects=objects, number=number, repeated=repeated)
 
     def read_ahead(self, text: str, start: int) -> Reading:
         """Return what `read` returns, at a cost that grows with what is read.
 
         `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
         """
-        size = _WINDOW
-        while True:
+        for size in _WINDOWS:
             end = start + size
             found = self.read(text[start:end], 0, shift=start)
             if found.formed or found.stop is None or end >= len(text):
                 return found
             if not self.unclosed and found.stop < end - _LONGEST_TOKEN:  # the end of the window is not to blame
                 return found
-            size *= 8
+        return self.read(text, start)
 
 
 def decode_json(text: str, start: int) -> tuple[Json, int] | None:
@@ -226,7 +234,8 @@ def _is_nested_too_deeply(text: str, start: int, found: tuple[Json, int]) -> boo
     value, stop = found
     if stop - start <= 2 * MAX_DEPTH:  # each level takes two brackets
         return False
-    return text.count("[", start, stop) + text.count("{", start, stop) > MAX_DEPTH and too_deep(value)
+    brackets = text.count("[", start, stop) + text.count("{", start, stop)
+    return brackets > MAX_DEPTH and not is_shallow(text, start, stop) and too_deep(value)
 
 
 def too_deep(value: Json) -> bool:

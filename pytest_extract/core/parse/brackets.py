@@ -40,7 +40,10 @@ _NEXT_OF_ALL: Final = lazy_pattern(rf"{_NO_BRACKET}([\[\]{{}}])", re.DOTALL)
 _NO_COMMA: Final = r'[^",\[\]{}]*+'
 _ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_SHALLOW}){_NO_COMMA})*+"
 _ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},)*+", re.DOTALL)
-_END_OR_BRACKET: Final = lazy_pattern(rf"{_ITEM}([,\[{{])", re.DOTALL)
+_MANY: Final = 1_000
+_MANY_ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},){{{_MANY}}}+", re.DOTALL)
+_ONE_ITEM: Final = lazy_pattern(rf"{_ITEM},", re.DOTALL)
+_ITEM_AND_BRACKET: Final = lazy_pattern(rf"{_ITEM}[\[{{]", re.DOTALL)
 _OBJECT_END: Final = rf'(?:[^"}}]++|{STRING})*+\}}'
 _PLAIN_END: Final = r"[^}]*+\}"
 """The end of an object where no string holds a closing brace."""
@@ -134,14 +137,24 @@ def object_end(text: str, start: int, end: int, *, number: int, objects: int) ->
 
 def item_start(text: str, place: int, end: int, *, number: int) -> int:
     """Offset behind so many items of the list or object at `place`, which has more."""
-    flat = re.compile(rf"(?:{_ITEM},){{{number}}}+", re.DOTALL).match(text, place + 1, end)
-    if flat is not None:
-        return flat.end()
-    position = place + 1
-    while number and (found := _END_OR_BRACKET.match(text, position, end)) is not None:
-        if found[1] == ",":
+    left, position = number, place + 1
+    while True:
+        count, position = shallow_items(text, position, end, most=left)
+        left -= count
+        deep = _ITEM_AND_BRACKET.match(text, position, end) if left else None
+        if deep is None:
+            return position
+        position = closing(text, deep.end() - 1, end)
+
+
+def shallow_items(text: str, position: int, end: int, *, most: int) -> tuple[int, int]:
+    """Count the items that end from `position` on, up to the first that is nested too deeply to be stepped over.
+
+    Returns their number, `most` at most, and the offset behind them.
+    """
+    left = most
+    for number, items in ((_MANY, _MANY_ITEMS), (1, _ONE_ITEM)):
+        while left >= number and (found := items.match(text, position, end)) is not None:
             position = found.end()
-            number -= 1
-        else:
-            position = closing(text, found.start(1), end)
-    return position
+            left -= number
+    return most - left, position

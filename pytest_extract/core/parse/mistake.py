@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.parse.brackets import STRING, item_start, object_end, opened_at
+from pytest_extract.core.parse.brackets import STRING, item_start, object_end, opened_at, shallow_items
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import Region, StrictDecoder
 from pytest_extract.core.results import FailureKind
@@ -80,13 +80,12 @@ def _repeated_key(text: str, start: int, end: int) -> SyntaxProblem | None:
     """
     path: list[Step] = []
     for outer, inner in pairwise([*opened_at(text, start, end - 1).brackets, end]):
-        part = text[outer:inner].rstrip()
-        if part[0] == "[":
-            # only how many there are is asked: an object is read as a number
-            items = json.loads(f"{part.removesuffix(',')}]", object_pairs_hook=len)
-            path.append(len(items))
+        if text[outer] == "[":
+            count, position = shallow_items(text, outer + 1, inner, most=inner)
+            rest = text[position:inner].rstrip().removesuffix(",")
+            path.append(count + len(json.loads(f"[{rest}]", object_pairs_hook=len)))
             continue
-        members = json.loads(part if inner == end else f"{part}0}}", object_pairs_hook=list)
+        members = json.loads(text[outer:end] if inner == end else f"{text[outer:inner]}0}}", object_pairs_hook=list)
         keys = [key for key, _ in members]
         number = _first_repeated(keys)
         if number is not None:

@@ -17,7 +17,7 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import MOST_PLACES, Region, find_regions
 from tests.cpu_time import cpu_seconds
-from tests.strategies import json_values
+from tests.strategies import json_values, nested
 
 SIZE = 3_000_000
 
@@ -103,12 +103,14 @@ JUNK = [
 ]
 
 
-@given(json_values, st.randoms(use_true_random=False), st.integers(0, 3))
-def test_the_mistake_is_the_one_that_reading_from_the_start_finds(value, rnd: random.Random, count):
-    text = json.dumps([value, {"a": value, "b": [value]}])
+@pytest.mark.parametrize("size", [0, 64_000], ids=["short", "long"])
+@given(json_values, st.randoms(use_true_random=False), st.integers(0, 3), st.integers(0, 20))
+def test_the_mistake_is_the_one_that_reading_from_the_start_finds(size, value, rnd: random.Random, count, depth):
+    rest = json.dumps([nested(depth, value), {"a": value, "b": [value]}])[1:]
     for _ in range(count):
-        place = rnd.randrange(1, len(text))
-        text = text[:place] + rnd.choice(JUNK) + text[place + rnd.randrange(3) :]
+        place = rnd.randrange(len(rest))
+        rest = rest[:place] + rnd.choice(JUNK) + rest[place + rnd.randrange(3) :]
+    text = f'["{"x" * (size - rnd.randrange(len(rest) + 1))}", ' + rest
     found = find_mistake(text, Region(start=0, stop=len(text)))
     assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
 
@@ -142,9 +144,9 @@ PAIRS = st.recursive(
 
 
 @pytest.mark.parametrize("size", [0, 1_000_000], ids=["short", "long"])
-@given(PAIRS)
-def test_the_repeated_key_is_the_one_that_reading_from_the_start_finds(size, value):
-    text = written([value]) + " " * size
+@given(PAIRS, st.sampled_from([0, 1, 999, 1_000, 1_001, 2_500]), st.integers(0, 12))
+def test_the_repeated_key_is_the_one_that_reading_from_the_start_finds(size, value, before, depth):
+    text = written([0] * before + [nested(depth, value)]) + " " * size
     failure = parse_output(text).failure
     slow = slow_mistake(text)
     assert (failure is None) == (slow is None)

@@ -12,11 +12,9 @@ paired with another, it would lose those.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
-from itertools import accumulate, product
+from itertools import product
 from typing import Final, TypeAlias
 
 from pytest_extract.core.engine.cells import all_scores, unlike
@@ -25,9 +23,8 @@ from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, i
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
-from pytest_extract.core.metrics.base import BoundMetric, Reach
+from pytest_extract.core.metrics.base import BoundMetric, Near
 from pytest_extract.core.metrics.equality import keys_of
-from pytest_extract.core.metrics.vectorized import finite_numbers
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import MISSING, Json, Value
 
@@ -179,8 +176,8 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
         left = _unpaired_cells(table, pairing, place) if pairing.missing or pairing.extra else None
         return _without_equal(metric.key, cells, (ours, theirs), left)
     columns = table.gold[place :: table.width], table.extracted[place :: table.width]
-    if metric.reach is not None:
-        return _without_near(metric.reach, cells, (ours, theirs), columns)
+    if metric.near is not None:
+        return _without_near(metric, metric.near, cells, (ours, theirs), columns)
     if table.bulk.leaves[place].checks[0].likeness is not None:
         return ()  # a judge says what is lost
     return _unlike_any(metric, cells, (ours, theirs), columns)
@@ -204,21 +201,27 @@ def _unpaired_cells(table: Table, pairing: Pairing, place: int) -> Sides:
     return ours, [table.extracted[j * table.width + place] for j in pairing.extra]
 
 
-def _without_near(reach: Reach, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
-    """Return the cells whose numbers are far apart; none where some of them could match another row's."""
-    numbers = _Numbers.of(reach, *columns)
-    if numbers is None:
-        return ()
+def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
+    """Return the cells whose values are far apart; none where some of them could match another row's."""
+    gold, extracted = _present(columns[0]), _present(columns[1])
     sides = differing if len(columns[0]) == len(columns[1]) else columns
     if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
         return ()  # what is not there may match the same
-    wrong = [pair for pair in zip(cells, *differing, strict=True) if not numbers.are_near(pair[1], pair[2])]
-    # the shorter side's numbers all have a partner; either side tells where both are as long
-    if (len(columns[0]) <= len(columns[1]) and not any(numbers.finds(own) for _, own, _ in wrong)) or (
-        len(columns[0]) >= len(columns[1]) and not any(numbers.is_found(other) for _, _, other in wrong)
+    wrong = [
+        (cell, own, other)
+        for cell, own, other in zip(cells, *differing, strict=True)
+        if not (is_present(own) and is_present(other) and metric.compare(own, other))
+    ]
+    # the shorter side's values all have a partner; either side tells where both are as long
+    if (len(columns[0]) <= len(columns[1]) and not any(near(_present([own for _, own, _ in wrong]), extracted))) or (
+        len(columns[0]) >= len(columns[1]) and not any(near(gold, _present([other for *_, other in wrong])))
     ):
         return [(cell, 1.0) for cell, _, _ in wrong]
     return ()
+
+
+def _present(cells: Cells) -> list[Json]:
+    return [cell for cell in cells if cell is not None and cell is not MISSING]
 
 
 def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
@@ -249,53 +252,6 @@ def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
     return [MISSING if cell is None or cell is MISSING else key(cell) for cell in cells]
 
 
-class _Numbers:
-    """The numbers of a column, and which of them are within reach of one another; what is not there is near nothing."""
-
-    def __init__(self, reach: Reach, gold: Sequence[float], extracted: Sequence[float]) -> None:
-        self._reach = reach
-        self._gold = gold
-        self._extracted = sorted(extracted)
-
-    @classmethod
-    def of(cls, reach: Reach, gold: Cells, extracted: Cells) -> _Numbers | None:
-        """Return the numbers of both sides; None where some cells are none, or none that a float can hold."""
-        ours, theirs = (finite_numbers([cell for cell in side if is_present(cell)]) for side in (gold, extracted))
-        return None if ours is None or theirs is None else cls(reach, ours, theirs)
-
-    def are_near(self, own: Value, other: Value) -> bool:
-        """Whether an extracted number is within reach of one of gold."""
-        if not isinstance(own, int | float) or not isinstance(other, int | float):
-            return False
-        low, high = self._reach(own)
-        return low <= other <= high
-
-    def finds(self, own: Value) -> int:
-        """Return how many extracted numbers are within reach of one of gold."""
-        if not isinstance(own, int | float):
-            return 0
-        low, high = self._reach(own)
-        return max(0, bisect_right(self._extracted, high) - bisect_left(self._extracted, low))
-
-    def is_found(self, other: Value, *, by_others: bool = False) -> bool:
-        """Whether an extracted number is within reach of any of gold; `by_others`: of any but one that is the same."""
-        if not isinstance(other, int | float):
-            return False
-        ordered, highs, lows = self._reaches
-        first, last = bisect_left(ordered, other), bisect_right(ordered, other)
-        if last - first > by_others:
-            return True
-        return (first > 0 and highs[first - 1] >= other) or (last < len(ordered) and lows[last] <= other)
-
-    @cached_property
-    def _reaches(self) -> tuple[list[float], list[float], list[float]]:
-        """Gold's numbers in order, how far up they reach up to each, and how far down from each on."""
-        ordered = sorted(self._gold)
-        reaches = [self._reach(number) for number in ordered]
-        highs = [*accumulate([high for _, high in reaches], max)]
-        return ordered, highs, [*accumulate([low for low, _ in reversed(reaches)], min)][::-1]
-
-
 # --- rows that others of their cells set apart from all other rows
 
 
@@ -324,7 +280,10 @@ def _set_apart(metric: BoundMetric, own: Mapping[int, Value], columns: Sides) ->
         gold, extracted = Counter(_keys(metric.key, columns[0])), Counter(_keys(metric.key, columns[1]))
         keys = zip(own, _keys(metric.key, [*own.values()]), strict=True)
         return [row for row, key in keys if gold[key] == 1 == extracted[key]]
-    numbers = None if metric.reach is None else _Numbers.of(metric.reach, *columns)
-    if numbers is None:
+    if metric.near is None:
         return ()
-    return [row for row, cell in own.items() if numbers.finds(cell) == 1 and not numbers.is_found(cell, by_others=True)]
+    present = {row: cell for row, cell in own.items() if cell is not None and cell is not MISSING}
+    cells = [*present.values()]
+    found = Counter(place for place, _, _ in metric.near(cells, _present(columns[1])))
+    finding = Counter(place for _, place, _ in metric.near(_present(columns[0]), cells))
+    return [row for place, row in enumerate(present) if found[place] == 1 == finding[place]]

@@ -210,9 +210,7 @@ def are_apart(numbers: Sequence[float], reach: Reach) -> bool:
 
 
 def _floats(values: Sequence[Json], convert: Callable[[Json], float | None]) -> Sequence[float | None]:
-    if {*map(type, values)} == {float} and (numbers := finite_numbers(values)) is not None:
-        return numbers
-    return list(map(convert, values))
+    return list(map(convert, values)) if (numbers := finite_numbers(values)) is None else numbers
 
 
 def _by_key(

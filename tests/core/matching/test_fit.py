@@ -385,8 +385,8 @@ def test_equal_rows_are_not_compared_with_everything(monkeypatch):
         monkeypatch.setattr(
             module,
             "score_matrix",
-            lambda problem, rows, columns, kept=kept: (
-                cells.append(len(rows) * len(columns)) or kept(problem, rows, columns)
+            lambda problem, rows, columns, *more, kept=kept: (
+                cells.append(len(rows) * len(columns)) or kept(problem, rows, columns, *more)
             ),
         )
     best_fit(long_lists(200, 0.1), 200, 200, objective="mean")

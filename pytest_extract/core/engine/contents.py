@@ -138,8 +138,7 @@ class ContentReader:
 
     def _leaf(self, leaf: Leaf, check: FieldMetric, values: Sequence[Value], ends: Sequence[int]) -> Sequence[Hashable]:
         metric = check.likeness or check.metric
-        typed = leaf.types is None or not self._keyed or all(map(partial(_fits, leaf.types), values))
-        if check.batch is not None or not typed:
+        if check.batch is not None or (self._keyed and not are_typed(leaf, values)):
             raise IrregularError
         if check.transform is not None:
             values = [transformed(check, value, MISSING)[0][0] for value in values]
@@ -169,5 +168,7 @@ def _keys_of(metric: BoundMetric, values: Sequence[Json]) -> Sequence[Hashable]:
     return [key if key == metric.key(value) else object() for key, value in zip(keys, values, strict=True)]
 
 
-def _fits(types: frozenset[str], value: Value) -> bool:
-    return not is_present(value) or type_fits(types, value)
+def are_typed(leaf: Leaf, values: Sequence[Value]) -> bool:
+    """Whether no value is of a type that the schema rules out."""
+    types = leaf.types
+    return types is None or all(not is_present(value) or type_fits(types, value) for value in values)

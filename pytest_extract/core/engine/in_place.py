@@ -12,7 +12,6 @@ of weight d that they cannot share: of each property that is compared by equalit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import chain
 from math import fsum
 from operator import ne
@@ -59,9 +58,7 @@ def unlike_rows(
     run: ScoringContext, array: Array, gold: Sequence[Json], extracted: Sequence[Json]
 ) -> Sequence[int] | None:
     """Return the rows that differ from their partners; None if nothing is proved of them."""
-    if len(gold) != len(extracted) or array.align.mode != "best_fit" or array.prefix or array.checks:
-        return None
-    if run.f1 or run.empty_is_free or not run.absent or run.accept or run.absent_rules:
+    if len(gold) != len(extracted) or array.prefix or array.checks or run.accept or run.absent_rules:
         return None
     try:
         unlike = [index for index, differs in enumerate(map(ne, gold, extracted)) if differs]
@@ -110,12 +107,13 @@ class RowsInPlace:
 
     def is_best(self, scores: Mapping[int, float]) -> bool:
         """Whether no pairing is better, given the scores of unlike rows in their places."""
-        for row, score in scores.items():
-            self.bounds[row][row] = score
-        while not self._is_best():
-            if not self.tighten(but=scores.keys()):
+        while True:
+            for row, score in scores.items():
+                self.bounds[row][row] = score
+            if self._is_best():
+                return True
+            if not self.tighten():
                 return False
-        return True
 
     def _is_best(self) -> bool:
         best = fsum([self.bounds[row][column] for row, column in best_assignment(self.bounds).pairs])
@@ -128,11 +126,8 @@ class RowsInPlace:
             for row, column in self._places
         )
 
-    def tighten(self, but: AbstractSet[int] = frozenset()) -> bool:
-        """Lower the bounds by a look at one more property; False if there is none.
-
-        `but`: rows whose score in their places is known.
-        """
+    def tighten(self) -> bool:
+        """Lower the bounds by a look at one more property; False if there is none."""
         if not self._columns:
             return False
         ours, theirs = self._columns.pop()
@@ -142,8 +137,7 @@ class RowsInPlace:
             for most, (one, other) in zip(self._most, self._pairs, strict=True)
         ]
         for (row, other), most, weight in zip(self._places, self._most, self._weights, strict=True):
-            if row != other or row not in but:
-                self.bounds[row][other] = most / weight if weight else 1.0
+            self.bounds[row][other] = most / weight if weight else 1.0
         return True
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, FlatPaths, Leaf, Node, Object, Skip, TableColumn
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, contents_of
+from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, are_typed, contents_of
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.matches import weights_or_results
@@ -18,7 +18,6 @@ from pytest_extract.core.matching.columns import Column, PairScore, objective_sc
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import MATCH, MISMATCH, STRUCTURE, FieldResult, Status
-from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
 
 MOST_UNDECLARED: Final = 16
@@ -48,8 +47,8 @@ def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:
 
 
 def _whole(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> Column:
-    """Return rows as one column: by their metric where they are plain values."""
-    if isinstance(items, Leaf) and (check := single_check(items)) is not None and _typed(items, [*gold, *extracted]):
+    """Return values as one column: by their metric where they are plain ones."""
+    if isinstance(items, Leaf) and (check := single_check(items)) is not None and are_typed(items, [*gold, *extracted]):
         return leaf_column(run, check, gold, extracted)
     return Column(gold=gold, extracted=extracted, pair=pair_score(run, items))
 
@@ -60,42 +59,25 @@ def single_check(leaf: Leaf) -> FieldMetric | None:
     return leaf.checks[0] if one and leaf.checks[0].batch is None else None
 
 
-def _typed(leaf: Leaf, values: Sequence[Value]) -> bool:
-    """Whether no value is of a type that the schema rules out."""
-    types = leaf.types
-    return types is None or all(value is MISSING or value is None or type_fits(types, value) for value in values)
-
-
 def _columns(run: ScoringContext, entry: TableColumn, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
     plan, name = entry.node, entry.name
     if isinstance(plan, Skip):
         return []
     ours, theirs = _values(gold, name), _values(extracted, name)
-    if isinstance(plan, Leaf) and (check := single_check(plan)) is not None and _typed(plan, [*ours, *theirs]):
-        return [leaf_column(run, check, ours, theirs)]
-    if run.absent is not run.empty_is_free:
-        if isinstance(plan, Object) and _are_objects(run, plan, ours, theirs):
-            return columns_of(run, plan, ours, theirs)
-        if isinstance(plan, Array):
-            return [_lists(run, plan, ours, theirs)]
-    return [Column(gold=ours, extracted=theirs, pair=pair_score(run, plan))]
+    if isinstance(plan, Object) and _are_objects(run, plan, [*ours, *theirs]):
+        return columns_of(run, plan, ours, theirs)
+    return [_lists(run, plan, ours, theirs) if isinstance(plan, Array) else _whole(run, plan, ours, theirs)]
 
 
-def _are_objects(run: ScoringContext, obj: Object, *sides: Sequence[Value]) -> bool:
+def _are_objects(run: ScoringContext, obj: Object, values: Sequence[Value]) -> bool:
     """Whether each value is an object whose properties say all, or is not there.
 
     Under struct-extract-eval a key that the schema does not have counts only where the other side has an object.
     """
-    if not all(_are(dict, side) for side in sides):
+    some: list[Any] = [value for value in values if is_present(value)]
+    if not all(type(value) is dict and value for value in some):
         return False
-    return not run.empty_is_free or all(
-        value.keys() <= obj.names for side in sides for value in side if isinstance(value, dict)
-    )
-
-
-def _are(kind: type, values: Sequence[Value]) -> bool:
-    """Whether every value is of this kind and not empty, or not there at all."""
-    return all((type(value) is kind and value) or not is_present(value) for value in values)
+    return not run.empty_is_free or all(map(obj.names.issuperset, some))
 
 
 def _lists(run: ScoringContext, array: Array, gold: Sequence[Value], extracted: Sequence[Value]) -> Column:

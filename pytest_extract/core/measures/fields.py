@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from pytest_extract.core.engine.matches import Kept
 
 
+_OMISSION: Final = Status.OMISSION
+_HALLUCINATION: Final = Status.HALLUCINATION
+_SKIPPED: Final = Status.SKIPPED
+
+
 class Counts(NamedTuple):
     """Sums over leaf results: `score` and number of those present on both sides, and of those on one side only."""
 
@@ -74,7 +79,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
             if result:
                 others.append(result.status)
         scores += own
-    return Counts(reduce(add, scores, 0.0), compared, others.count(Status.OMISSION), others.count(Status.HALLUCINATION))
+    return Counts(reduce(add, scores, 0.0), compared, others.count(_OMISSION), others.count(_HALLUCINATION))
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
@@ -148,7 +153,7 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
                 passed += 1
                 scores.append(one)
                 weights.append(one)
-            elif one.status is not Status.SKIPPED:
+            elif one.status is not _SKIPPED:
                 passed += one.passed
                 scores.append(one.score * one.weight)
                 weights.append(one.weight)

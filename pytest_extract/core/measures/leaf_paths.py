@@ -26,7 +26,8 @@ _INDEX: Final = lazy_pattern(r"\[\d+\]")
 _STEP: Final = lazy_pattern(r"([^.\[]+)|\[([^\]]*)(\]?)")
 
 
-class TypeNode(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TypeNode:
     """What SOB's type lookup sees at a schema node: it follows exact `object` and `array` types only.
 
     `members` holds plainly named properties; those with a dot, a bracket or no letter in their name are found by path.
@@ -47,7 +48,8 @@ class Found(NamedTuple):
     typed: int
 
 
-class RequiredNode(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RequiredNode:
     """What a schema requires at a place: names of an object, what is required below some of them, or in its rows."""
 
     names: frozenset[str] = frozenset()
@@ -216,12 +218,12 @@ def missing_required(value: Json, declared: Declared, *, ambiguous: bool) -> lis
 
 def _has_all(node: Json, required: RequiredNode) -> bool:
     """Whether a value has every required key; False, too, where no one row has all that rows need."""
-    names, below, rows = required
+    rows, names = required.rows, required.names
     if rows is not None:
         return isinstance(node, list) and any(_has_all(row, rows) for row in node)
     if not isinstance(node, dict) or not node.keys() >= names:
         return not names
-    for name, inner in below:  # noqa: SIM110 - a generator for each object takes as long as the rest
+    for name, inner in required.below:  # noqa: SIM110 - a generator for each object takes as long as the rest
         if not _has_all(node[name], inner):
             return False
     return True

@@ -431,9 +431,9 @@ def output_shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
 
 
 def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> CaseRules:
-    accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
-    if not accept and not absent:
+    if accept is None and absent is None:
         return _NO_RULES
+    accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
     for place, rule in absent.items():
         if rule not in _ABSENT_RULES:
             raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")

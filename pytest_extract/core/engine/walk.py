@@ -45,7 +45,6 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
 ) -> None:
     """Score the declared properties, then what is not declared. The loop is the engine's hottest."""
     walkers, free, places = run.walkers, run.empty_is_free, obj.places
-    quiet = run.absent and not (run.both_passed and obj.field)
     no = MISSING
     latest, paths = places.latest
     if latest is not path:
@@ -62,7 +61,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         if start < index:
             _keep_matches(run, obj, start, index, paths, wheres, values)
         start = index + 1
-        if quiet and fast and (ours is no or ours is None) and (theirs is no or theirs is None):
+        absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
+        if absent and run.absent and not (run.both_passed and obj.field):
             run.vacuous += 1
             continue
         where = None if wheres is None else wheres[index]

@@ -24,7 +24,7 @@ from pytest_extract.core.engine.rows import LikelyPairing, Walked
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import LeafColumn
-from pytest_extract.core.metrics.equality import json_text
+from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
@@ -70,7 +70,7 @@ def unlike_rows(
 
 def _are_alike(rows: Sequence[Json]) -> bool:
     """Whether all rows hold the same, so that one pairing with other rows is as good as another."""
-    return all(row == rows[0] for row in rows) and len({*map(json_text, rows)}) == 1
+    return all(row == rows[0] for row in rows) and len({*map(python_text, rows)}) == 1
 
 
 class RowsInPlace:

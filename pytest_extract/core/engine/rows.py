@@ -70,14 +70,18 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
 def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
     """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
     column = table.items.entries[0]
-    ours, theirs = [table.gold[i] for i, _ in pairs], [table.extracted[j] for _, j in pairs]
+    rows, others = zip(*pairs, strict=True)
+    ours, theirs = [*map(table.gold.__getitem__, rows)], [*map(table.extracted.__getitem__, others)]
     kinds = [*map(type, ours)]
     if ours != theirs or kinds != [*map(type, theirs)] or not column.fast.issuperset(kinds):
         return False
     size, places = max(len(table.gold), len(table.extracted)), table.items.places
-    own, others = places.table(path, size), places.table(path if at is None else at, size)
-    wheres = [None if i == j and at is None else others[j] for i, j in pairs]
-    _keep(run, table.items, ours, theirs, [own[i] for i, _ in pairs], wheres if any(wheres) else None, NO_OTHERS)
+    paths = [*map(places.table(path, size).__getitem__, rows)]
+    wheres: list[FieldPath | None] | None = None
+    if at is not None or rows != others:
+        there = places.table(path if at is None else at, size)
+        wheres = [None if i == j and at is None else there[j] for i, j in pairs]
+    _keep(run, table.items, ours, theirs, paths, wheres, NO_OTHERS)
     return True
 
 

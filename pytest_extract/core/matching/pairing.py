@@ -16,12 +16,10 @@ def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing
     """Return the pairing of two lists of these lengths that these pairs make."""
     if len(pairs) == height == width:
         return Pairing(tuple(sorted(pairs)), (), ())
-    rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
-    return Pairing(
-        tuple(sorted(pairs)),
-        tuple([row for row in range(height) if row not in rows]),
-        tuple([column for column in range(width) if column not in columns]),
-    )
+    partners = dict(pairs)
+    missing = sorted({*range(height)}.difference(partners))
+    extra = sorted({*range(width)}.difference(partners.values()))
+    return Pairing(tuple(sorted(pairs)), tuple(missing), tuple(extra))
 
 
 def by_position(height: int, width: int) -> Pairing:

@@ -475,25 +475,17 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
     Equal means the same JSON of the same types. None too where a metric does not find every value equal to itself.
     A list in another order takes half the time with this look at it, before any value is encoded.
     """
-    if not all(map(_is_reflexive, columns)):
-        return None
-    gold: list[Sequence[Hashable]] = []
-    extracted: list[Sequence[Hashable]] = []
+    sides: tuple[list[Sequence[Hashable]], list[Sequence[Hashable]]] = [], []
     for column in columns:
-        for side, values in zip((gold, extracted), _strict_values(column), strict=True):
-            side.append(values)
-        if set(gold[-1]) != set(extracted[-1]):
+        if column.contents is None and not (column.metric and column.metric.reflexive):
             return None
-    pairs = equal_pairs(_as_rows(gold, length), _as_rows(extracted, length))
+        values = _strict_values(column)
+        if {*values[0]} != {*values[1]}:
+            return None
+        for side, own in zip(sides, values, strict=True):
+            side.append(own)
+    pairs = equal_pairs(*([*zip(*side, strict=True)] if side else [()] * length for side in sides))
     return pairs if len(pairs) == length else None
-
-
-def _is_reflexive(column: Column) -> bool:
-    return column.contents is not None or (column.metric is not None and column.metric.reflexive)
-
-
-def _as_rows(columns: Sequence[Sequence[Hashable]], length: int) -> list[Hashable]:
-    return list(zip(*columns, strict=True)) if columns else [()] * length
 
 
 def _strict_values(column: Column) -> Sequence[Sequence[Hashable]]:

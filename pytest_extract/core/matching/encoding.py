@@ -105,32 +105,31 @@ class EncodedColumn:
             return 1.0
         return self.metric.compare(self.values[gold], self.values[extracted])
 
-    def pair_of(self, gold: int, extracted: int) -> PairScore:
-        """Return the score of a nested pair, scored once."""
+    def sums(self, gold: int, extracted: int) -> PairScore:
+        """Return the sums over the leaves of a pair of values; nested ones are scored once."""
+        if gold == extracted == ABSENT:
+            return NOTHING
+        if self.pair is None or self.contents is not None:
+            weight = 1.0 if self.contents is None else self.contents[gold if extracted == ABSENT else extracted].weight
+            if gold == ABSENT:
+                return PairScore(0.0, 0.0, 0.0, weight)
+            if extracted == ABSENT:
+                return PairScore(0.0, 0.0, weight, 0.0)
+            if self.pair is None:
+                return PairScore(self.score(gold, extracted), 1.0, 0.0, 0.0)
+            if gold == extracted:
+                return PairScore(weight, weight, 0.0, 0.0)
         known = self.memo.get((gold, extracted))
-        if known is None and self.contents is not None:
-            known = self.memo[gold, extracted] = self._pair_of_contents(gold, extracted, self.contents)
-        elif known is None:
-            assert self.pair is not None  # noqa: S101 - asked of nested columns only
+        if known is None:
             known = self.memo[gold, extracted] = self.pair(self._value(gold), self._value(extracted))
         return known
-
-    def _pair_of_contents(self, gold: int, extracted: int, contents: Mapping[int, Content]) -> PairScore:
-        if gold == ABSENT:
-            return PairScore(0.0, 0.0, 0.0, contents[extracted].weight)
-        if extracted == ABSENT:
-            return PairScore(0.0, 0.0, contents[gold].weight, 0.0)
-        if gold == extracted:
-            return PairScore(contents[gold].weight, contents[gold].weight, 0.0, 0.0)
-        assert self.pair is not None  # noqa: S101 - nested columns only
-        return self.pair(self._value(gold), self._value(extracted))
 
     def parts(self, gold: int, extracted: int, objective: Objective, most: float | None = None) -> PairScore:
         """Return the score of a nested pair; of contents, sums that score no lower; `most`: their `score_bound`."""
         if gold == extracted == ABSENT:
             return NOTHING
         if self.contents is None:
-            return self.pair_of(gold, extracted)
+            return self.sums(gold, extracted)
         most = self.score_bound(gold, extracted) if most is None else most
         ours, theirs = max(self.floor(gold), most), max(self.floor(extracted), most)
         if objective == "mean":  # what only one side has may be compared with what only the other one has
@@ -189,7 +188,7 @@ class EncodedColumn:
         if self.metric is not None:
             value = self.values[code]
             return self.metric.compare(value, value) == 1.0
-        score, compared, omitted, hallucinated = self.pair_of(code, code)
+        score, compared, omitted, hallucinated = self.sums(code, code)
         return score == compared and not omitted and not hallucinated
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
@@ -31,7 +31,6 @@ from pytest_extract.core.matching.assignment import Assignment, best_assignment,
 from pytest_extract.core.matching.columns import Column, Objective, PairScore, objective_score, strict_keys
 from pytest_extract.core.matching.encoding import (
     ABSENT,
-    NOTHING,
     EncodedColumn,
     EncodedTable,
     Pairs,
@@ -270,13 +269,23 @@ class Similarity:
             return float(matrix[rows[row]][columns[other]])
         found = self._scored.get((row, other))
         if found is None:
-            sums = pair_sums(self.problem, row, other)
-            found = self._scored[row, other] = objective_score(self.problem.objective, sums)
+            found = self._scored[row, other] = self._summed(row, other, EncodedColumn.sums)
         return found
 
     def bound(self, row: int, other: int) -> float:
         """Return what a pair of rows scores at most, where that is cheaper to find."""
-        return bound_of(self.problem, row, other) if self.nested else 1.0
+        sums = partial(EncodedColumn.parts, objective=self.problem.objective)
+        return self._summed(row, other, sums) if self.nested else 1.0
+
+    def _summed(self, row: int, other: int, sums: Callable[[EncodedColumn, int, int], PairScore]) -> float:
+        score = compared = omitted = hallucinated = 0.0
+        for column in self.problem.columns:
+            part = sums(column, column.gold[row], column.extracted[other])
+            score += column.weight * part.score
+            compared += column.weight * part.compared
+            omitted += column.weight * part.omitted
+            hallucinated += column.weight * part.hallucinated
+        return objective_score(self.problem.objective, PairScore(score, compared, omitted, hallucinated))
 
     def bounds(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
@@ -422,48 +431,6 @@ def _pair_equal_rows(similarity: Similarity) -> Pairs:
     if all(column.reflexive for column in problem.columns):
         return same
     return [(row, other) for row, other in same if perfect(problem, row)]
-
-
-def pair_sums(problem: EncodedTable, row: int, other: int) -> PairScore:
-    """Return the weighted sums over the leaves of a pair of rows."""
-    parts = [(each.weight, _column_sums(each, each.gold[row], each.extracted[other])) for each in problem.columns]
-    return _total(parts)
-
-
-def bound_of(problem: EncodedTable, row: int, other: int) -> float:
-    """Return what a pair of rows scores at most, without a look inside nested values that have contents."""
-    parts = [
-        (
-            each.weight,
-            _column_sums(each, each.gold[row], each.extracted[other])
-            if each.pair is None
-            else each.parts(each.gold[row], each.extracted[other], problem.objective),
-        )
-        for each in problem.columns
-    ]
-    return objective_score(problem.objective, _total(parts))
-
-
-def _total(parts: Sequence[tuple[float, PairScore]]) -> PairScore:
-    score = compared = omitted = hallucinated = 0.0
-    for weight, part in parts:
-        score += weight * part.score
-        compared += weight * part.compared
-        omitted += weight * part.omitted
-        hallucinated += weight * part.hallucinated
-    return PairScore(score, compared, omitted, hallucinated)
-
-
-def _column_sums(column: EncodedColumn, gold: int, extracted: int) -> PairScore:
-    if gold == extracted == ABSENT:
-        return NOTHING
-    if column.pair is not None:
-        return column.pair_of(gold, extracted)
-    if gold == ABSENT:
-        return PairScore(0.0, 0.0, 0.0, 1.0)
-    if extracted == ABSENT:
-        return PairScore(0.0, 0.0, 1.0, 0.0)
-    return PairScore(column.score(gold, extracted), 1.0, 0.0, 0.0)
 
 
 # --- the same rows in another order

@@ -240,7 +240,7 @@ def test_no_other_pairing_of_rows_with_lists_is_better(objective, limit, problem
     bounds = similarity_pure.score_matrix(coded, range(height), range(width))
     for (i, j), score in known.items():
         assert bounds[i][j] >= score - 1e-12
-        assert fit.bound_of(coded, i, j) == pytest.approx(bounds[i][j])
+        assert fit.Similarity(coded).bound(i, j) == pytest.approx(bounds[i][j])
     kept, fit.PUBLISHED_LIMIT = fit.PUBLISHED_LIMIT, limit
     try:
         found = best_fit(columns, height, width, objective=objective)

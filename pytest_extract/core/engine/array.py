@@ -219,7 +219,7 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
             if table.width == 1 and keep_equal_values(run, table, pairs, path, at):
                 return Walked.of(pairing, {})
             aligned = table.take(run, pairs)
-        return keep_pairs(run, array, aligned, pairing, path, at, placed=aligned is table)
+        return keep_pairs(run, array, aligned, pairing, path, at)
     from pytest_extract.core.engine.pairs import row_fit
 
     base = path if at is None else at

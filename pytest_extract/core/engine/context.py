@@ -186,12 +186,29 @@ class ScoringContext:
         field: bool | None = None,
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
-        right = status is MATCH
-        result = (
-            as_place(path), plan.pattern, STRUCTURE, NO_PARAMS, status, 1.0 if right else 0.0, right,
-            values[0], values[1], reason, 1.0, None if at is None else as_place(at),
-        )  # fmt: skip
-        self.emit(_new(FieldResult, result), field=plan.field if field is None else field)
+        score = 1.0 if status is MATCH else 0.0
+        result = make_result(plan.pattern, STRUCTURE, NO_PARAMS, 1.0, status, score, values, path, at, reason)
+        self.emit(result, field=plan.field if field is None else field)
+
+
+def make_result(
+    pattern: str,
+    metric: str,
+    params: Mapping[str, Json],
+    weight: float,
+    status: Status,
+    score: float,
+    values: Values,
+    path: Path,
+    at: Path | None,
+    reason: str | None,
+) -> FieldResult:
+    """Return a result; right is what matches."""
+    result = (
+        as_place(path), pattern, metric, params, status, score, status is MATCH, values[0], values[1], reason, weight,
+        None if at is None else as_place(at),
+    )  # fmt: skip
+    return _new(FieldResult, result)
 
 
 def is_present(value: Value) -> bool:

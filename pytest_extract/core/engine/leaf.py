@@ -14,15 +14,15 @@ from pytest_extract.core.engine.context import (
     ScoringContext,
     absence,
     agreed_absence,
+    is_present,
+    make_result,
 )
 from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, as_place, json_type, path_text
-
-_new: Final = tuple.__new__
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_text
 
 
 class _Outcome(NamedTuple):
@@ -37,13 +37,19 @@ _RIGHT: Final = _Outcome(1.0)
 
 def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score a leaf with every check that it has."""
-    checks = leaf.checks if leaf.by_type is None else checks_of(leaf, gold, extracted)
+    checks = leaf.checks
+    if leaf.by_type is not None:  # gold's type chooses, where the schema leaves it open
+        checks = leaf.by_type.get(json_type(gold if is_present(gold) else extracted), checks)
     for index, check in enumerate(checks):
         result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
             run.emit(result, field=leaf.field)
         else:
-            _both_absent(run, leaf, check, (gold, extracted), path, at, first=index == 0)
+            if index == 0:
+                run.vacuous += 1
+            if run.both_passed and leaf.field:
+                reason = agreed_absence(gold, extracted)
+                run.fields.append(_result(leaf, check, MATCH, 1.0, (gold, extracted), path, at, reason))
 
 
 def check_leaf(
@@ -74,32 +80,12 @@ def check_leaf(
     return _compared(run, leaf, check, *values, (gold, extracted), path, at, problem)
 
 
-def checks_of(leaf: Leaf, gold: Value, extracted: Value) -> tuple[FieldMetric, ...]:
-    """Return the checks for a leaf whose type the schema leaves open: gold's type chooses."""
-    if leaf.by_type is None:
-        return leaf.checks
-    shown = extracted if gold is MISSING or gold is None else gold
-    return leaf.by_type.get(json_type(shown), leaf.checks)
-
-
 def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
-    result = FieldResult(
-        path=FieldPath(path),
-        pattern=skip.pattern,
-        metric="skip",
-        params=NO_PARAMS,
-        status=Status.SKIPPED,
-        score=0.0,
-        passed=False,
-        gold=gold,
-        extracted=extracted,
-        reason="not scored",
-        weight=0.0,
-        matched=None if at is None else FieldPath(at),
-    )
+    values = gold, extracted
+    result = make_result(skip.pattern, "skip", NO_PARAMS, 0.0, Status.SKIPPED, 0.0, values, path, at, "not scored")
     run.leaves.append(result)
     if skip.field:
         run.fields.append(result)
@@ -130,15 +116,6 @@ def one_sided(
     return _result(leaf, check, status, 0.0, values, path, at, reason)
 
 
-def _both_absent(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, values: Values, path: Path, at: Path | None, *, first: bool
-) -> None:
-    if first:
-        run.vacuous += 1
-    if run.both_passed and leaf.field:
-        run.fields.append(_result(leaf, check, MATCH, 1.0, values, path, at, agreed_absence(*values)))
-
-
 def _compared(
     run: ScoringContext,
     leaf: Leaf,
@@ -151,8 +128,9 @@ def _compared(
     problem: str | None,
 ) -> FieldResult:
     """Compare two values, of which `raw` are the transformed ones."""
-    if check.batch is not None:
-        return _waiting(run, leaf, check, raw, (gold, extracted), path, at)
+    if check.batch is not None:  # it stands for the field until all of its batch are known
+        run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
+        return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
         wrong = f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
         return _result(leaf, check, MISMATCH, 0.0, raw, path, at, wrong)
@@ -207,10 +185,7 @@ def _reading(run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, e
 
 def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:
     """Whether a check finds the extracted value right by this reading, without asking a judge."""
-    return _agrees(check, *transformed(check, reading, extracted)[0])
-
-
-def _agrees(check: FieldMetric, ours: Value, theirs: Value) -> bool:
+    ours, theirs = transformed(check, reading, extracted)[0]
     if ours is MISSING or ours is None or theirs is MISSING or theirs is None:
         return ours in (MISSING, None) and theirs in (MISSING, None)
     return check.metric.compare(ours, theirs) >= (1.0 if check.metric.judged else check.threshold)
@@ -244,21 +219,6 @@ def rule_of(run: ScoringContext, pattern: str, path: Path) -> str | None:
     return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
 
 
-def _waiting(
-    run: ScoringContext,
-    leaf: Leaf,
-    check: FieldMetric,
-    raw: tuple[Json, Json],
-    values: tuple[Json, Json],
-    path: Path,
-    at: Path | None,
-) -> FieldResult:
-    """Return what stands in the place of a batch metric's field until all its fields are known."""
-    field = len(run.fields) if leaf.field else None
-    run.pending.append(Pending(check, len(run.leaves), field, values[0], values[1]))
-    return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
-
-
 def _result(
     leaf: Leaf,
     check: FieldMetric,
@@ -269,8 +229,5 @@ def _result(
     at: Path | None,
     reason: str | None,
 ) -> FieldResult:
-    values_of = (
-        as_place(path), leaf.pattern, check.metric.name, check.metric.params, status, score, status is MATCH,
-        values[0], values[1], reason, check.weight, None if at is None else as_place(at),
-    )  # fmt: skip
-    return _new(FieldResult, values_of)
+    metric = check.metric
+    return make_result(leaf.pattern, metric.name, metric.params, check.weight, status, score, values, path, at, reason)

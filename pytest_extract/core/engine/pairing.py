@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -159,12 +158,9 @@ def _by_judge(
     run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path
 ) -> Pairing | Undecided:
     """Pair as the judge says; lists of the same rows in any order need no judge."""
-    if not gold or not extracted:
-        return by_position(len(gold), len(extracted))
-    if len(gold) == len(extracted) and Counter(map(equality.json_text, gold)) == Counter(
-        map(equality.json_text, extracted)
-    ):
-        return multiset(gold, extracted, equality.json_text)
+    same = multiset(gold, extracted, equality.json_text)
+    if not gold or not extracted or not (same.missing or same.extra):
+        return same
     question = Question(
         kind="align",
         path=FieldPath(path),

@@ -210,11 +210,8 @@ def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
 def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldResult]) -> RowFit:
     """Return how well the pair of rows that gave these leaves fits; those that match may be given by their weights."""
     found = sums(leaves)
-    score, weight = (
-        objective_score(run.program.semantics.pair_objective, found),
-        found.compared + found.omitted + found.hallucinated,
-    )
+    score = objective_score(run.program.semantics.pair_objective, found)
     undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is Status.JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
-    weight += sum(undecided)
+    weight = found.compared + found.omitted + found.hallucinated + sum(undecided)
     return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

@@ -101,15 +101,11 @@ def _keep(
 
 
 def keep_pairs(
-    run: ScoringContext, array: Array, table: Table, pairing: Pairing, path: Path, at: Path | None, *, placed: bool
+    run: ScoringContext, array: Array, table: Table, pairing: Pairing, path: Path, at: Path | None
 ) -> Walked:
-    """Score pairs of rows, laid out in their order; `placed`: whether these are all rows as they stand."""
+    """Score pairs of rows, laid out in their order."""
     pairs = pairing.pairs
-    places, wheres = (
-        (table.items.places.table(path, len(pairs)), None)
-        if placed and at is None
-        else places_of(table.items, pairs, path, at)
-    )
+    places, wheres = places_of(table.items, pairs, path, at)
     others, flawed = _score_differing(run, table, places, wheres)
     both_absent = [*others.values()].count(None)
     width, unused = table.width, table.declared_width - table.width

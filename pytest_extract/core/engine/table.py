@@ -177,6 +177,8 @@ def places_of(
     items: Object, pairs: Pairs, path: Path, at: Path | None
 ) -> tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]:
     """Return where each cell of some pairs stands, and where the extracted one does if not there."""
+    if at is None and pairs == identity(len(pairs)):
+        return items.places.table(path, len(pairs)), None
     width, table = len(items.places.names), items.places.table(path, max(i for i, _ in pairs) + 1)
     others = items.places.table(path if at is None else at, max(j for _, j in pairs) + 1)
     nowhere = (None,) * width

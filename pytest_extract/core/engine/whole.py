@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, cast
 
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.engine.context import Path, Recall, ScoringContext
+from pytest_extract.core.engine.context import Path, Recall, ScoringContext, make_result
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Pairing, Status
@@ -35,11 +35,12 @@ class ArrayPlace(NamedTuple):
         result = array.result
         if result is None or not array.field:
             return
-        kept = (
-            as_place(path), array.pattern, result.metric, result.params, status, score, status is MATCH,
-            gold, extracted, reason, result.weight, None if at is None else as_place(at),
-        )  # fmt: skip
-        run.fields.append(_new(FieldResult, kept))
+        values = gold, extracted
+        run.fields.append(
+            make_result(
+                array.pattern, result.metric, result.params, result.weight, status, score, values, path, at, reason
+            )
+        )
 
     def keep_shape(self, status: Status, reason: str | None = None) -> None:
         """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""

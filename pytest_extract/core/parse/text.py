@@ -18,7 +18,7 @@ from pytest_extract.lazy import dataclass, lazy_pattern
 MOST_PLACES: Final = 20_000
 """Brackets in prose that are tried as the beginning of a value; an answer has a handful."""
 
-_FENCE: Final = r"```[ \t]*+[\w+-]*+\s*+"
+_FENCE: Final = r"```(?!`)[ \t]*+[\w+-]*+\s*+"
 _OBJECT: Final = r"\{(?=\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|//|/\*))"
 _ARRAY: Final = r"\[(?=\s*+[\[{\"'\]])"
 _NUMBERS: Final = r"\[(?=\s*+[-0-9tfnNI])(?!\s*+[0-9]++\s*+\])"

@@ -71,12 +71,12 @@ def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Pat
     """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
     column = table.items.entries[0]
     rows, others = zip(*pairs, strict=True)
-    ours, theirs = [*map(table.gold.__getitem__, rows)], [*map(table.extracted.__getitem__, others)]
+    ours, theirs = (*map(table.gold.__getitem__, rows),), (*map(table.extracted.__getitem__, others),)
     kinds = [*map(type, ours)]
     if ours != theirs or kinds != [*map(type, theirs)] or not column.fast.issuperset(kinds):
         return False
     size, places = max(len(table.gold), len(table.extracted)), table.items.places
-    paths = [*map(places.table(path, size).__getitem__, rows)]
+    paths = (*map(places.table(path, size).__getitem__, rows),)
     wheres: list[FieldPath | None] | None = None
     if at is not None or rows != others:
         there = places.table(path if at is None else at, size)

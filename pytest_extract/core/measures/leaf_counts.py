@@ -57,9 +57,7 @@ def count_leaves(
         walk.key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
     elif structured:
         walk.only_found(extracted, declared.types, 0)
-    if not walk.ambiguous:
-        return walk.finished()
-    counts = _by_path(gold, extracted, declared)
+    counts = _by_path(gold, extracted, declared) if walk.ambiguous else walk.counts()
     counts.key_match = walk.key_match
     return counts
 
@@ -118,15 +116,13 @@ class _LeafCountWalk(LeafCounts):
         self.spoken: dict[str, Words] = {}
         self.compared: dict[tuple[str, str], float] = {}
 
-    def finished(self) -> LeafCounts:
-        """Return the counts, after the walk."""
-        matched = self.matched
-        self.expected += matched
-        self.found += matched
-        self.shared += matched
-        self.equal += matched
-        self.same += matched
-        return self
+    def counts(self) -> LeafCounts:
+        """Return the counts by themselves: a score keeps them, and not what the walk needed."""
+        counts, matched = LeafCounts(), self.matched
+        counts.expected, counts.found = self.expected + matched, self.found + matched
+        counts.shared, counts.equal = self.shared + matched, self.equal + matched
+        counts.same, counts.tokens, counts.typed = self.same + matched, self.tokens, self.typed
+        return counts
 
     def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> float:
         """Count a container of the gold and the value in its place; return how DeepJSONEval compares them."""

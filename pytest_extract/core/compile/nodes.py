@@ -92,13 +92,13 @@ class TableColumn(NamedTuple):
     fast: frozenset[type]
 
 
-Property: TypeAlias = tuple[str, "Node", frozenset[type]]
-"""Name, node and `fast` of a column: the walk takes a plain tuple apart in a third of the time of a named one."""
+Property: TypeAlias = tuple[int, str, "Node", frozenset[type]]
+"""Place, name, node and `fast` of a column: the walk takes a plain tuple apart in a third of a named one's time."""
 
 
 def properties_of(columns: Iterable[TableColumn]) -> tuple[Property, ...]:
     """Return what the walk reads of columns."""
-    return tuple([(name, node, fast) for name, node, _, _, _, _, fast in columns])
+    return tuple([(place, name, node, fast) for place, (name, node, _, _, _, _, fast) in enumerate(columns)])
 
 
 class FlatTable(NamedTuple):

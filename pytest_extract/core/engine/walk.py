@@ -52,7 +52,7 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
     wheres = None if at is None else places.of(at)
     values: list[Value] = []
     start = 0
-    for index, (name, plan, fast) in enumerate(obj.properties):
+    for index, name, plan, fast in obj.properties:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
         values.append(ours)
         kind = type(ours)

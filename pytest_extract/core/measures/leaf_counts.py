@@ -92,6 +92,7 @@ def _jaccard(gold: list[Json], value: list[Json]) -> float:
 _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 _DICT: Final = frozenset({dict})
+_CONTAINERS: Final = frozenset({dict, list})
 _LEAST_ROWS: Final = 4
 """Rows of a table from which on its cells are counted faster by columns."""
 
@@ -154,7 +155,7 @@ class _LeafCountWalk(LeafCounts):
                     self._learn(name)
             other = extracted.get(name, MISSING)
             kind = type(value)
-            if kind is dict or kind is list:
+            if kind in _CONTAINERS:
                 shared += other is not MISSING
                 if kind is dict and type(other) is dict:
                     score += self._objects(value, other, child, depth + 1)

@@ -39,7 +39,6 @@ _NEXT: Final = lazy_pattern(rf"{_content(_LEVELS)}([\[\]{{}}])", re.DOTALL)
 _NEXT_OF_ALL: Final = lazy_pattern(rf"{_NO_BRACKET}([\[\]{{}}])", re.DOTALL)
 _NO_COMMA: Final = r'[^",\[\]{}]*+'
 _ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_SHALLOW}){_NO_COMMA})*+"
-_ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},)*+", re.DOTALL)
 _MANY: Final = 1_000
 _MANY_ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},){{{_MANY}}}+", re.DOTALL)
 _ONE_ITEM: Final = lazy_pattern(rf"{_ITEM},", re.DOTALL)
@@ -122,10 +121,8 @@ def opened_at(text: str, start: int, end: int) -> Opened:
             brackets.append(behind - 1)
         else:
             brackets.pop()
-    items = _ITEMS.match(text, position, end)
-    if items is not None and items.end() > position:
-        return Opened(brackets, items.end() - 1, first=False, end=end)
-    return Opened(brackets, position, first, end)
+    items, behind = shallow_items(text, position, end, most=end)
+    return Opened(brackets, behind - 1, first=False, end=end) if items else Opened(brackets, position, first, end)
 
 
 def object_end(text: str, start: int, end: int, *, number: int, objects: int) -> int:

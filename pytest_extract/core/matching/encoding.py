@@ -305,12 +305,7 @@ class EncodedTable:
     objective: Objective
 
 
-def encode_problem(
-    columns: Sequence[Column],
-    height: int,
-    width: int,
-    objective: Objective,
-) -> EncodedTable:
+def encode_problem(columns: Sequence[Column], height: int, width: int, objective: Objective) -> EncodedTable:
     """Replace the values of all columns by codes."""
     return EncodedTable(
         columns=[encode(column) for column in columns],

@@ -6,7 +6,7 @@ What pairs rows is imported where rows differ: it takes 12 ms, and most outputs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node
 from pytest_extract.core.engine.context import (
@@ -23,12 +23,9 @@ from pytest_extract.core.engine.matches import weights_or_results
 from pytest_extract.core.engine.rows import LikelyPairing, Walked, keep_equal, keep_equal_values, keep_pairs
 from pytest_extract.core.engine.table import Table, to_table
 from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
-from pytest_extract.core.engine.whole import ArrayPlace, conclude, conclude_equal
+from pytest_extract.core.engine.whole import ArrayPlace, Undecided, conclude, conclude_equal
 from pytest_extract.core.results import Pairing, Status
 from pytest_extract.core.values import MISSING, Json, Value
-
-if TYPE_CHECKING:
-    from pytest_extract.core.engine.pairing import Undecided
 
 _new: Final = tuple.__new__
 

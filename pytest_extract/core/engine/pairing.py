@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
 from pytest_extract.core.engine.cells import is_plain
@@ -12,18 +12,13 @@ from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_check
 from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
+from pytest_extract.core.engine.whole import Undecided
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.fit import best_fit
 from pytest_extract.core.matching.pairing import by_first_key, by_key, by_position, multiset, paired
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json
-
-
-class Undecided(NamedTuple):
-    """No pairing, and why."""
-
-    reason: str
 
 
 def pair_rows(

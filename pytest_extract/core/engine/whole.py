@@ -49,6 +49,12 @@ class ArrayPlace(NamedTuple):
         run.shape(array, status, (gold, extracted), path, at, reason, field=field)
 
 
+class Undecided(NamedTuple):
+    """No pairing, and why."""
+
+    reason: str
+
+
 def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> None:
     """Keep the pairing with its numbers, and the array's own result; `first`: the first leaf result of its rows."""
     run, array, gold, extracted, path, _ = place

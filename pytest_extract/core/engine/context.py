@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import FieldMetric, Node, Program
-from pytest_extract.core.engine.matches import Kept
+from pytest_extract.core.compile.nodes import FieldMetric, Node, Object, Program
+from pytest_extract.core.engine.matches import NO_OTHERS, Kept, Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Pairing, Question, Status
-from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, as_place
 
 Path: TypeAlias = tuple[Step, ...]
 Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
@@ -141,6 +141,23 @@ class ScoringContext:
             self.fields.append(result)
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
+
+    def keep_matches(
+        self,
+        obj: Object,
+        start: int,
+        stop: int,
+        paths: Sequence[FieldPath],
+        wheres: Sequence[FieldPath | None] | None,
+        gold: Sequence[Value],
+        extracted: Sequence[Value],
+        others: Mapping[int, FieldResult | None] = NO_OTHERS,
+    ) -> None:
+        """Keep leaves of an object, or of rows of such, that match but for some."""
+        found = _new(Matches, (obj.entries, start, stop, paths, wheres, gold, extracted, others))
+        self.leaves.append(found)
+        if obj.field:
+            self.fields.append(found)
 
     def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
         """Return what a judge answers, or why it does not; `noun`: what the question shows."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Object
+from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.engine.table import Cells, Pairs, RowFit, Table, places_of
+from pytest_extract.core.engine.matches import NO_OTHERS
+from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import FieldResult, Pairing, Status
 from pytest_extract.core.values import FieldPath
 
@@ -64,7 +64,8 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
     both_absent = table.diff.both_absent
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
     others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
-    _keep(run, items, table.gold, table.extracted, items.places.table(path, size), wheres, others)
+    gold, paths = table.gold, items.places.table(path, size)
+    run.keep_matches(items, 0, len(gold), paths, wheres, gold, table.extracted, others)
 
 
 def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
@@ -81,23 +82,8 @@ def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Pat
     if at is not None or rows != others:
         there = places.table(path if at is None else at, size)
         wheres = [None if i == j and at is None else there[j] for i, j in pairs]
-    _keep(run, table.items, ours, theirs, paths, wheres, NO_OTHERS)
+    run.keep_matches(table.items, 0, len(ours), paths, wheres, ours, theirs)
     return True
-
-
-def _keep(
-    run: ScoringContext,
-    items: Object,
-    gold: Cells,
-    extracted: Cells,
-    places: Sequence[FieldPath],
-    wheres: Sequence[FieldPath | None] | None,
-    others: Mapping[int, FieldResult | None],
-) -> None:
-    found = _new(Matches, (items.entries, 0, len(gold), places, wheres, gold, extracted, others))
-    run.leaves.append(found)
-    if items.field:
-        run.fields.append(found)
 
 
 def keep_pairs(
@@ -127,7 +113,7 @@ def keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    _keep(run, table.items, table.gold, table.extracted, places, wheres, others)
+    run.keep_matches(table.items, 0, len(table.gold), places, wheres, table.gold, table.extracted, others)
     return Walked.of(pairing, fits)
 
 

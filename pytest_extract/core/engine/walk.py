@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode, covers
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values
+from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
-_new: Final = tuple.__new__
 
 
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -61,7 +59,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
         if start < index:
-            _keep_matches(run, obj, start, index, paths, wheres, values)
+            own = (*values,)
+            run.keep_matches(obj, start, index, paths, wheres, own, own)
         start = index + 1
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
         if absent and run.absent and not (run.both_passed and obj.field):
@@ -73,7 +72,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         else:
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
     if start < len(values):
-        _keep_matches(run, obj, start, len(values), paths, wheres, values)
+        own = (*values,)
+        run.keep_matches(obj, start, len(values), paths, wheres, own, own)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
@@ -84,23 +84,6 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             _undeclared(run, obj, gold, extracted, path, at)
         elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, no, no, (*path, "*"), None)
-
-
-def _keep_matches(
-    run: ScoringContext,
-    obj: Object,
-    start: int,
-    stop: int,
-    paths: Sequence[FieldPath],
-    wheres: Sequence[FieldPath] | None,
-    values: Sequence[Value],
-) -> None:
-    """Keep the properties of an object from one up to another, which all have the same value on both sides."""
-    values = (*values,)
-    found = _new(Matches, (obj.entries, start, stop, paths, wheres, values, values, NO_OTHERS))
-    run.leaves.append(found)
-    if obj.field:
-        run.fields.append(found)
 
 
 def _score_missing_property(

@@ -37,17 +37,6 @@ def _cell_score(bulk: FlatTable, place: int, one: Value, other: Value) -> float:
     return metric.compare(one, other)
 
 
-def all_scores(table: Table) -> list[list[float]]:
-    """Return the score of every pair of rows."""
-    ours, theirs = table.rows()
-    return [[rows_score(table, one, other) for other in theirs] for one in ours]
-
-
-def unlike(ours: Cells, theirs: Cells) -> int:
-    """Return how many cells of two rows differ."""
-    return sum(map(ne, ours, theirs))
-
-
 def is_plain(table: Table) -> bool:
     """Whether no cell is transformed before it is compared."""
     return None not in table.bulk.likeness

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import product
+from functools import cache
 from typing import Final, TypeAlias
 
-from pytest_extract.core.engine.cells import all_scores, unlike
+from pytest_extract.core.engine.cells import rows_score
 from pytest_extract.core.engine.context import is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
@@ -39,8 +39,8 @@ FEW: Final = 4
 """Texts that are compared one by one, in less time than a search among them takes."""
 _ROUNDING: Final = 1e-9
 _TEXTS: Final = frozenset({str}) | ABSENT
-MOST_PAIRS: Final = 4_000
-"""Rows that are compared to find the most alike; more are fitted at once."""
+MOST_LIKELY: Final = 100
+"""Pairs of rows that are scored for a likely pairing; of more, the best one is found at once."""
 MOST_SCORES: Final = 40
 """Pairs of rows that are scored one by one; from there on, columns are faster."""
 LEAST_EQUAL: Final = 0.25
@@ -55,7 +55,8 @@ def likely(table: Table, *, objects: bool = True) -> Pairing | None:
 
     `objects`: whether rows are objects; other values are paired so only where their metric finds the most alike.
     """
-    if not objects and not text_metric(table):
+    metric = table.bulk.likeness[0]
+    if not objects and (metric is None or metric.search is None):
         return None
     pairs = _likely_pairs(table)
     return paired(pairs, table.height, len(table.extracted) // table.width) if pairs else None
@@ -76,58 +77,27 @@ def _likely_pairs(table: Table) -> Pairs | None:
 
 
 def _equal_then_alike(table: Table, ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
-    """Pair equal rows, then the others as they are most alike; which of several equal rows these are goes by order."""
+    """Pair equal rows, then the others by their scores; which of several equal rows these are goes by order."""
     pairs = equal_pairs(ours, theirs)
     if len(pairs) == len(ours) == len(theirs):
         return pairs
     _, rows, columns = paired(pairs, len(ours), len(theirs))
-    if not rows or not columns:
-        return equal_in_order(pairs, ours, theirs)
-    if len(rows) * len(columns) > MOST_PAIRS or len(pairs) < LEAST_EQUAL * len(rows):
+    if len(rows) * len(columns) > MOST_LIKELY or (columns and len(pairs) < LEAST_EQUAL * len(rows)):
         return None
-    metric = text_metric(table)
-    if metric is None:
-        pairs += _most_alike(ours, theirs, rows, columns, table.declared_width)
-        return equal_in_order(pairs, ours, theirs)
-
-    def score(i: int, j: int) -> float:
-        (one,), (other,) = ours[i], theirs[j]
-        return metric.compare(one, other) if is_present(one) and is_present(other) else 0.0
-
-    found = [(rows[i], columns[j]) for i, j in best_assignment([[score(i, j) for j in columns] for i in rows]).pairs]
-    if not all(score(i, j) for i, j in found):
-        return None
-    pairs = equal_in_order(pairs + found, ours, theirs)
-    unlike_pairs = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    return sorted([*{*pairs}.difference(unlike_pairs), *in_order(unlike_pairs, score)])
-
-
-def text_metric(table: Table) -> BoundMetric | None:
-    """Return the metric of rows that are one text each, where it finds those that are most alike."""
-    metric = table.bulk.likeness[0]
-    return metric if table.width == 1 and metric is not None and metric.search is not None else None
-
-
-def _most_alike(
-    ours: Sequence[Row], theirs: Sequence[Row], rows: Sequence[int], columns: Sequence[int], width: int
-) -> list[tuple[int, int]]:
-    """Pair the most alike of all, then the most alike of the others, and so on; in order, where that is no worse."""
-    pairs: list[tuple[int, int]] = []
-    left, right = {*rows}, {*columns}
-    for _, _, i, j in sorted((unlike(ours[i], theirs[j]), abs(i - j), i, j) for i, j in product(rows, columns)):
-        if i in left and j in right:
-            pairs.append((i, j))
-            left.remove(i)
-            right.remove(j)
-    return in_order(pairs, lambda i, j: 1.0 - unlike(ours[i], theirs[j]) / width)
+    score = cache(lambda i, j: rows_score(table, ours[i], theirs[j]))
+    found = best_assignment([[score(i, j) for j in columns] for i in rows]).pairs
+    pairs = equal_in_order(pairs + [(rows[i], columns[j]) for i, j in found], ours, theirs)
+    unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
+    return sorted([*{*pairs}.difference(unlike), *in_order(unlike, score)])
 
 
 def fit_small_table(table: Table) -> Pairing:
     """Pair the rows of a table by all their scores."""
-    scores = all_scores(table)
+    ours, theirs = table.rows()
+    scores = [[rows_score(table, one, other) for other in theirs] for one in ours]
     pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
     pairs = in_order(pairs, lambda i, j: scores[i][j])
-    return paired([(i, j) for i, j in pairs if scores[i][j] > 0.0], len(scores), len(scores[0]))
+    return paired([(i, j) for i, j in pairs if scores[i][j] > 0.0], len(ours), len(theirs))
 
 
 # --- the proof

@@ -200,8 +200,9 @@ class Scorer:
         arguments.flag("repair", repair)
         arguments.instance("finish_reason", finish_reason, str, "a text")
         arguments.count("max_output_bytes", max_output_bytes)
-        arguments.function("judge", how.get("judge"))
-        _rules(how.get("accept"), how.get("absent"))
+        if how:  # what cannot be used is told before the output is read
+            arguments.function("judge", how.get("judge"))
+            _rules(how.get("accept"), how.get("absent"))
         modality, gates = how.get("modality", "text"), how.get("gates")
         if isinstance(text, bytearray):
             text = bytes(text)

@@ -12,8 +12,8 @@ from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.compile.plain import compile_plain
 from pytest_extract.core.compile.program import compile_program
-from pytest_extract.core.engine.context import CaseRules, Known, NoAnswer
-from pytest_extract.core.engine.document import Scored, score_values
+from pytest_extract.core.engine.context import CaseRules, NoAnswer
+from pytest_extract.core.engine.document import score_values
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
@@ -149,13 +149,15 @@ class Scorer:
         answered: dict[str, Answer | NoAnswer] = dict(arguments.mapping("answers", answers))
         asked = 0
         judge = judges_of(judge, self.program.judges)
-        scored = self._walk(gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
+        scored = score_values(
+            self.program, gold, extracted, answered, rules, unanswered=NO_JUDGE if judge is None else UNDECIDED
+        )
         for _ in range(MOST_ROUNDS if judge is not None else 0):
             if judge is None or not scored.questions:
                 break
             asked += len(scored.questions)
             answered |= ask(judge, scored.questions)
-            scored = self._walk(gold, extracted, answered, rules, UNDECIDED)
+            scored = score_values(self.program, gold, extracted, answered, rules, unanswered=UNDECIDED)
         notes: tuple[str, ...] = ()
         if unwrapped is not None:
             notes, metadata = unwrapped.notes, unwrapped.metadata
@@ -241,7 +243,7 @@ class Scorer:
     ) -> tuple[Question, ...]:
         """Return what a judge is to be asked next, each question once; empty when all is decided."""
         known = dict(arguments.mapping("answers", answers))
-        scored = self._walk(gold, extracted, known, _rules(accept, absent), NO_JUDGE)
+        scored = score_values(self.program, gold, extracted, known, _rules(accept, absent), unanswered=NO_JUDGE)
         return tuple(scored.questions.values())
 
     def failed(
@@ -254,7 +256,7 @@ class Scorer:
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
-        scored = self._walk(gold, MISSING, {}, _NO_RULES, NO_JUDGE)
+        scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, unanswered=NO_JUDGE)
         why = f"no output: {failure.kind}"
         fields, leaves = (_all_failed(each, why) for each in scored.results())
         scored = scored._replace(fields=fields, leaves=leaves)
@@ -282,9 +284,6 @@ class Scorer:
         if config.grounded:
             raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
         return config
-
-    def _walk(self, gold: Json, extracted: Json | Missing, answers: Known, rules: CaseRules, unanswered: str) -> Scored:
-        return score_values(self.program, gold, extracted, answers, rules, unanswered=unanswered)
 
 
 def compile_schema(

@@ -28,6 +28,7 @@ _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
         RecursiveRef: walk_lazy,
     }
 )
+_new: Final = tuple.__new__
 UNANSWERED: Final = "needs a judge, and none has answered"
 
 
@@ -70,4 +71,4 @@ def score_values(
         from pytest_extract.core.engine.post_process import post_process
 
         fields, leaves = post_process(program, *make_results(fields, leaves))
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous, tuple(run.tables))
+    return _new(Scored, (fields, leaves, tuple(run.arrays), run.questions, run.vacuous, tuple(run.tables)))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _OMISSION: Final = Status.OMISSION
 _HALLUCINATION: Final = Status.HALLUCINATION
 _SKIPPED: Final = Status.SKIPPED
+_new: Final = tuple.__new__
 
 
 class Counts(NamedTuple):
@@ -79,7 +80,8 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
             if result:
                 others.append(result.status)
         scores += own
-    return Counts(reduce(add, scores, 0.0), compared, others.count(_OMISSION), others.count(_HALLUCINATION))
+    total = reduce(add, scores, 0.0)
+    return _new(Counts, (total, compared, others.count(_OMISSION), others.count(_HALLUCINATION)))
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
@@ -159,11 +161,6 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
                 weights.append(one.weight)
     weight = sum(weights)
     precision, recall = counts.precision, counts.recall
-    found = ResultMeasures(
-        passed / len(weights) if weights else empty,
-        sum(scores) / weight if weight else empty,
-        precision,
-        recall,
-        _harmonic_mean(precision, recall),
-    )
+    pass_rate, mean = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
+    found = _new(ResultMeasures, (pass_rate, mean, precision, recall, _harmonic_mean(precision, recall)))
     return {measure.name: measure.function(found) for measure in MEASURES}

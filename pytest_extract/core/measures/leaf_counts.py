@@ -144,14 +144,14 @@ class _LeafCountWalk(LeafCounts):
     ) -> float:
         if depth >= MAX_DEPTH:
             raise TooDeep
-        members, plain = types.members, self.plain
+        members = types.members
         matched = typed = shared = 0
         score = 0.0
         for name, value in gold.items():
             child = members.get(name)
             if child is None:
                 child = BLANK
-                if name not in plain:
+                if name not in self.plain:
                     self._learn(name)
             other = extracted.get(name, MISSING)
             kind = type(value)

@@ -220,7 +220,10 @@ def _has_all(node: Json, required: RequiredNode) -> bool:
     """Whether a value has every required key; False, too, where no one row has all that rows need."""
     rows, names = required.rows, required.names
     if rows is not None:
-        return isinstance(node, list) and any(_has_all(row, rows) for row in node)
+        for row in node if isinstance(node, list) else ():  # noqa: SIM110 - as below
+            if _has_all(row, rows):
+                return True
+        return False
     if not isinstance(node, dict) or not node.keys() >= names:
         return not names
     for name, inner in required.below:  # noqa: SIM110 - a generator for each object takes as long as the rest

@@ -15,7 +15,6 @@ from pytest_extract.core.matching.columns import (
     Pair,
     PairScore,
     shared_weight,
-    strict_keys,
 )
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import keys_of
@@ -193,11 +192,9 @@ class EncodedColumn:
 
 
 def encode(column: Column) -> EncodedColumn:
-    """Replace the values of a column by codes."""
-    if column.contents is not None:
-        return _encode_contents(column, *column.contents)
-    metric = column.metric
-    gold, extracted = strict_keys(column.gold, column.extracted)
+    """Replace the values of a column by codes; nested values with contents by the same where these are."""
+    metric, contents = column.metric, column.contents
+    gold, extracted = column.strict_keys()
     distinct = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
     distinct.pop(MISSING, None)
     values, keys = list(distinct.values()), list(distinct)
@@ -215,35 +212,9 @@ def encode(column: Column) -> EncodedColumn:
         metric=metric,
         pair=column.pair,
         equality=equal_by is not None,
+        contents=contents and {codes[one.key]: one for one in chain(*contents) if one is not None},
     )
     return merge_near(coded)
-
-
-def _encode_contents(
-    column: Column, gold: Sequence[Content | None], extracted: Sequence[Content | None]
-) -> EncodedColumn:
-    """Replace nested values by codes: equal for equal contents."""
-    contents: dict[int, Content] = {}
-    values: dict[int, Json] = {}
-    codes: dict[Hashable, int] = {}
-    sides: list[list[int]] = []
-    for side, own in ((column.gold, gold), (column.extracted, extracted)):
-        sides.append([])
-        for value, content in zip(side, own, strict=True):
-            code = ABSENT if content is None else codes.setdefault(content.key, len(codes))
-            if content is not None and code not in contents:
-                contents[code], values[code] = content, value
-            sides[-1].append(code)
-    return EncodedColumn(
-        gold=sides[0],
-        extracted=sides[1],
-        values=[*values.values()],
-        weight=column.weight,
-        metric=None,
-        pair=column.pair,
-        equality=False,
-        contents=contents,
-    )
 
 
 def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequence[Hashable] | None:

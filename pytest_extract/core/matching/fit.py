@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
 from pytest_extract.core.matching.assignment import Assignment, best_assignment, installed
-from pytest_extract.core.matching.columns import Column, Objective, PairScore, objective_score, strict_keys
+from pytest_extract.core.matching.columns import Column, Objective, PairScore, objective_score
 from pytest_extract.core.matching.encoding import (
     ABSENT,
     EncodedColumn,
@@ -446,16 +446,10 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
     for column in columns:
         if column.contents is None and not (column.metric and column.metric.reflexive):
             return None
-        values = _strict_values(column)
+        values = column.strict_keys()
         if {*values[0]} != {*values[1]}:
             return None
         for side, own in zip(sides, values, strict=True):
             side.append(own)
     pairs = equal_pairs(*([*zip(*side, strict=True)] if side else [()] * length for side in sides))
     return pairs if len(pairs) == length else None
-
-
-def _strict_values(column: Column) -> Sequence[Sequence[Hashable]]:
-    if column.contents is not None:
-        return [[content and content.key for content in side] for side in column.contents]
-    return strict_keys(column.gold, column.extracted)

@@ -133,8 +133,8 @@ class Column:
         if (self.metric is None) is (self.pair is None):
             raise ValueError("a column has either a metric or a pair function")
 
-    def strict_keys(self) -> Sequence[Sequence[Hashable]]:
-        """Return a key for each of gold's and of the extracted values, the same for the same JSON or the same contents."""
+    def keys(self) -> Sequence[Sequence[Hashable]]:
+        """Return a key for each value of both sides, the same for the same JSON or the same contents."""
         if self.contents is None:
             return strict_keys(self.gold, self.extracted)
         return [[MISSING if content is None else content.key for content in side] for side in self.contents]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import field
 from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +16,7 @@ from pytest_extract.core.matching.columns import (
     PairScore,
     shared_weight,
 )
-from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.metrics.base import BoundMetric, Near
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.metrics.vectorized import are_apart, finite_numbers
 from pytest_extract.core.values import MISSING, Json, Value
@@ -194,7 +194,7 @@ class EncodedColumn:
 def encode(column: Column) -> EncodedColumn:
     """Replace the values of a column by codes; nested values with contents by the same where these are."""
     metric, contents = column.metric, column.contents
-    gold, extracted = column.strict_keys()
+    gold, extracted = column.keys()
     distinct = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
     distinct.pop(MISSING, None)
     values, keys = list(distinct.values()), list(distinct)
@@ -204,7 +204,7 @@ def encode(column: Column) -> EncodedColumn:
         first = dict(zip(reversed(equal_by), range(len(keys) - 1, -1, -1), strict=True))
         codes = dict(zip(keys, map(first.__getitem__, equal_by), strict=True))
     codes[MISSING] = ABSENT
-    coded = EncodedColumn(
+    return EncodedColumn(
         gold=list(map(codes.__getitem__, gold)),
         extracted=list(map(codes.__getitem__, extracted)),
         values=values,
@@ -214,56 +214,40 @@ def encode(column: Column) -> EncodedColumn:
         equality=equal_by is not None,
         contents=contents and {codes[one.key]: one for one in chain(*contents) if one is not None},
     )
-    return merge_near(coded)
 
 
 def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequence[Hashable] | None:
-    """Return what makes values equal for a metric that is an equality; None where it is none.
+    """Return what makes values equal for a metric that is an equality, or is one over these values; else None.
 
     A metric that is not reflexive gives keys that differ from themselves where a value does not equal itself.
     """
-    if metric is None or metric.key is None:
+    if metric is None:
         return None
+    if metric.key is None:
+        return None if metric.near is None else _near_groups(metric, metric.near, values)
     keys = keys_of(metric.key, values)
     if not metric.reflexive and any(key != metric.key(value) for key, value in zip(keys, values, strict=True)):
         return None
     return keys
 
 
-def merge_near(coded: EncodedColumn) -> EncodedColumn:
-    """Make a tolerance an equality where, over the values at hand, it is one."""
-    metric = coded.metric
-    if coded.equality or metric is None or metric.near is None:
-        return coded
-    codes = sorted({*coded.gold, *coded.extracted} - {ABSENT})
-    values = [coded.values[code] for code in codes]
+def _near_groups(metric: BoundMetric, near: Near, values: Sequence[Json]) -> Sequence[int] | None:
+    """Return the group of each value where near values fall into groups of all-alike; None where they do not."""
     numbers = finite_numbers(values) if metric.reach is not None and metric.reflexive else None
     if numbers is not None and metric.reach is not None and are_apart(sorted(numbers), metric.reach):
-        return replace(coded, equality=True)
-    groups = _equivalence(len(values), metric.near(values, values))
-    if groups is None:
-        return coded
-    if groups == [*range(len(values))]:
-        return replace(coded, equality=True)
-    names = {ABSENT: ABSENT, **{code: codes[group] for code, group in zip(codes, groups, strict=True)}}
-    gold, extracted = [names[code] for code in coded.gold], [names[code] for code in coded.extracted]
-    return replace(coded, gold=gold, extracted=extracted, equality=True)
-
-
-def _equivalence(size: int, near: Iterable[tuple[int, int, float]]) -> list[int] | None:
-    """Return the group of each value where near values fall into groups of all-alike; None where they do not."""
+        return range(len(values))
     alike: dict[int, set[int]] = {}
     like_themselves = 0
-    for one, other, score in near:
+    for one, other, score in near(values, values):
         if score != 1.0:
             return None
         if one == other:
             like_themselves += 1
         else:
             alike.setdefault(one, {one}).add(other)
-    if like_themselves < size or any(alike.get(other) != group for group in alike.values() for other in group):
+    if like_themselves < len(values) or any(alike.get(other) != group for group in alike.values() for other in group):
         return None
-    return [min(alike.get(one, (one,))) for one in range(size)]
+    return [min(alike.get(one, (one,))) for one in range(len(values))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -446,7 +446,7 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
     for column in columns:
         if column.contents is None and not (column.metric and column.metric.reflexive):
             return None
-        values = column.strict_keys()
+        values = column.keys()
         if {*values[0]} != {*values[1]}:
             return None
         for side, own in zip(sides, values, strict=True):

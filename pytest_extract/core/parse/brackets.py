@@ -39,9 +39,10 @@ _NEXT: Final = lazy_pattern(rf"{_content(_LEVELS)}([\[\]{{}}])", re.DOTALL)
 _NEXT_OF_ALL: Final = lazy_pattern(rf"{_NO_BRACKET}([\[\]{{}}])", re.DOTALL)
 _NO_COMMA: Final = r'[^",\[\]{}]*+'
 _ITEM: Final = rf"{_NO_COMMA}(?:(?:{STRING}|{_SHALLOW}){_NO_COMMA})*+"
-_MANY: Final = 1_000
+_MANY: Final = 100
 _MANY_ITEMS: Final = lazy_pattern(rf"(?:{_ITEM},){{{_MANY}}}+", re.DOTALL)
 _ONE_ITEM: Final = lazy_pattern(rf"{_ITEM},", re.DOTALL)
+_MEMBER: Final = lazy_pattern(rf'[^"]*+({STRING})(?:{_ITEM}(,))?', re.DOTALL)
 _ITEM_AND_BRACKET: Final = lazy_pattern(rf"{_ITEM}[\[{{]", re.DOTALL)
 _OBJECT_END: Final = rf'(?:[^"}}]++|{STRING})*+\}}'
 _PLAIN_END: Final = r"[^}]*+\}"
@@ -121,7 +122,7 @@ def opened_at(text: str, start: int, end: int) -> Opened:
             brackets.append(behind - 1)
         else:
             brackets.pop()
-    items, behind = shallow_items(text, position, end, most=end)
+    items, behind = shallow_items(text, position, end)
     return Opened(brackets, behind - 1, first=False, end=end) if items else Opened(brackets, position, first, end)
 
 
@@ -132,26 +133,37 @@ def object_end(text: str, start: int, end: int, *, number: int, objects: int) ->
     return end if found is None else found.end()
 
 
-def item_start(text: str, place: int, end: int, *, number: int) -> int:
-    """Offset behind so many items of the list or object at `place`, which has more."""
-    left, position = number, place + 1
-    while True:
-        count, position = shallow_items(text, position, end, most=left)
-        left -= count
-        deep = _ITEM_AND_BRACKET.match(text, position, end) if left else None
-        if deep is None:
-            return position
-        position = closing(text, deep.end() - 1, end)
+def members(text: str, place: int, end: int) -> Iterator[tuple[str, int]]:
+    """Yield the key of each member of the object at `place` that begins before `end`, as written, and its offset.
+
+    The last member may be cut.
+    """
+    position = place + 1
+    while (member := _MEMBER.match(text, position, end)) is not None:
+        yield member[1], member.start(1)
+        position = member.end()
+        if member[2] is None:  # the last, or one that is nested too deeply to be stepped over
+            deep = _ITEM_AND_BRACKET.match(text, position, end)
+            if deep is None:
+                return
+            position = closing(text, deep.end() - 1, end)
 
 
-def shallow_items(text: str, position: int, end: int, *, most: int) -> tuple[int, int]:
+def shallow_items(text: str, position: int, end: int) -> tuple[int, int]:
     """Count the items that end from `position` on, up to the first that is nested too deeply to be stepped over.
 
-    Returns their number, `most` at most, and the offset behind them.
+    Returns their number and the offset behind them.
     """
-    left = most
-    for number, items in ((_MANY, _MANY_ITEMS), (1, _ONE_ITEM)):
-        while left >= number and (found := items.match(text, position, end)) is not None:
-            position = found.end()
-            left -= number
-    return most - left, position
+    count = 0
+    while True:
+        many = _MANY_ITEMS.match(text, position, min(position + _WINDOW, end))
+        if many is not None:
+            position = many.end()
+            count += _MANY
+            continue
+        for _ in range(_MANY):
+            item = _ONE_ITEM.match(text, position, end)
+            if item is None:
+                return count, position
+            position = item.end()
+            count += 1

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.parse.brackets import STRING, item_start, object_end, opened_at, shallow_items
+from pytest_extract.core.parse.brackets import STRING, members, object_end, opened_at, shallow_items
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import Region, StrictDecoder
 from pytest_extract.core.results import FailureKind
@@ -81,25 +81,16 @@ def _repeated_key(text: str, start: int, end: int) -> SyntaxProblem | None:
     path: list[Step] = []
     for outer, inner in pairwise([*opened_at(text, start, end - 1).brackets, end]):
         if text[outer] == "[":
-            count, position = shallow_items(text, outer + 1, inner, most=inner)
-            rest = text[position:inner].rstrip().removesuffix(",")
+            count, position = shallow_items(text, outer + 1, inner)
+            rest = text[position:inner].rstrip().removesuffix(",")  # from the first item on that is nested deeply
             path.append(count + len(json.loads(f"[{rest}]", object_pairs_hook=len)))
             continue
-        members = json.loads(text[outer:end] if inner == end else f"{text[outer:inner]}0}}", object_pairs_hook=list)
-        keys = [key for key, _ in members]
-        number = _first_repeated(keys)
-        if number is not None:
-            place = text.index('"', item_start(text, outer, inner, number=number))
-            message = f"the key {keys[number]!r} stands twice in one object"
-            return SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, FieldPath((*path, keys[number])))
-        path.append(keys[-1])
-    return None
-
-
-def _first_repeated(keys: list[str]) -> int | None:
-    seen: set[str] = set()
-    for number, key in enumerate(keys):
-        if key in seen:
-            return number
-        seen.add(key)
+        key, keys = "", set[str]()
+        for written, place in members(text, outer, inner):
+            key = json.loads(written) if "\\" in written else written[1:-1]
+            if key in keys:
+                message = f"the key {key!r} stands twice in one object"
+                return SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, FieldPath((*path, key)))
+            keys.add(key)
+        path.append(key)
     return None

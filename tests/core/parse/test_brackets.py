@@ -16,7 +16,7 @@ from pytest_extract.core.parse.brackets import (
     STRING,
     closing,
     is_shallow,
-    item_start,
+    members,
     opened_at,
     shallow_items,
 )
@@ -30,6 +30,8 @@ VALUES = st.recursive(
     ),
     max_leaves=10,
 )
+DEEP = st.just("[" * 9 + "0" + "]" * 9)
+LONG = st.just(f'"{"x" * 700}"')
 FILLERS = st.sampled_from([0, 1]) | st.integers(_WINDOW - 80, _WINDOW)
 """Lengths of a string in front, such that a window ends anywhere behind it."""
 
@@ -94,18 +96,24 @@ def test_a_shallow_value_has_so_many_levels(depth, value):
 
 
 @given(
-    st.lists(
-        st.tuples(VALUES | st.just("[" * 9 + "0" + "]" * 9), st.sampled_from([1, 2, _MANY - 1, _MANY, 2 * _MANY])),
-        max_size=5,
-    ),
-    st.data(),
+    st.lists(st.tuples(VALUES | DEEP | LONG, st.sampled_from([1, 2, _MANY - 1, _MANY, 2 * _MANY])), max_size=5),
 )
-def test_items_are_counted_one_by_one(runs, data):
+def test_items_are_counted_one_by_one(runs):
     items = [item for item, count in runs for _ in range(count)]
     text = "[" + "".join(f"{item}, " for item in items) + "0]"
-    number = data.draw(st.integers(0, len(items)))
-    behind = 1 + sum(len(item) + 2 for item in items[:number]) - (number > 0)
-    assert item_start(text, 0, len(text), number=number) == behind
-    shallow = [item for item in items[:number] if item[0] not in "[{" or is_shallow(item, 0, len(item))]
-    first = next((n for n, item in enumerate(items[:number]) if item not in shallow), number)
-    assert shallow_items(text, 1, len(text), most=number)[0] == first
+    first = next(
+        (n for n, item in enumerate(items) if item[0] in "[{" and not is_shallow(item, 0, len(item))), len(items)
+    )
+    behind = 1 + sum(len(item) + 2 for item in items[:first]) - (first > 0)
+    assert shallow_items(text, 1, len(text)) == (first, behind)
+
+
+@given(st.lists(st.tuples(st.sampled_from(['"a"', '"\\""', '"}"', '"a"']), VALUES | DEEP), max_size=6), st.booleans())
+def test_members_are_those_that_are_written(pairs, whole):
+    text, expected = "{", []
+    for key, value in pairs:
+        expected.append((key, len(text) + 1))
+        text += f" {key} : {value} ,"
+    text = text.removesuffix(",") + "}" if whole else f'{text} "z": '
+    expected += [] if whole else [('"z"', len(text) - 5)]
+    assert list(members(text, 0, len(text))) == expected

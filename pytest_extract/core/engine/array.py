@@ -187,7 +187,7 @@ def _likely_pairing(place: ArrayPlace, table: Table | None) -> LikelyPairing | N
     if found is None:
         return None
     aligned = table.take(run, found.pairs)
-    return LikelyPairing(found, aligned, lambda walked: proved(table, aligned, found, walked.lost))
+    return _new(LikelyPairing, (found, aligned, lambda walked: proved(table, aligned, found, walked.lost)))
 
 
 def _pairing(place: ArrayPlace, table: Table | None) -> Pairing | Undecided:

@@ -235,7 +235,10 @@ def _is_nested_too_deeply(text: str, start: int, found: tuple[Json, int]) -> boo
     if stop - start <= 2 * MAX_DEPTH:  # each level takes two brackets
         return False
     brackets = text.count("[", start, stop) + text.count("{", start, stop)
-    return brackets > MAX_DEPTH and not is_shallow(text, start, stop) and too_deep(value)
+    if brackets <= MAX_DEPTH:
+        return False
+    # in a short text the look at the values is over before the pattern is compiled
+    return not (stop - start >= _COLLECTED and is_shallow(text, start, stop)) and too_deep(value)
 
 
 def too_deep(value: Json) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from typing import TypeAlias
 
@@ -13,6 +13,8 @@ from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, Encoded
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
+_KEPT = 1_000
+"""Values of a column of which the scores are kept, for those that come again."""
 
 
 def score_matrix(
@@ -96,79 +98,39 @@ def _union(leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], ex
 
 def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], *, alike: bool) -> _AddRow:
     """Make the function that adds one leaf column's weighted scores of a gold value to a row of sums."""
-    if alike:
-        present = [place for place, other in enumerate(columns) if column.extracted[other] != ABSENT]
-        return _equality_adder(dict.fromkeys(column.gold, present), column.weight)
     places: dict[int, list[int]] = {}
     for place, other in enumerate(columns):
         if column.extracted[other] != ABSENT:
             places.setdefault(column.extracted[other], []).append(place)
-    if column.equality:
-        return _equality_adder(places, column.weight)
-    assert column.metric is not None  # noqa: S101 - leaves only
-    if column.metric.near is not None:
-        golds = sorted({column.gold[row] for row in rows} - {ABSENT})
-        return _near_adder(column, golds, places)
-    return _compare_adder(column, Counter(column.gold[row] for row in rows), places)
-
-
-def _equality_adder(places: dict[int, list[int]], weight: float) -> _AddRow:
-    def add_row(gold: int, sums: list[float]) -> None:
-        for place in places.get(gold, ()):
-            sums[place] += weight
-
-    return add_row
-
-
-def _near_adder(column: EncodedColumn, golds: list[int], places: dict[int, list[int]]) -> _AddRow:
-    assert column.metric is not None  # noqa: S101 - leaves only
-    assert column.metric.near is not None  # noqa: S101
-    others, values, weight = list(places), column.values, column.weight
-    found: dict[int, list[tuple[int, float]]] = {}
-    for one, other, score in column.metric.near([values[c] for c in golds], [values[c] for c in others]):
-        found.setdefault(golds[one], []).append((others[other], weight * score))
+    scores = (lambda _: [(where, 1.0) for where in places.values()]) if alike else _scorer(column, rows, places)
 
     def add_row(gold: int, sums: list[float]) -> None:
-        for other, score in found.get(gold, ()):
-            for place in places[other]:
-                sums[place] += score
-
-    return add_row
-
-
-def _compare_adder(column: EncodedColumn, uses: Counter[int], places: dict[int, list[int]]) -> _AddRow:
-    others, weight = list(places), column.weight
-    targets = list(places.values())
-    scan = _scan(column, others)
-    known: dict[int, Sequence[float]] = {}
-
-    def add_row(gold: int, sums: list[float]) -> None:
-        row = known.get(gold)
-        if row is None:
-            row = scan(gold)
-            if uses[gold] > 1:
-                known[gold] = array("d", row)
-        for score, where in zip(row, targets, strict=True):
+        for where, score in scores(gold):
             if score:
                 for place in where:
-                    sums[place] += weight * score
+                    sums[place] += column.weight * score
 
     return add_row
 
 
-def _scan(column: EncodedColumn, others: list[int]) -> Callable[[int], Sequence[float]]:
-    """Make the function from a gold code to its scores with these extracted codes."""
-    metric, values = column.metric, column.values
+def _scorer(
+    column: EncodedColumn, rows: Sequence[int], places: Mapping[int, list[int]]
+) -> Callable[[int], Iterable[tuple[list[int], float]]]:
+    """Make the function from a gold code to its scores with extracted values, and the places of these."""
+    if column.equality:
+        return lambda gold: [(places[gold], 1.0)] if gold in places else ()
+    metric, values, others = column.metric, column.values, [*places]
     assert metric is not None  # noqa: S101 - leaves only
     theirs = [values[code] for code in others]
+    if metric.near is not None:
+        golds = sorted({column.gold[row] for row in rows} - {ABSENT})
+        found: dict[int, list[tuple[list[int], float]]] = {}
+        for one, other, score in metric.near([values[code] for code in golds], theirs):
+            found.setdefault(golds[one], []).append((places[others[other]], score))
+        return lambda gold: found.get(gold, ())
     if metric.against is not None:
         against = metric.against(theirs)
-        return lambda gold: against(values[gold])
-    compare, reflexive = metric.compare, metric.reflexive
-    coded = list(zip(others, theirs, strict=True))
-
-    def scores(gold: int) -> Sequence[float]:
-        value = values[gold]
-        return [1.0 if reflexive and code == gold else compare(value, other) for code, other in coded]
-
-    return scores
+        scan = lru_cache(_KEPT)(lambda gold: array("d", against(values[gold])))
+    else:
+        scan = lru_cache(_KEPT)(lambda gold: array("d", [column.score(gold, other) for other in others]))
+    return lambda gold: zip(places.values(), scan(gold), strict=True)

@@ -35,8 +35,6 @@ Lost: TypeAlias = Iterable[tuple[int, float]]
 """Cells by their places in a table, and what they lose: 1.0 where they score 0."""
 MOST_COMPARED: Final = 200
 """Texts of a column that are compared by a metric that is no equality."""
-FEW: Final = 4
-"""Texts that are compared one by one, in less time than a search among them takes."""
 _ROUNDING: Final = 1e-9
 _TEXTS: Final = frozenset({str}) | ABSENT
 MOST_LIKELY: Final = 100
@@ -143,8 +141,9 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
         return ()
     ours, theirs = [aligned.gold[cell] for cell in cells], [aligned.extracted[cell] for cell in cells]
     if metric.key is not None:
-        left = _unpaired_cells(table, pairing, place) if pairing.missing or pairing.extra else None
-        return _without_equal(metric.key, cells, (ours, theirs), left)
+        missing = [table.gold[row * table.width + place] for row in pairing.missing]
+        extra = [table.extracted[row * table.width + place] for row in pairing.extra]
+        return _without_equal(metric.key, cells, (ours, theirs), (missing, extra))
     columns = table.gold[place :: table.width], table.extracted[place :: table.width]
     if metric.near is not None:
         return _without_near(metric, metric.near, cells, (ours, theirs), columns)
@@ -153,9 +152,9 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
     return _unlike_any(metric, cells, (ours, theirs), columns)
 
 
-def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides | None) -> Lost:
+def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides) -> Lost:
     """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
-    ours, theirs = ({*_keys(key, left[0])}, {*_keys(key, left[1])}) if left else (set(), set())
+    ours, theirs = ({*_keys(key, side)} if side else set() for side in left)
     wrong = []
     for cell, one, other in zip(cells, _keys(key, differing[0]), _keys(key, differing[1]), strict=True):
         if one != other:
@@ -163,12 +162,6 @@ def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides
             theirs.add(other)
             wrong.append((cell, 1.0))
     return wrong if ours.isdisjoint(theirs) else ()
-
-
-def _unpaired_cells(table: Table, pairing: Pairing, place: int) -> Sides:
-    """Return a column's cells of the rows that have no partner."""
-    ours = [table.gold[i * table.width + place] for i in pairing.missing]
-    return ours, [table.extracted[j * table.width + place] for j in pairing.extra]
 
 
 def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
@@ -202,7 +195,7 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
         return ()
     texts -= {None, MISSING}
     others = [*texts]
-    find = metric.search(others) if metric.search and len(others) > FEW else None
+    find = metric.search(others) if metric.search else None
     wrong: list[tuple[int, float]] = []
     for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):

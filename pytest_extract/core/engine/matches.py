@@ -35,8 +35,11 @@ class Matches(NamedTuple):
     @property
     def weights(self) -> list[float]:
         """What each leaf weighs, where all match."""
-        weights, stop = [*map(_weight_of, self.columns)], self.stop
-        return (weights * -(-stop // len(weights)))[self.start : stop]
+        columns, start, stop, *_ = self
+        if stop <= len(columns):  # of an object, which may have many properties
+            return [*map(_weight_of, columns[start:stop])]
+        weights = [*map(_weight_of, columns)]
+        return (weights * -(-stop // len(weights)))[start:stop]
 
     def weights_or_results(self) -> Iterator[float | FieldResult]:
         """Yield the weight of each leaf that matches, and the results of the others."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
@@ -16,6 +17,7 @@ from pytest_extract.core.schema.tree import SchemaNode, covers
 from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
+_MISSINGS: Final = repeat(MISSING)
 
 
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -50,17 +52,16 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
     if latest is not path:
         paths = places.of(path)
     wheres = None if at is None else places.of(at)
-    values: list[Value] = []
+    values: tuple[Value, ...] = ()  # of all properties, for all matches
     start = 0
     for index, name, plan, fast in obj.properties:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
-        values.append(ours)
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
         if start < index:
-            own = (*values,)
-            run.keep_matches(obj, start, index, paths, wheres, own, own)
+            values = values or (*map(gold.get, places.names, _MISSINGS),)
+            run.keep_matches(obj, start, index, paths, wheres, values, values)
         start = index + 1
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
         if absent and run.absent and not (run.both_passed and obj.field):
@@ -71,9 +72,9 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             _score_missing_property(run, plan, ours, theirs, paths[index], where)
         else:
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
-    if start < len(values):
-        own = (*values,)
-        run.keep_matches(obj, start, len(values), paths, wheres, own, own)
+    if start < len(obj.properties):
+        values = values or (*map(gold.get, places.names, _MISSINGS),)
+        run.keep_matches(obj, start, len(values), paths, wheres, values, values)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 

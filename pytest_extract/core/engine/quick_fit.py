@@ -166,8 +166,8 @@ def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides
 
 def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
     """Return the cells whose values are far apart; none where some of them could match another row's."""
-    gold, extracted = _present(columns[0]), _present(columns[1])
-    sides = differing if len(columns[0]) == len(columns[1]) else columns
+    gold, extracted = columns
+    sides = differing if len(gold) == len(extracted) else columns
     if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
         return ()  # what is not there may match the same
     wrong = [
@@ -176,8 +176,9 @@ def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differi
         if not (is_present(own) and is_present(other) and metric.compare(own, other))
     ]
     # the shorter side's values all have a partner; either side tells where both are as long
-    if (len(columns[0]) <= len(columns[1]) and not any(near(_present([own for _, own, _ in wrong]), extracted))) or (
-        len(columns[0]) >= len(columns[1]) and not any(near(gold, _present([other for *_, other in wrong])))
+    ours, theirs = [own for _, own, _ in wrong], [other for *_, other in wrong]
+    if (len(gold) <= len(extracted) and not any(near(_present(ours), _present(extracted)))) or (
+        len(gold) >= len(extracted) and not any(near(_present(gold), _present(theirs)))
     ):
         return [(cell, 1.0) for cell, _, _ in wrong]
     return ()

@@ -186,8 +186,9 @@ def _limits(
     similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
 ) -> tuple[list[float], list[float]]:
     """Return between which potentials the extracted row of each equal pair may be, for the sake of all other rows."""
-    least = _highest_by_column(similarity.bounds(rows, [j for _, j in same]), found.rows)
-    most = [1.0 - x for x in _highest_by_row(similarity.bounds([i for i, _ in same], columns), found.columns)]
+    to_rows = similarity.bounds(rows, [j for _, j in same])
+    least = _highest([*zip(*to_rows, strict=True)] if isinstance(to_rows, list) else to_rows.T, found.rows)
+    most = [1.0 - x for x in _highest(similarity.bounds([i for i, _ in same], columns), found.columns)]
     # the longer side may have rows without a partner, at a potential of 0: none of its own is below
     if len(rows) < len(columns):
         least = [max(x, 0.0) for x in least]
@@ -196,18 +197,10 @@ def _limits(
     return least, most
 
 
-def _highest_by_column(matrix: Any, potentials: Sequence[float]) -> list[float]:
-    """Return, for each column, the highest score - potentials[row]."""
-    if not isinstance(matrix, list):
-        return similarity_numpy.highest_over_rows(matrix, potentials)
-    lowered = [[score - potential for score in row] for row, potential in zip(matrix, potentials, strict=True)]
-    return lowered[0] if len(lowered) == 1 else list(map(max, *lowered))
-
-
-def _highest_by_row(matrix: Any, potentials: Sequence[float]) -> list[float]:
+def _highest(matrix: Any, potentials: Sequence[float]) -> list[float]:
     """Return, for each row, the highest score - potentials[column]."""
     if not isinstance(matrix, list):
-        return similarity_numpy.highest_over_columns(matrix, potentials)
+        return similarity_numpy.highest(matrix, potentials)
     return [max([score - potential for score, potential in zip(row, potentials, strict=True)]) for row in matrix]
 
 

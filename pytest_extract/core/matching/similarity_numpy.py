@@ -149,15 +149,7 @@ def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], 
     return parts[:, gold_at[:, None], other_at]
 
 
-def highest_over_rows(matrix: Floats, potentials: Sequence[float]) -> list[float]:
-    """Return, for each column, the highest score - potentials[row]."""
-    import numpy as np
-
-    result: list[float] = (matrix - np.array(potentials)[:, None]).max(axis=0).tolist()
-    return result
-
-
-def highest_over_columns(matrix: Floats, potentials: Sequence[float]) -> list[float]:
+def highest(matrix: Floats, potentials: Sequence[float]) -> list[float]:
     """Return, for each row, the highest score - potentials[column]."""
     import numpy as np
 

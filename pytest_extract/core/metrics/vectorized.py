@@ -167,8 +167,9 @@ def number_near(
     def near(gold: Sequence[Json], extracted: Sequence[Json]) -> Iterator[tuple[int, int, float]]:
         theirs = _floats(extracted, convert)
         ours = theirs if gold is extracted else _floats(gold, convert)
-        pairs = sorted([(number, j) for j, number in enumerate(theirs) if number is not None])
-        numbers, order = [number for number, _ in pairs], [j for _, j in pairs]
+        known = {j: number for j, number in enumerate(theirs) if number is not None}
+        order = sorted(known, key=known.__getitem__)
+        numbers = [known[j] for j in order]
         others = _by_key([j for j, number in enumerate(theirs) if number is None], extracted, key)
         for i, number in enumerate(ours):
             if number is None:

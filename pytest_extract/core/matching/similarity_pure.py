@@ -13,8 +13,8 @@ from pytest_extract.core.matching.encoding import ABSENT, EncodedColumn, Encoded
 
 Matrix: TypeAlias = list[Sequence[float]]
 _AddRow: TypeAlias = Callable[[int, list[float]], None]
-_KEPT = 1_000
-"""Values of a column of which the scores are kept, for those that come again."""
+_KEPT = 1_000_000
+"""Scores of a column's values that are kept, for values that come again."""
 
 
 def score_matrix(
@@ -128,9 +128,12 @@ def _scorer(
         for one, other, score in metric.near([values[code] for code in golds], theirs):
             found.setdefault(golds[one], []).append((places[others[other]], score))
         return lambda gold: found.get(gold, ())
-    if metric.against is not None:
-        against = metric.against(theirs)
-        scan = lru_cache(_KEPT)(lambda gold: array("d", against(values[gold])))
-    else:
-        scan = lru_cache(_KEPT)(lambda gold: array("d", [column.score(gold, other) for other in others]))
-    return lambda gold: zip(places.values(), scan(gold), strict=True)
+    against = None if metric.against is None else metric.against(theirs)
+
+    @lru_cache(_KEPT // max(1, len(others)))
+    def scores(gold: int) -> Sequence[float]:
+        if against is not None:
+            return array("d", against(values[gold]))
+        return array("d", [column.score(gold, other) for other in others])
+
+    return lambda gold: zip(places.values(), scores(gold), strict=True)

@@ -185,7 +185,7 @@ def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differi
 
 
 def _present(cells: Cells) -> list[Json]:
-    return [cell for cell in cells if cell is not None and cell is not MISSING]
+    return [cell for cell in cells if is_present(cell)]
 
 
 def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
@@ -246,7 +246,7 @@ def _set_apart(metric: BoundMetric, own: Mapping[int, Value], columns: Sides) ->
         return [row for row, key in keys if gold[key] == 1 == extracted[key]]
     if metric.near is None:
         return ()
-    present = {row: cell for row, cell in own.items() if cell is not None and cell is not MISSING}
+    present = {row: cell for row, cell in own.items() if is_present(cell)}
     cells = [*present.values()]
     found = Counter(place for place, _, _ in metric.near(cells, _present(columns[1])))
     finding = Counter(place for _, place, _ in metric.near(_present(columns[0]), cells))

@@ -233,9 +233,10 @@ def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequen
 
 def _near_groups(metric: BoundMetric, near: Near, values: Sequence[Json]) -> Sequence[int] | None:
     """Return the group of each value where near values fall into groups of all-alike; None where they do not."""
-    numbers = finite_numbers(values) if metric.reach is not None and metric.reflexive else None
-    if numbers is not None and metric.reach is not None and are_apart(sorted(numbers), metric.reach):
-        return range(len(values))
+    if metric.reach is not None and metric.reflexive:
+        numbers = finite_numbers(values)
+        if numbers is not None and are_apart(sorted(numbers), metric.reach):
+            return range(len(values))
     alike: dict[int, set[int]] = {}
     like_themselves = 0
     for one, other, score in near(values, values):

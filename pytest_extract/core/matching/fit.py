@@ -174,7 +174,7 @@ def _reached(
     # the t that each of gold's rows asks for at most, and the 1 - t that each extracted row does
     ours = [most - x for most, x in zip(similarity.reach(rows, same, gold=True), found.rows, strict=True)]
     theirs = [most - x for most, x in zip(similarity.reach(columns, same, gold=False), found.columns, strict=True)]
-    t = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))
+    t = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))  # in the middle, so that few ask for more
     far = [i for i, x in enumerate(ours) if x > t + _ROUNDING]
     above = similarity.above([rows[i] for i in far], others, [found.rows[i] for i in far], [t] * len(same))
     far = [j for j, x in enumerate(theirs) if x > 1.0 - t + _ROUNDING]

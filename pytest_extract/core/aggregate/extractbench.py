@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step
 from pytest_extract.lazy import dataclass
@@ -53,8 +54,7 @@ class Confusion:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall; 0.0 when both are 0."""
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
+        return harmonic_mean(self.precision, self.recall)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

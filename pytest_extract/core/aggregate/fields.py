@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
+from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
 from pytest_extract.lazy import dataclass
 
@@ -63,8 +64,7 @@ class FieldCounts:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall; 0.0 where both are 0, 1.0 where nothing counts."""
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
+        return harmonic_mean(self.precision, self.recall)
 
 
 def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[str, FieldCounts]:

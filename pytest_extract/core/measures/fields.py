@@ -41,10 +41,10 @@ class Counts(NamedTuple):
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall; 0.0 where both are, 1.0 where nothing was to be scored."""
-        return _harmonic_mean(self.precision, self.recall)
+        return harmonic_mean(self.precision, self.recall)
 
 
-def _harmonic_mean(precision: float, recall: float) -> float:
+def harmonic_mean(precision: float, recall: float) -> float:
     """Return the harmonic mean of precision and recall; 0.0 where both are."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
@@ -162,5 +162,5 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     weight = sum(weights)
     precision, recall = counts.precision, counts.recall
     pass_rate, mean = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
-    found = _new(ResultMeasures, (pass_rate, mean, precision, recall, _harmonic_mean(precision, recall)))
+    found = _new(ResultMeasures, (pass_rate, mean, precision, recall, harmonic_mean(precision, recall)))
     return {measure.name: measure.function(found) for measure in MEASURES}

@@ -19,6 +19,7 @@ from pytest_extract.core.compile.nodes import (
     FlatPaths,
     FlatTable,
     Leaf,
+    NamedMetric,
     Node,
     Object,
     RecursiveRef,
@@ -432,14 +433,14 @@ class Compiler:
             return None
         threshold = self._semantics.array_threshold
         weight = 1.0 if annotation is None or annotation.weight is None else annotation.weight
-        name, params = "array", align.shown_params
+        named: NamedMetric = "array", align.shown_params, weight
         if judging is not None:
-            name, params, weight = judging.metric.name, judging.metric.params, judging.weight
-            if self._semantics.default_array_metric is not None or "pass_threshold" in params:
+            named = judging.named
+            if self._semantics.default_array_metric is not None or "pass_threshold" in judging.metric.params:
                 threshold = judging.threshold
         if annotation is not None and annotation.threshold is not None:
             threshold = annotation.threshold
-        return ArrayMetric(metric=name, params=params, number=number, threshold=threshold, weight=weight)
+        return ArrayMetric(named, number, threshold)
 
 
 def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:

@@ -26,6 +26,8 @@ Transform: TypeAlias = Callable[[Json], Json]
 SCALARS: Final = frozenset({str, int, float, bool})
 NOTHING: Final[frozenset[type]] = frozenset()
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
+NamedMetric: TypeAlias = tuple[str, Mapping[str, Json], float]
+"""A metric as results name it: name, parameters, weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,6 +45,11 @@ class FieldMetric:
     fast: frozenset[type] = NOTHING
     batch: BatchMetric | None = None
     likeness: BoundMetric | None = None
+
+    @property
+    def named(self) -> NamedMetric:
+        """What results say of it."""
+        return self.metric.name, self.metric.params, self.weight
 
 
 class Leaf(NamedTuple):
@@ -262,11 +269,9 @@ class Align(NamedTuple):
 class ArrayMetric(NamedTuple):
     """The one result that an array gives: which number, and from where on it passes."""
 
-    metric: str
-    params: Mapping[str, Json]
+    named: NamedMetric
     number: Literal["f1", "recall"]
     threshold: float
-    weight: float = 1.0
 
 
 class Array(NamedTuple):

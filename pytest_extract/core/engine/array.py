@@ -139,14 +139,13 @@ def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
 
 def _score_rows(place: ArrayPlace, table: Table | None) -> None:
     """Pair the rows and score them."""
-    run, first = place.run, len(place.run.leaves)
+    first = len(place.run.leaves)
     walked = _walk_likely(place, table)
     if walked is None:
         found = _pairing(place, table)
         if not isinstance(found, Pairing):
             place.keep_result(Status.JUDGE_ERROR, 0.0, found.reason)
-            values = place.gold, place.extracted
-            run.shape(place.array, Status.JUDGE_ERROR, values, place.path, place.at, found.reason, field=False)
+            place.keep_shape(Status.JUDGE_ERROR, found.reason)
             return
         walked = _walk_pairs(place, table, found)
     pairing = walked.pairing

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import FieldMetric, Node, Object, Program
-from pytest_extract.core.engine.matches import NO_OTHERS, Kept, Matches
+from pytest_extract.core.compile.nodes import FieldMetric, NamedMetric, Node, Program
+from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Pairing, Question, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, as_place
+from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place
 
 Path: TypeAlias = tuple[Step, ...]
+Outcome: TypeAlias = tuple[Status, float, str | None]
+"""Status and score of a comparison, and why it is not right."""
 Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
 """(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
 NO_ANSWER: Final = "the judge gave no usable answer"
-NO_PARAMS: Final[Mapping[str, Json]] = {}
+_STRUCTURE: Final[NamedMetric] = (STRUCTURE, {}, 1.0)
 DEEPEST: Final = 96
 """Steps of the longest path that is walked; what is nested deeper is compared as one value."""
 MOST_KEPT: Final = 100_000
@@ -135,28 +137,15 @@ class ScoringContext:
         self.walkers[type(plan)](self, plan, gold, extracted, path, at)
 
     def emit(self, result: FieldResult, *, field: bool) -> None:
-        """Keep a leaf result, that is a field result too where it stands outside arrays."""
-        self.leaves.append(result)
-        if field:
-            self.fields.append(result)
+        """Keep a leaf result, and count it where it is wrong."""
+        self.keep(result, field=field)
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
-    def keep_matches(
-        self,
-        obj: Object,
-        start: int,
-        stop: int,
-        paths: Sequence[FieldPath],
-        wheres: Sequence[FieldPath | None] | None,
-        gold: Sequence[Value],
-        extracted: Sequence[Value],
-        others: Mapping[int, FieldResult | None] = NO_OTHERS,
-    ) -> None:
-        """Keep leaves of an object, or of rows of such, that match but for some."""
-        found = _new(Matches, (obj.entries, start, stop, paths, wheres, gold, extracted, others))
+    def keep(self, found: Kept, *, field: bool) -> None:
+        """Keep leaves that match but for some, or one; they are field results too where they stand outside arrays."""
         self.leaves.append(found)
-        if obj.field:
+        if field:
             self.fields.append(found)
 
     def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
@@ -192,40 +181,20 @@ class ScoringContext:
             self.pairings[key] = pairing, lists
 
     def shape(
-        self,
-        plan: Node,
-        status: Status,
-        values: Values,
-        path: Path,
-        at: Path | None,
-        reason: str | None = None,
-        *,
-        field: bool | None = None,
+        self, plan: Node, status: Status, values: Values, path: Path, at: Path | None, reason: str | None = None
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
-        score = 1.0 if status is MATCH else 0.0
-        result = make_result(plan.pattern, STRUCTURE, NO_PARAMS, 1.0, status, score, values, path, at, reason)
-        self.emit(result, field=plan.field if field is None else field)
+        outcome = status, 1.0 if status is MATCH else 0.0, reason
+        self.emit(make_result(plan, _STRUCTURE, outcome, values, path, at), field=plan.field)
 
 
 def make_result(
-    pattern: str,
-    metric: str,
-    params: Mapping[str, Json],
-    weight: float,
-    status: Status,
-    score: float,
-    values: Values,
-    path: Path,
-    at: Path | None,
-    reason: str | None,
+    node: Node, metric: NamedMetric, outcome: Outcome, values: Values, path: Path, at: Path | None
 ) -> FieldResult:
-    """Return a result; right is what matches."""
-    result = (
-        as_place(path), pattern, metric, params, status, score, status is MATCH, values[0], values[1], reason, weight,
-        None if at is None else as_place(at),
-    )  # fmt: skip
-    return _new(FieldResult, result)
+    """Return a result of a node; right is what matches."""
+    (name, params, weight), (status, score, reason) = metric, outcome
+    own, there, right = as_place(path), None if at is None else as_place(at), status is MATCH
+    return _new(FieldResult, (own, node.pattern, name, params, status, score, right, *values, reason, weight, there))
 
 
 def is_present(value: Value) -> bool:

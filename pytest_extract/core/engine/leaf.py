@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import FieldMetric, Leaf, Skip
+from pytest_extract.core.compile.nodes import FieldMetric, Leaf, NamedMetric, Skip
 from pytest_extract.core.engine.context import (
     NO_ANSWER,
-    NO_PARAMS,
     NoAnswer,
+    Outcome,
     Path,
     Pending,
     ScoringContext,
@@ -25,14 +25,15 @@ from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_text
 
 
-class _Outcome(NamedTuple):
-    """Score of a comparison; None: undecided, for the reason given."""
+class _Answer(NamedTuple):
+    """What a judge scores; None: undecided, for the reason given."""
 
     score: float | None
     reason: str | None = None
 
 
-_RIGHT: Final = _Outcome(1.0)
+_RIGHT: Final = _Answer(1.0)
+_SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
 
 
 def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -48,47 +49,37 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
             if index == 0:
                 run.vacuous += 1
             if run.both_passed and leaf.field:
-                reason = agreed_absence(gold, extracted)
-                run.fields.append(_result(leaf, check, MATCH, 1.0, (gold, extracted), path, at, reason))
+                outcome = MATCH, 1.0, agreed_absence(gold, extracted)
+                run.fields.append(make_result(leaf, check.named, outcome, (gold, extracted), path, at))
 
 
 def check_leaf(
     run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> FieldResult | None:
     """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
-    if (
-        check.transform is None
-        and not (run.accept or leaf.empty_absent)
-        and not (gold is None or extracted is None or gold is MISSING or extracted is MISSING)
-    ):
-        return _compared(run, leaf, check, gold, extracted, (gold, extracted), path, at, None)
-    ours, problem = gold, None
+    raw, problem = (gold, extracted), None
     if run.accept:
-        ours = _reading(run, leaf, check, gold, extracted, path)
-    values = ours, extracted
+        gold = _reading(run, leaf, check, gold, extracted, path)
     if check.transform is not None:
-        values, problem = transformed(check, ours, extracted)
-    no_gold = values[0] is MISSING or (run.absent and values[0] is None)
-    none = values[1] is MISSING or (run.absent and values[1] is None)
+        (gold, extracted), problem = transformed(check, gold, extracted)
+    no_gold = gold is MISSING or (gold is None and run.absent)
+    none = extracted is MISSING or (extracted is None and run.absent)
     if leaf.empty_absent:
-        no_gold, none = no_gold or values[0] == [], none or values[1] == []
+        no_gold, none = no_gold or gold == [], none or extracted == []
     if no_gold and none:
         return None
     if no_gold or none:
-        status = Status.HALLUCINATION if no_gold else Status.OMISSION
-        return one_sided(run, leaf, check, status, (gold, extracted), path, at)
-    return _compared(run, leaf, check, *values, (gold, extracted), path, at, problem)
+        return one_sided(run, leaf, check, Status.HALLUCINATION if no_gold else Status.OMISSION, raw, path, at)
+    outcome = _compared(run, leaf, check, (gold, extracted), raw, path, problem)
+    return make_result(leaf, check.named, outcome, raw, path, at)
 
 
 def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
-    values = gold, extracted
-    result = make_result(skip.pattern, "skip", NO_PARAMS, 0.0, Status.SKIPPED, 0.0, values, path, at, "not scored")
-    run.leaves.append(result)
-    if skip.field:
-        run.fields.append(result)
+    outcome = Status.SKIPPED, 0.0, "not scored"
+    run.keep(make_result(skip, _SKIP, outcome, (gold, extracted), path, at), field=skip.field)
 
 
 def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Values, str | None]:
@@ -113,27 +104,19 @@ def one_sided(
     reason = f"{side} is {absence(absent)}"
     if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":
         status, reason = Status.SKIPPED, f"{reason}; the case lets this field be empty or not"
-    return _result(leaf, check, status, 0.0, values, path, at, reason)
+    return make_result(leaf, check.named, (status, 0.0, reason), values, path, at)
 
 
 def _compared(
-    run: ScoringContext,
-    leaf: Leaf,
-    check: FieldMetric,
-    gold: Json,
-    extracted: Json,
-    raw: tuple[Json, Json],
-    path: Path,
-    at: Path | None,
-    problem: str | None,
-) -> FieldResult:
-    """Compare two values, of which `raw` are the transformed ones."""
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, values: Values, raw: Values, path: Path, problem: str | None
+) -> Outcome:
+    """Compare two values, which were `raw` before they were transformed; `problem`: why one is not."""
+    gold, extracted = values
     if check.batch is not None:  # it stands for the field until all of its batch are known
         run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
-        return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, "waits for its batch")
+        return Status.JUDGE_ERROR, 0.0, "waits for its batch"
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
-        wrong = f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
-        return _result(leaf, check, MISMATCH, 0.0, raw, path, at, wrong)
+        return MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
     metric, reason = check.metric, None
     if metric.judged:
         score, reason = _ask(run, check, gold, extracted, path)
@@ -145,21 +128,21 @@ def _compared(
             why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
             score, reason = None, f"the metric {metric.name!r} broke: {why}"
     if run.accept and metric.judged and score is not None and score < check.threshold:
-        score, reason = _judged_reading(run, leaf, check, extracted, path, _Outcome(score, reason))
+        score, reason = _judged_reading(run, leaf, check, extracted, path, _Answer(score, reason))
     if score is None:
-        return _result(leaf, check, Status.JUDGE_ERROR, 0.0, raw, path, at, reason)
+        return Status.JUDGE_ERROR, 0.0, reason
     right = score >= check.threshold
     if reason is None and problem is not None and not right:
         reason = problem
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
         reason = explanation(metric.explain, gold, extracted)
-    return _result(leaf, check, MATCH if right else MISMATCH, score, raw, path, at, reason)
+    return MATCH if right else MISMATCH, score, reason
 
 
-def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Outcome:
+def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Answer:
     metric = check.metric
     if run.depth and check.likeness is not None:
-        return _Outcome(check.likeness.compare(gold, extracted))
+        return _Answer(check.likeness.compare(gold, extracted))
     if metric.compare(gold, extracted) == 1.0:
         return _RIGHT
     question = Question(
@@ -173,8 +156,8 @@ def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, p
     )
     answer = run.ask(question, "values")
     if isinstance(answer, JudgeAnswer):
-        return _Outcome(answer.score, answer.reason or None)
-    return _Outcome(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
+        return _Answer(answer.score, answer.reason or None)
+    return _Answer(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
 
 
 def _reading(run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path) -> Value:
@@ -192,17 +175,17 @@ def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:
 
 
 def _judged_reading(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, extracted: Json, path: Path, outcome: _Outcome
-) -> _Outcome:
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, extracted: Json, path: Path, answer: _Answer
+) -> _Answer:
     """Ask about the case's further right readings, where the judge found the value unlike gold."""
     for reading in readings(run, leaf.pattern, path):
         ours = transformed(check, reading, MISSING)[0][0]
         other = _ask(run, check, ours, extracted, path)
-        if other.score is None or (outcome.score is not None and other.score > outcome.score):
-            outcome = other
+        if other.score is None or (answer.score is not None and other.score > answer.score):
+            answer = other
         if other.score is None or other.score >= check.threshold:
             break
-    return outcome
+    return answer
 
 
 def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
@@ -217,17 +200,3 @@ def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
 def rule_of(run: ScoringContext, pattern: str, path: Path) -> str | None:
     """Return what the case says about a place that is empty: must, either, or nothing."""
     return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
-
-
-def _result(
-    leaf: Leaf,
-    check: FieldMetric,
-    status: Status,
-    score: float,
-    values: Values,
-    path: Path,
-    at: Path | None,
-    reason: str | None,
-) -> FieldResult:
-    metric = check.metric
-    return make_result(leaf.pattern, metric.name, metric.params, check.weight, status, score, values, path, at, reason)

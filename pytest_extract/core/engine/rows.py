@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.matches import NO_OTHERS
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
 from pytest_extract.core.results import FieldResult, Pairing, Status
 from pytest_extract.core.values import FieldPath
@@ -65,7 +65,8 @@ def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -
     run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
     others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
     gold, paths = table.gold, items.places.table(path, size)
-    run.keep_matches(items, 0, len(gold), paths, wheres, gold, table.extracted, others)
+    matches = items.entries, 0, len(gold), paths, wheres, gold, table.extracted, others
+    run.keep(_new(Matches, matches), field=items.field)
 
 
 def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
@@ -82,7 +83,8 @@ def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Pat
     if at is not None or rows != others:
         there = places.table(path if at is None else at, size)
         wheres = [None if i == j and at is None else there[j] for i, j in pairs]
-    run.keep_matches(table.items, 0, len(ours), paths, wheres, ours, theirs)
+    matches = table.items.entries, 0, len(ours), paths, wheres, ours, theirs, NO_OTHERS
+    run.keep(_new(Matches, matches), field=table.items.field)
     return True
 
 
@@ -113,7 +115,8 @@ def keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    run.keep_matches(table.items, 0, len(table.gold), places, wheres, table.gold, table.extracted, others)
+    matches = table.items.entries, 0, len(table.gold), places, wheres, table.gold, table.extracted, others
+    run.keep(_new(Matches, matches), field=table.items.field)
     return Walked.of(pairing, fits)
 
 

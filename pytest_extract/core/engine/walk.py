@@ -9,6 +9,7 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import Status
@@ -18,6 +19,7 @@ from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
 _MISSINGS: Final = repeat(MISSING)
+_new: Final = tuple.__new__
 
 
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -61,7 +63,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             continue
         if start < index:
             values = values or (*map(gold.get, places.names, _MISSINGS),)
-            run.keep_matches(obj, start, index, paths, wheres, values, values)
+            matches = obj.entries, start, index, paths, wheres, values, values, NO_OTHERS
+            run.keep(_new(Matches, matches), field=obj.field)
         start = index + 1
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
         if absent and run.absent and not (run.both_passed and obj.field):
@@ -74,7 +77,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
     if start < len(obj.properties):
         values = values or (*map(gold.get, places.names, _MISSINGS),)
-        run.keep_matches(obj, start, len(values), paths, wheres, values, values)
+        matches = obj.entries, start, len(values), paths, wheres, values, values, NO_OTHERS
+        run.keep(_new(Matches, matches), field=obj.field)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 

@@ -33,20 +33,15 @@ class ArrayPlace(NamedTuple):
         """Keep the array's field result, where the semantics give one and the array stands outside others."""
         run, array, gold, extracted, path, at = self
         result = array.result
-        if result is None or not array.field:
-            return
-        values = gold, extracted
-        run.fields.append(
-            make_result(
-                array.pattern, result.metric, result.params, result.weight, status, score, values, path, at, reason
-            )
-        )
+        if result is not None and array.field:
+            outcome = status, score, reason
+            run.fields.append(make_result(array, result.named, outcome, (gold, extracted), path, at))
 
     def keep_shape(self, status: Status, reason: str | None = None) -> None:
         """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""
         run, array, gold, extracted, path, at = self
-        field = array.field and array.result is None
-        run.shape(array, status, (gold, extracted), path, at, reason, field=field)
+        array = array if array.result is None else array._replace(field=False)
+        run.shape(array, status, (gold, extracted), path, at, reason)
 
 
 class Undecided(NamedTuple):

@@ -8,14 +8,7 @@ from dataclasses import field
 from itertools import chain, count
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.matching.columns import (
-    Column,
-    Content,
-    Objective,
-    Pair,
-    PairScore,
-    shared_weight,
-)
+from pytest_extract.core.matching.columns import Column, Content, Objective, Pair, PairScore, shared_weight
 from pytest_extract.core.metrics.base import BoundMetric, Near
 from pytest_extract.core.metrics.equality import keys_of
 from pytest_extract.core.metrics.vectorized import are_apart, finite_numbers
@@ -263,12 +256,7 @@ class EncodedTable:
 
 def encode_problem(columns: Sequence[Column], height: int, width: int, objective: Objective) -> EncodedTable:
     """Replace the values of all columns by codes."""
-    return EncodedTable(
-        columns=[encode(column) for column in columns],
-        height=height,
-        width=width,
-        objective=objective,
-    )
+    return EncodedTable(columns=[encode(column) for column in columns], height=height, width=width, objective=objective)
 
 
 def row_codes(problem: EncodedTable) -> tuple[list[int], list[int]]:

@@ -68,11 +68,14 @@ def test_an_aligner():
     ]
 
 
+@pytest.mark.parametrize("semantics", ["ours", "extract-bench", "struct-extract-eval"])
 @pytest.mark.parametrize("pairs", [[(0, 0), (0, 1)], [(5, 0)], "nonsense"], ids=["twice", "beyond", "nonsense"])
-def test_an_aligner_that_breaks_breaks_the_array(pairs):
+def test_an_aligner_that_breaks_breaks_the_array(pairs, semantics):
     extensions = Extensions(aligners={"odd": AlignerSpec(name="odd", align=lambda gold, extracted, params: pairs)})
     schema = obj(a={"type": "array", "items": named("exact"), "x-eval-align": {"match_by": "odd"}})
-    assert statuses(schema, {"a": ["x", "y"]}, {"a": ["y", "x"]}, extensions) == [("a", "judge_error", 0.0)]
+    score = compile_schema(schema, semantics=semantics, extensions=extensions).score({"a": ["x", "y"]}, {"a": ["y"]})
+    for results in (score.leaves, score.fields):
+        assert [(str(r.path), str(r.status), r.score) for r in results] == [("a", "judge_error", 0.0)]
 
 
 def whole_name(pairs):

@@ -34,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
-    parser.add_argument("--modality", choices=MODALITIES, default="text", help="sob: of all records (default: text)")
+    parser.add_argument(
+        "--modality",
+        choices=MODALITIES,
+        help="sob: of all records (default: as the name of SRC or of a folder above it says, else text)",
+    )
     parser.add_argument(
         "--force",
         action="store_true",

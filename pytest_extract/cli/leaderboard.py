@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--modality",
         choices=tuple(MODALITY_WEIGHTS),
-        help="with --as sob: the modality of rows (default: by file name)",
+        help="with --as sob: the modality of rows (default: as the name of the file or of a folder above it says)",
     )
     parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples of the intervals")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")

@@ -20,6 +20,7 @@ from pytest_extract.importers.files import (
     plain_id,
     write_datasets,
 )
+from pytest_extract.importers.sob_results import published_modality
 
 NAME: Final = "sob"
 RESPONSES_FILE: Final = f"{NAME}-responses.jsonl"
@@ -31,8 +32,8 @@ RESPONSES: Final = (
 )
 
 
-def import_sob(source: Path, target: ImportFolder, *, modality: str = "text") -> Imported:
-    """Write one dataset, a case a record.
+def import_sob(source: Path, target: ImportFolder, *, modality: str | None = None) -> Imported:
+    """Write one dataset, a case a record, of one modality: by default that of the file's place.
 
     A record's document is the first of `input.text`, `context`, `document`, `transcript` and `passage` that is a text;
     where none is, the published response. Its complexity (`schema_complexity`, else `difficulty`) becomes the case's.
@@ -41,6 +42,7 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str = "text") ->
     Raises CaseFileError with the line of a record that cannot be used.
     """
     target.check([RESPONSES_FILE])
+    modality = modality or published_modality(source)
     records: list[Record] = []
     answered: dict[str, tuple[int, set[str]]] = {}  # what is asked -> position of its first record, models
     rows, documents = 0, 0

@@ -14,6 +14,7 @@ import gzip
 import io
 import json
 import math
+import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ from pytest_extract.files import MOST_BULK_BYTES, read_regular
 from pytest_extract.lazy import dataclass
 
 WEIGHT: Final = "difficulty_weight"
+_MODALITY: Final = "|".join(MODALITY_WEIGHTS)
+_FILE: Final = re.compile(rf"(?P<first>{_MODALITY})(?![a-z]).*|.*[_-](?P<last>{_MODALITY})", re.DOTALL)
+_FOLDER: Final = re.compile(rf"({_MODALITY})s?(?:_responses)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +49,11 @@ class SobRun:
 def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]:
     """Read a result file; raises CaseFileError with the line or the place of what cannot be used.
 
-    `modality`: that of rows; by default the one that the name of the file or its folder begins with, else text.
+    `modality`: that of rows; by default that of the file's place (`published_modality`).
     """
     text = _text(path)
     if ".jsonl" in path.suffixes:
-        return _runs_of_rows(path, text, modality or _modality_of(path))
+        return _runs_of_rows(path, text, modality or published_modality(path))
     value = _json(path, text)
     if isinstance(value, dict) and isinstance(value.get("columns"), dict):
         return [_run_of_columns(path, value, modality)]
@@ -79,12 +83,19 @@ def _json(path: Path, text: str, line: int | None = None) -> Any:
         raise CaseFileError(f"not JSON: {error}", path=path, line=line) from error
 
 
-def _modality_of(path: Path) -> str:
-    for name in (path.name, path.parent.name):
-        found = next((known for known in MODALITY_WEIGHTS if name.lower().startswith(known)), None)
-        if found is not None:
-            return found
-    return "text"
+def published_modality(path: Path) -> str:
+    """Return the modality that a file's name begins or ends with, else that of the nearest folder named so, else text.
+
+    SOB publishes `evaluation/image/MODEL/eval_records.jsonl` and `images_responses/response_MODEL_image.jsonl`.
+    """
+    name = path.name.lower()
+    for suffix in (".gz", ".jsonl", ".json"):
+        name = name.removesuffix(suffix)
+    found = _FILE.fullmatch(name)
+    if found is not None:
+        return found["first"] or found["last"]
+    folders = (_FOLDER.fullmatch(folder.name.lower()) for folder in path.resolve().parents)
+    return next((folder[1] for folder in folders if folder is not None), "text")
 
 
 def _number(value: Any, name: str, path: Path, line: int | None = None) -> float:
@@ -122,7 +133,7 @@ def _run_of_columns(path: Path, value: Mapping[str, Any], modality: str | None) 
     samples = value.get("bootstrap_samples")
     return SobRun(
         model=str(value.get("model", path.name.partition(".")[0])),
-        modality=modality or str(value.get("modality") or _modality_of(path)),
+        modality=modality or str(value.get("modality") or published_modality(path)),
         rows=[{name: columns[name][index] for name in SOB_METRICS} for index in range(sizes[WEIGHT])],
         weights=columns[WEIGHT],
         samples=samples if isinstance(samples, int) and samples > 0 else None,

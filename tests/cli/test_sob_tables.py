@@ -9,6 +9,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.aggregate.sob import CATEGORIES, SOB_METRICS
+from pytest_extract.importers.sob_results import published_modality
 from tests.shared_data import ROOT, shared
 
 SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))
@@ -71,6 +72,30 @@ def test_rows_as_the_published_program_writes_them(rows, capsys):
     assert "image: metrics, weighted by complexity (2 records)" in out
     assert all(f"a: {name}" in out for name in CATEGORIES)
     assert "audio: categories, plain" in printed(capsys, rows, "--modality", "audio")
+
+
+@pytest.mark.parametrize(
+    ("path", "modality"),
+    [
+        ("data/evaluation/image/microsoft-text-4/eval_records.jsonl", "image"),
+        ("data/images_responses/response_Qwen3.5-audio-35B_image.jsonl", "image"),
+        ("data/audio_responses/response_gpt-4o.jsonl", "audio"),
+        ("data/text_responses/response_audio-model.jsonl", "text"),
+        ("audio__model.json.gz", "audio"),
+        ("textual.jsonl", "text"),
+        ("imagery/rows.jsonl", "text"),
+    ],
+)
+def test_the_modality_is_that_of_the_published_place(path, modality, tmp_path):
+    assert published_modality(tmp_path / path) == modality
+
+
+def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, capsys):
+    path = tmp_path / "data/evaluation/audio/both/eval_records.jsonl"
+    path.parent.mkdir(parents=True)
+    rows.rename(path)
+    found = json.loads(printed(capsys, path, "--json", "--samples", "50"))
+    assert {tuple(one["modalities"]) for one in found["leaderboard"]} == {("audio",)}
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,12 @@ def test_sob(tmp_path, capsys):
     assert not broken.gates.schema
 
 
+def test_sob_records_have_the_modality_that_their_file_is_named_after(tmp_path):
+    source = jsonl(tmp_path / "response_model_audio.jsonl", record({"total": 1}, response={"total": 2}))
+    assert main(["import", "sob", source, str(tmp_path / "out")]) == 0
+    assert [case.modality for case in loaded(tmp_path / "out/sob.extract.yaml")] == ["audio"]
+
+
 def answers(model, *responses, **given):
     """Records of one model; the gold of the last one breaks its schema."""
     golds = [*range(len(responses) - 1), "x"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -97,7 +98,22 @@ def run(args: argparse.Namespace) -> int:
         if evidence is not None:
             print(f"evidence: {evidence}")  # noqa: T201  # as above
         print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above
+        if listed and os.environ.get("GITHUB_ACTIONS") == "true":
+            print("\n".join(_annotations(listed)))  # noqa: T201  # as above
     return 1 if mistakes or (args.strict and listed) else 0
+
+
+def _annotations(findings: Iterable[LintFinding]) -> list[str]:
+    """Write findings as annotations of GitHub Actions."""
+    from pytest_extract.report.ci import Level, file_problem, github_commands, repository_root
+
+    levels: dict[str, Level] = {"mistake": "error", "warning": "warning"}
+    root = repository_root(Path.cwd())
+    problems = (
+        file_problem(each.error.path, each.error.line or 1, each.error.message, root, levels[each.severity])
+        for each in findings
+    )
+    return github_commands([[problem] for problem in problems])
 
 
 def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:

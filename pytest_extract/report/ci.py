@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -41,6 +42,7 @@ MARKER: Final = "<!-- pytest-extract -->"
 """First line of a comment: a job finds the comment of an earlier run by it, and replaces it."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
+_FILE_TITLES: Final[Mapping[Level, str]] = {"error": "mistake in a case file", "warning": "case file"}
 _VALUE: Final = 60
 _MESSAGE: Final = 400
 _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*)")
@@ -67,7 +69,7 @@ def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
     `root`: the folder that paths are written relative to. Problems of a case that an `xfail` mark announces are left
     out. Under another gate than `case`, a case below its thresholds is a warning.
     """
-    groups = [[_file_problem(text, root)] for text in run.mistakes]
+    groups = [group for text in run.mistakes for group in _file_problems(text, root)]
     head = headline(run)
     if head.tone == "bad" and run.gate in {"regression", "suite"}:
         text = "; ".join([part for part in (head.text, *head.reasons) if part])
@@ -85,13 +87,25 @@ def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
     return sorted(groups, key=lambda group: group[0].level != "error")
 
 
-def _file_problem(text: str, root: Path) -> Problem:
-    found = _MISTAKE.match(text)
-    title = "mistake in a case file"
-    if found is None:
-        return Problem(level="error", title=title, text=_clean(text), key=text)
-    path, line = _relative(Path(found["path"]), root), int(found["line"])
-    return Problem(level="error", title=title, text=_clean(found["text"]), key=text, path=path, line=line)
+def _file_problems(text: str, root: Path) -> list[list[Problem]]:
+    """Return a problem for each mistake of a file; a line that names no place belongs to the mistake before it."""
+    found: list[Problem] = []
+    for row in text.splitlines():
+        place = _MISTAKE.match(row)
+        if place is not None and (not found or Path(place["path"]).is_absolute()):
+            found.append(file_problem(Path(place["path"]), int(place["line"]), place["text"], root))
+        elif found:
+            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{_clean(row)}")
+        else:
+            found.append(Problem(level="error", title=_FILE_TITLES["error"], text=_clean(row), key=row))
+    return [[problem] for problem in found]
+
+
+def file_problem(path: Path, line: int, text: str, root: Path, level: Level = "error") -> Problem:
+    """Return what is wrong at a line of a case file, a schema or a gold."""
+    place = _relative(path, root)
+    key = f"{place}:{line}: {text}"
+    return Problem(level=level, title=_FILE_TITLES[level], text=_clean(text), key=key, path=place, line=line)
 
 
 def _case_problems(result: CaseResult, level: Level, run: RunReport, root: Path) -> list[Problem]:
@@ -193,7 +207,7 @@ def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
         head = ",".join([*where, f"title={_escape_property(whole.title)}"])
         lines.append(f"::{whole.level} {head}::{_escape_message(chr(10).join(texts))}")
     if left := len(groups) - MOST_ANNOTATIONS:
-        lines += [f"::warning ::{plural(left, 'more case')} without an annotation"] if left > 0 else []
+        lines += [f"::warning ::{plural(left, 'more problem')} without an annotation"] if left > 0 else []
     return lines
 
 

@@ -37,6 +37,19 @@ def test_mistakes_are_told_with_their_places(folder, capsys):
     assert told[2:] == ["1 good case in 2 files, 2 mistakes"]
 
 
+def test_github_actions_get_an_annotation_for_each_finding(folder, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
+    assert main(["check", str(folder)]) == 0
+    assert "::" not in capsys.readouterr().out
+    (folder / "bad.extract.yaml").write_text("text: x\nschema: s.json\ngold: {}\nmark: slow\n", encoding="utf-8")
+    (folder / "twin.extract.yaml").write_text("text: x\nschema: s.json\ngold: {total: 1, notes: a}\n", encoding="utf-8")
+    assert main(["check", str(folder)]) == 1
+    error, warning = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
+    assert error.startswith("::error file=bad.extract.yaml,line=4,title=mistake in a case file::unknown key 'mark'")
+    assert warning.startswith("::warning file=twin.extract.yaml,line=1,")
+
+
 def test_a_shared_schema_s_mistake_is_told_once(folder, capsys):
     (folder / "s.json").write_text('{"properties": {"a": {"evaluation_config": "nope"}}}', encoding="utf-8")
     (folder / "second.extract.yml").write_text("text: x\nschema: s.json\ngold: {}\n", encoding="utf-8")

@@ -94,6 +94,18 @@ def test_a_file_with_mistakes_stands_at_its_line(root: Path) -> None:
     assert (problem.path, problem.line, problem.text) == ("cases/odd.extract.yaml", 2, "unknown key 'schma'")
 
 
+def test_each_mistake_of_a_file_stands_at_its_own_line(root: Path) -> None:
+    path = f"{root}/cases/odd.extract.yaml"
+    told = f"{path}:2:1: unknown key 'schma'\n{path}:7:3: not YAML:\n  here: 12: it ends\n... and 3 more"
+    first, second = github_commands(problems(root, mistakes=[told]))
+    assert first.startswith("::error file=cases/odd.extract.yaml,line=2,title=mistake in a case file::unknown key")
+    assert second.partition("::not")[0].endswith("odd.extract.yaml,line=7,title=mistake in a case file")
+    assert second.endswith("YAML:%0A  here: 12: it ends%0A... and 3 more")
+    assert [
+        issue["location"]["lines"]["begin"] for issue in json.loads(code_quality(problems(root, mistakes=[told])))
+    ] == [2, 7]
+
+
 def test_commands_of_github_are_escaped(root: Path) -> None:
     scary = "100 %\n::error::x,y:\x1b"
     commands = github_commands(problems(root, scored("a", wrong(vendor=scary)), broken("b,c: 5 %", scary)))
@@ -113,7 +125,7 @@ def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypa
     assert first.count("%0A") == 2
     assert first.endswith("%0Aand 1 more field")
     assert second.startswith("::error file=cases/gold.json")
-    assert more == "::warning ::1 more case without an annotation"
+    assert more == "::warning ::1 more problem without an annotation"
 
 
 def test_code_quality_has_an_issue_for_each_field(root: Path) -> None:

@@ -192,19 +192,19 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
     """Return the cells whose texts are like no text of the longer side more than like their own."""
     to_gold = len(columns[0]) >= len(columns[1])
     texts = {*columns[0 if to_gold else 1]}
-    if not _TEXTS.issuperset(map(type, texts)) or (not metric.search and len(texts) * len(cells) > MOST_COMPARED):
+    search = (metric.bound or metric).search
+    if not _TEXTS.issuperset(map(type, texts)) or (not search and len(texts) * len(cells) > MOST_COMPARED):
         return ()
     texts -= {None, MISSING}
     others = [*texts]
-    find = metric.search(others) if metric.search else None
+    find = search(others) if search else None
     wrong: list[tuple[int, float]] = []
     for cell, own, other in zip(cells, *differing, strict=True):
         if is_present(own) and is_present(other):
             score, text = metric.compare(own, other), other if to_gold else own
-            if find:  # rounding may leave out a score at the cutoff, never one above it
-                likes = [like for _, like in find(text, score)]
-            else:
-                likes = [metric.compare(one, text) if to_gold else metric.compare(text, one) for one in others]
+            # rounding may leave out a score at the cutoff, never one above it
+            near = [others[at] for at, _ in find(text, score)] if find else others
+            likes = [metric.compare(one, text) if to_gold else metric.compare(text, one) for one in near]
             if score >= max(likes, default=0.0):
                 wrong.append((cell, 1.0 - score))
     return wrong

@@ -43,20 +43,30 @@ class EncodedColumn:
     arrays: list[Any] = field(default_factory=list)  # the codes of both sides for numpy, made when first asked for
 
     @property
+    def bounding(self) -> BoundMetric | None:
+        """The metric whose scores are no lower than those of the values: their own, where none is faster."""
+        return self.metric and (self.metric.bound or self.metric)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether scores are first bounded, and found only for pairs that may be chosen."""
+        return self.contents is not None or self.bounding is not self.metric
+
+    @property
     def has_search(self) -> bool:
-        """Whether the values that score highest are found without a look at all of them."""
-        return self.metric is not None and not self.equality and self.metric.search is not None
+        """Whether the values that score highest, or may, are found without a look at all of them."""
+        return self.bounding is not None and not self.equality and self.bounding.search is not None
 
     def search(self, codes: Sequence[int]) -> Callable[[int, float], list[tuple[list[int], float]]]:
-        """Return the function from a code and a cutoff to places of these codes, with scores from the cutoff on."""
-        assert self.metric is not None  # noqa: S101 - where has_search
-        assert self.metric.search is not None  # noqa: S101
+        """Return the function from a code and a cutoff to places of these codes, with bounds from the cutoff on."""
+        assert self.bounding is not None  # noqa: S101 - where has_search
+        assert self.bounding.search is not None  # noqa: S101
         places: dict[int, list[int]] = {}
         for place, code in enumerate(codes):
             places.setdefault(code, []).append(place)
         absent = [(places.pop(ABSENT, []), 1.0)]
         groups = [*places.values()]
-        find = self.metric.search([self.values[code] for code in places])
+        find = self.bounding.search([self.values[code] for code in places])
 
         def found(code: int, cutoff: float) -> list[tuple[list[int], float]]:
             return absent if code == ABSENT else [(groups[at], score) for at, score in find(self.values[code], cutoff)]
@@ -117,9 +127,11 @@ class EncodedColumn:
         return known
 
     def parts(self, gold: int, extracted: int, objective: Objective, most: float | None = None) -> PairScore:
-        """Return the score of a nested pair; of contents, sums that score no lower; `most`: their `score_bound`."""
+        """Return the sums of a pair, or such that score no lower; `most`: the `score_bound` of nested values."""
         if gold == extracted == ABSENT:
             return NOTHING
+        if self.metric is not None and self.metric.bound is not None and ABSENT not in (gold, extracted):
+            return PairScore(self.metric.bound.compare(self.values[gold], self.values[extracted]), 1.0, 0.0, 0.0)
         if self.contents is None:
             return self.sums(gold, extracted)
         most = self.score_bound(gold, extracted) if most is None else most

@@ -139,7 +139,7 @@ def _worth_more_apart(
     size = len(same)
     usual = 0.0
     unsure = {*range(size)}
-    if similarity.searches or similarity.nested or size * (len(rows) + len(columns)) > _FEW_CELLS:
+    if similarity.searches or similarity.bounded or size * (len(rows) + len(columns)) > _FEW_CELLS:
         usual, unsure = _reached(similarity, same, rows, columns, found)
         if not unsure:
             return set()
@@ -225,7 +225,7 @@ class Similarity:
 
     def __init__(self, problem: EncodedTable) -> None:
         self.problem = problem
-        self.nested = any(column.contents is not None for column in problem.columns)
+        self.bounded = any(column.bounded for column in problem.columns)
         # where rows are one text each, only those that are much alike are compared to the end
         self._texts = problem.columns[0] if len(problem.columns) == 1 and problem.columns[0].has_search else None
         self._cutoffs: dict[int, Sequence[float]] = {}  # of rows that were searched: those still to be tried
@@ -268,7 +268,7 @@ class Similarity:
     def bound(self, row: int, other: int) -> float:
         """Return what a pair of rows scores at most, where that is cheaper to find."""
         sums = partial(EncodedColumn.parts, objective=self.problem.objective)
-        return self._summed(row, other, sums) if self.nested else 1.0
+        return self._summed(row, other, sums) if self.bounded else 1.0
 
     def _summed(self, row: int, other: int, sums: Callable[[EncodedColumn, int, int], PairScore]) -> float:
         score = compared = omitted = hallucinated = 0.0
@@ -282,11 +282,11 @@ class Similarity:
 
     def bounds(self, rows: Sequence[int], columns: Sequence[int]) -> Any:
         """Return upper bounds of the scores of some rows: a list of sequences, or a numpy array."""
-        if self.nested and len(rows) == len(columns) == 1:
+        if self.bounded and len(rows) == len(columns) == 1:
             return [[self.score(rows[0], columns[0])]]
         if self._texts is not None and self._are_long(self._texts, rows, columns):
             self._search = self._texts.search([self._texts.extracted[column] for column in columns])
-            return [self._searched_row(self._search, self._texts.gold[row], row, len(columns)) for row in rows]
+            return [self._searched_row(self._search, self._texts.gold[row], row, columns) for row in rows]
         return self._module(rows, columns).score_matrix(self.problem, rows, columns)
 
     def _are_long(self, texts: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> bool:
@@ -304,19 +304,19 @@ class Similarity:
             pays = work >= _NUMPY_PAYS
         return similarity_numpy if pays and installed("numpy") else similarity_pure
 
-    def _searched_row(self, search: Search, code: int, row: int, size: int) -> list[float]:
-        """Return the scores of a row with all that were searched; those below its next cutoff are that cutoff."""
+    def _searched_row(self, search: Search, code: int, row: int, columns: Sequence[int]) -> list[float]:
+        """Return bounds of a row's scores with all that were searched; those below its next cutoff are that cutoff."""
         cutoff, *more = self._cutoffs.get(row, _CUTOFFS)
         self._cutoffs[row] = more or [0.0]
-        scores = [0.0 if code == ABSENT else cutoff] * size
+        scores = [0.0 if code == ABSENT else cutoff] * len(columns)
         for places, score in search(code, cutoff):
             for place in places:
-                scores[place] = score
+                scores[place] = self._scored.get((row, columns[place]), score)
         return scores
 
     def make_exact(self, rows: Sequence[int], columns: Sequence[int], scores: Any, pairs: Pairs) -> bool:
         """Put the scores of chosen pairs (places in the matrix) in the place of their bounds; whether one is lower."""
-        if not (self.nested or self._search):
+        if not (self.bounded or self._search):
             self._known = scores, *({x: place for place, x in enumerate(side)} for side in (rows, columns))
             return False
         lower: set[int] = set()
@@ -327,7 +327,7 @@ class Similarity:
                 scores[i][j] = score
         if self._texts is not None and self._search is not None:
             for i in lower:
-                scores[i] = self._searched_row(self._search, self._texts.gold[rows[i]], rows[i], len(columns))
+                scores[i] = self._searched_row(self._search, self._texts.gold[rows[i]], rows[i], columns)
         return bool(lower)
 
     def reach(self, rows: Sequence[int], same: Pairs, *, gold: bool) -> list[float]:

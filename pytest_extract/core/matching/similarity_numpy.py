@@ -20,7 +20,7 @@ def score_matrix(
 ) -> Floats:
     """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
 
-    Where nested values have contents, these are upper bounds. `alike`: a column that counts as if its values matched.
+    Those of bounded columns are upper bounds. `alike`: a column that counts as if its values matched.
     """
     import numpy as np
 
@@ -110,7 +110,7 @@ def _add_column(sums: Floats, column: EncodedColumn, gold: Any, other: Any) -> N
     # ABSENT sorts first and scores nothing
     top, left = int(golds[0] == ABSENT), int(others[0] == ABSENT)
     ours, theirs = golds[top:].tolist(), others[left:].tolist()
-    metric, values = column.metric, column.values
+    metric, values = column.bounding, column.values
     assert metric is not None  # noqa: S101 - leaves only
     if metric.near is not None:
         near = [*metric.near([values[code] for code in ours], [values[code] for code in theirs])]

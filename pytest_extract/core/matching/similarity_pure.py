@@ -22,7 +22,7 @@ def score_matrix(
 ) -> Matrix:
     """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
 
-    Where nested values have contents, these are upper bounds. `alike`: a column that counts as if its values matched.
+    Those of bounded columns are upper bounds. `alike`: a column that counts as if its values matched.
     """
     leaves = [column for column in problem.columns if column.pair is None]
     nested = [column for column in problem.columns if column.pair is not None]
@@ -119,7 +119,7 @@ def _scorer(
     """Make the function from a gold code to its scores with extracted values, and the places of these."""
     if column.equality:
         return lambda gold: [(places[gold], 1.0)] if gold in places else ()
-    metric, values, others = column.metric, column.values, [*places]
+    metric, values, others = column.bounding, column.values, [*places]
     assert metric is not None  # noqa: S101 - leaves only
     theirs = [values[code] for code in others]
     if metric.near is not None:

@@ -56,7 +56,8 @@ class BoundMetric:
         only where `compare` is symmetric.
     `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
     `reach`: between which extracted numbers all lie that do not score 0 with a gold number; wider for larger ones.
-    The last seven only make the alignment of long lists fast; a metric without them is aligned pair by pair.
+    `bound`: a symmetric metric that scores no two values lower, where `compare` takes long.
+    The last eight only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -78,6 +79,7 @@ class BoundMetric:
     search: Search | None = None
     triangle: bool = False
     reach: Reach | None = None
+    bound: BoundMetric | None = None
 
 
 class Broken(float):

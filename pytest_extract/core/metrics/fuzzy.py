@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, Matrix, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.vectorized import text_against, text_matrix, text_search
+from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.vectorized import (
+    Edits,
+    Texts,
+    edit_similarity,
+    text_against,
+    text_matrix,
+    text_search,
+)
 from pytest_extract.core.values import Json
 
 Normal = Callable[[Json], str | None]
 
 
-def _levenshtein(normal: Normal) -> Compare:
-    """Make the comparison 1 - distance / length of the longer text; values without a text by JSON equality."""
-    from rapidfuzz.distance import Levenshtein
-
-    similarity = Levenshtein.normalized_similarity
+def _edit_similarity(name: str, normal: Normal, texts_of: Texts, edits: Edits = "Levenshtein") -> BoundMetric:
+    """Make the metric 1 - edits / most edits of two texts; values without a text by JSON equality."""
+    similarity = edit_similarity(edits)
 
     def compare(gold: Json, extracted: Json) -> float:
         one, other = normal(gold), normal(extracted)
@@ -27,7 +32,14 @@ def _levenshtein(normal: Normal) -> Compare:
             return 1.0 if equality.same(gold, extracted) else 0.0
         return float(similarity(one, other))
 
-    return compare
+    return BoundMetric(
+        name=name,
+        compare=compare,
+        explain=_explain_similarity(compare),
+        matrix=text_matrix(normal, compare, texts_of, edits),
+        against=text_against(normal, compare, edits),
+        search=text_search(normal, compare, texts_of, edits),
+    )
 
 
 def _explain_similarity(compare: Compare) -> Callable[[Json, Json], str]:
@@ -64,17 +76,7 @@ def _make_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
         at_once = len(texts) == len(values) and not (params["case_sensitive"] or params["ignore_order"])
         return equality.fold_cases(texts) if at_once else [*map(normal, values)]
 
-    compare = _levenshtein(normal)
-    return BoundMetric(
-        name="fuzzy",
-        compare=compare,
-        params=params,
-        threshold=float(params["threshold"]),
-        explain=_explain_similarity(compare),
-        matrix=text_matrix(normal, compare, texts_of),
-        against=text_against(normal, compare),
-        search=text_search(normal, compare, texts_of),
-    )
+    return replace(_edit_similarity("fuzzy", normal, texts_of), params=params, threshold=float(params["threshold"]))
 
 
 # --- ExtractBench
@@ -96,17 +98,15 @@ def _make_string_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> 
             return texts if case_sensitive else joined.lower().split("\0")
         return [*map(normal, values)]
 
-    compare = _difflib(normal) if published else _levenshtein(normal)
-    return BoundMetric(
-        name="string_fuzzy",
-        compare=compare,
-        params=params,
-        threshold=float(params["threshold"]),
-        explain=lambda gold, extracted: f"similarity {compare(gold, extracted):.3f}",
-        matrix=_difflib_matrix(normal) if published else text_matrix(normal, compare, texts_of),
-        against=None if published else text_against(normal, compare),
-        search=None if published else text_search(normal, compare, texts_of),
-    )
+    # what difflib matches is a common subsequence, of which Indel counts the longest
+    edited = _edit_similarity("string_fuzzy", normal, texts_of, "Indel" if published else "Levenshtein")
+    compare = _difflib(normal) if published else edited.compare
+
+    def explain(gold: Json, extracted: Json) -> str:
+        return f"similarity {compare(gold, extracted):.3f}"
+
+    metric = BoundMetric(name="string_fuzzy", compare=compare, bound=edited) if published else edited
+    return replace(metric, params=params, threshold=float(params["threshold"]), explain=explain)
 
 
 def _difflib(normal: Callable[[Json], str]) -> Compare:
@@ -117,35 +117,6 @@ def _difflib(normal: Callable[[Json], str]) -> Compare:
         return 1.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
 
     return compare
-
-
-def _difflib_matrix(normal: Callable[[Json], str]) -> Matrix:
-    """Make the matrix: the index of an extracted text is built once for all gold texts, equal pairs are met once."""
-
-    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
-        import numpy as np
-
-        rows = [normal(value) for value in gold]
-        columns = [normal(value) for value in extracted]
-        result = np.empty((len(rows), len(columns)), np.float64)
-        done: dict[str, list[float]] = {}
-        for j, column in enumerate(columns):
-            if column not in done:
-                done[column] = _ratios(rows, column)
-            result[:, j] = done[column]
-        return result
-
-    return matrix
-
-
-def _ratios(rows: Sequence[str], column: str) -> list[float]:
-    matcher = difflib.SequenceMatcher(None, "", column)
-    known: dict[str, float] = {column: 1.0}
-    for row in rows:
-        if row not in known:
-            matcher.set_seq1(row)
-            known[row] = matcher.ratio()
-    return [known[row] for row in rows]
 
 
 def _boolean_or_text(value: Json) -> str | None:

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from operator import sub
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pytest_extract.core.metrics.base import Against, Compare, Matrix, Near, Reach, Search
 from pytest_extract.core.values import Json
@@ -64,8 +64,14 @@ Texts: TypeAlias = Callable[[Sequence[Json]], Sequence[str | None]]
 """The texts that many values are compared by; None for a value without one."""
 
 
-def text_matrix(normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None) -> Matrix:
-    """Make the matrix of normalised Levenshtein similarity; values without a text are compared pair by pair.
+Edits: TypeAlias = Literal["Levenshtein", "Indel"]
+"""What is counted in 1 - edits / most edits: with substitutions, or insertions and deletions only (rapidfuzz)."""
+
+
+def text_matrix(
+    normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None, edits: Edits = "Levenshtein"
+) -> Matrix:
+    """Make the matrix of normalised similarity; values without a text are compared pair by pair.
 
     `at_once`: `normal` of many values.
     """
@@ -73,14 +79,13 @@ def text_matrix(normal: Callable[[Json], str | None], compare: Compare, at_once:
 
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Floats:
         import numpy as np
-        from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cdist
 
         rows, columns = texts_of(gold), texts_of(extracted)
         result = cdist(
             [text or "" for text in rows],
             [text or "" for text in columns],
-            scorer=Levenshtein.normalized_similarity,
+            scorer=edit_similarity(edits),
             dtype=np.float64,
         )
         odd = [j for j, text in enumerate(columns) if text is None]
@@ -96,13 +101,18 @@ def _each(normal: Callable[[Json], str | None], values: Sequence[Json]) -> Seque
     return [*map(normal, values)]
 
 
-def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Against:
-    """Make the row by row form of normalised Levenshtein similarity; values without a text go pair by pair."""
+def edit_similarity(edits: Edits) -> Any:
+    """Return rapidfuzz's function of two texts."""
+    from rapidfuzz import distance
+
+    return getattr(distance, edits).normalized_similarity
+
+
+def text_against(normal: Callable[[Json], str | None], compare: Compare, edits: Edits = "Levenshtein") -> Against:
+    """Make the row by row form of normalised similarity; values without a text go pair by pair."""
 
     def against(extracted: Sequence[Json]) -> Callable[[Json], Sequence[float]]:
-        from rapidfuzz.distance import Levenshtein
-
-        similarity = Levenshtein.normalized_similarity
+        similarity = edit_similarity(edits)
         texts = [normal(value) for value in extracted]
         odd = [j for j, text in enumerate(texts) if text is None]
         plain_texts = [text or "" for text in texts]
@@ -121,14 +131,16 @@ def text_against(normal: Callable[[Json], str | None], compare: Compare) -> Agai
     return against
 
 
-def text_search(normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None) -> Search:
-    """Make the search by normalised Levenshtein similarity; values without a text are compared pair by pair."""
+def text_search(
+    normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None, edits: Edits = "Levenshtein"
+) -> Search:
+    """Make the search by normalised similarity; values without a text are compared pair by pair."""
     texts_of = at_once or partial(_each, normal)
 
     def search(extracted: Sequence[Json]) -> Callable[[Json, float], list[tuple[int, float]]]:
-        from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import extract
 
+        similarity = edit_similarity(edits)
         texts = texts_of(extracted)
         odd = [j for j, text in enumerate(texts) if text is None]
         order = sorted([(len(text), j) for j, text in enumerate(texts) if text is not None])
@@ -140,10 +152,11 @@ def text_search(normal: Callable[[Json], str | None], compare: Compare, at_once:
             if text is None:
                 return [(j, compare(gold, value)) for j, value in enumerate(extracted)]
             # the difference of two lengths is edited at least, so that the others' lengths are bounded
-            first = bisect_left(lengths, cutoff * len(text) - 1)
-            last = bisect_right(lengths, len(text) / cutoff + 1) if cutoff else len(lengths)
+            share = cutoff if edits == "Levenshtein" else cutoff / (2 - cutoff)
+            first = bisect_left(lengths, share * len(text) - 1)
+            last = bisect_right(lengths, len(text) / share + 1) if share else len(lengths)
             near = ordered[first:last]
-            found = extract(text, near, scorer=Levenshtein.normalized_similarity, limit=None, score_cutoff=cutoff)
+            found = extract(text, near, scorer=similarity, limit=None, score_cutoff=cutoff)
             return [(places[first + n], score) for _, score, n in found] + [
                 (j, compare(gold, extracted[j])) for j in odd
             ]

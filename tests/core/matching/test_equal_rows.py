@@ -20,13 +20,17 @@ from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
 
 
-def metric(name):
-    return METRICS[name].make(with_defaults({}, METRICS[name].params), "ours")
+def metric(name, semantics="ours"):
+    return METRICS[name].make(with_defaults({}, METRICS[name].params), semantics)
 
 
 # the words are near each other in chains, so that equal rows are often worth more apart
 WORDS = ["ab", "aba", "ba", "bab", "abab", "xy", "xyz", "yz"]
-KINDS = {"fuzzy": (metric("fuzzy"), WORDS), "number": (metric("number_tolerance"), [1, 1.0005, 1.001, 1.0015, 2])}
+KINDS = {
+    "fuzzy": (metric("fuzzy"), WORDS),
+    "difflib": (metric("string_fuzzy", "extract-bench"), WORDS),
+    "number": (metric("number_tolerance"), [1, 1.0005, 1.001, 1.0015, 2]),
+}
 STEPS = BoundMetric(name="steps", compare=lambda a, b: max(0.0, 1 - abs(len(a) - len(b)) / 2))
 
 
@@ -119,9 +123,9 @@ def test_rows_left_over_count_as_nothing(gold, extracted):
 class Scores:
     """Scores of a matrix, with bounds above them; where limits are compared, the bounds are higher still."""
 
-    def __init__(self, scores, bounds, looseness, *, searches, nested):
+    def __init__(self, scores, bounds, looseness, *, searches, bounded):
         self.scores, self._bounds, self.looseness = scores, [list(row) for row in bounds], looseness
-        self.searches, self.nested = searches, nested
+        self.searches, self.bounded = searches, bounded
 
     def bounds(self, rows, columns):
         return [[self._bounds[i][j] for j in columns] for i in rows]
@@ -156,11 +160,11 @@ LEVELS = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
     looseness=st.sampled_from([0.0, 0.25, 1.0]),
     few=st.booleans(),
     searches=st.booleans(),
-    nested=st.booleans(),
+    bounded=st.booleans(),
     cells=st.lists(st.tuples(LEVELS, LEVELS), min_size=36, max_size=36),
     equal=st.integers(0, 6),
 )
-def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, few, searches, nested, cells, equal):
+def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, few, searches, bounded, cells, equal):
     # the lemmas ask nothing of the scores but that equal rows score 1 and that no bound is below its score
     scores = [[cells[6 * i + j][0] for j in range(width)] for i in range(height)]
     same = [(i, i) for i in range(min(equal, height, width))]
@@ -174,7 +178,7 @@ def test_no_permutation_is_better_whatever_the_bounds(height, width, looseness, 
             patch.setattr(fitting, "_FEW_CELLS", 20_000 if few else 0)
             patch.setattr(fitting, "_PAYS", 0.7 if few else 1.0)
             pairs = fitting.fit_rows(
-                Scores(scores, bounds, looseness, searches=searches, nested=nested), same, rows, columns
+                Scores(scores, bounds, looseness, searches=searches, bounded=bounded), same, rows, columns
             )
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     short = scores if height <= width else [list(column) for column in zip(*scores, strict=True)]

@@ -37,11 +37,13 @@ def overlap(gold, extracted):
 
 NEVER_ITSELF = BoundMetric(name="never", compare=lambda gold, extracted: 0.5, reflexive=False)
 TEXTS = st.sampled_from(["ab", "aba", "ba", "b a", "xy", "", 1, True])
+ORDERS = st.sampled_from(["abab", "baab", "bbaa", "aabb", "abxab", "", 1])
 NUMBERS = st.sampled_from([1, 1.0, 2, 1.0005, 1.001, 1.0015, True, "n/a"])
 LISTS = st.lists(st.integers(0, 2), max_size=3)
 KINDS = {
     "text": (metric("text"), TEXTS),
     "fuzzy": (metric("fuzzy"), TEXTS),
+    "difflib": (metric("string_fuzzy", "extract-bench"), ORDERS),
     "number": (metric("number"), NUMBERS),
     "tolerance": (metric("number_tolerance", tolerance=0.001), NUMBERS),
     "custom": (BoundMetric(name="custom", compare=lambda a, b: 1.0 if a == b else 0.25), TEXTS),

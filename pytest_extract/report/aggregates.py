@@ -16,7 +16,7 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, score_number, text_table
-from pytest_extract.report.slices import counts_record, rates_record
+from pytest_extract.report.slices import NO_ARM, counts_record, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import EmptinessTotals
 
@@ -185,7 +185,6 @@ SOB_COLUMNS: Final[Mapping[str, str]] = {
 }
 """Columns of SOB's leaderboard, with their heads."""
 _HEADS: Final = ("cases", "passed", "broken", "not run", "pass_rate", "95 %", "f1", "cost")
-ONLY: Final = "(no model)"
 
 
 def leaderboard_lines(
@@ -209,7 +208,7 @@ def leaderboard_lines(
 
 
 def _ranked_name(place: int, standing: Standing) -> str:
-    return f"{place:>2} {standing.arm or ONLY}"
+    return f"{place:>2} {standing.arm or NO_ARM}"
 
 
 def _sob_cells(standing: Standing) -> list[str]:

@@ -106,7 +106,7 @@ def _slice_table(table: SliceTable) -> str:
     head, *others = (_code(name) if _escape_markup(name) != name else name for name in found.heads)
     rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
     rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in found.rows]
-    return "\n".join([*rows, *(["", *(f"{note}." for note in found.notes)] if found.notes else []), ""])
+    return "\n".join([*rows, *(["", *(f"{_sentence(note)}." for note in found.notes)] if found.notes else []), ""])
 
 
 def _fenced(lines: Sequence[Line]) -> str:

@@ -13,10 +13,27 @@ from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 from pytest_extract.lazy import dataclass
-from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number, text_table
+from pytest_extract.report.lines import (
+    Line,
+    Span,
+    line,
+    percent,
+    plural,
+    prose,
+    safe_prose,
+    score_number,
+    shorten,
+    text_table,
+)
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
+MOST_CORRELATIONS: Final = 6
+"""Arms whose correlation a note has."""
+_LONGEST_ARM: Final = 40
+ALL: Final = "(all)"
+"""The row of all slices of an arm together."""
+NO_ARM: Final = "(no model)"
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
 """Systems whose numbers a table of slices can show."""
 
@@ -34,6 +51,7 @@ class TextRows:
 def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> TextRows:
     """Write a table of slices as rows of text; `view`: the system whose numbers the slices of cases show."""
     title = f"by {table.by.name}"
+    totals: list[tuple[str, ...]] = []
     if table.by.kind == "failure":
         heads, rows = _failure_rows(table)
     elif table.by.kind == "value":
@@ -42,11 +60,25 @@ def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MO
     else:
         heads, cells_of = _CASE_VIEWS[view]
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
+        totals = [(_row_name((ALL, arm), table), *cells_of(each)) for arm, each in table.totals.items()]
     shown = rows if most is None else rows[:most]
     notes = [f"and {plural(len(rows) - len(shown), 'more row')}"] if len(shown) < len(rows) else []
-    if table.correlation is not None:
-        notes.append(f"rank correlation of {table.by.name} with the pass rate of a case: {table.correlation:.2f}")
-    return TextRows(title=title, heads=(table.by.name, *heads), rows=tuple(shown), notes=tuple(notes))
+    if table.correlations:
+        notes.append(
+            f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
+        )
+    return TextRows(title=title, heads=(table.by.name, *heads), rows=(*shown, *totals), notes=tuple(notes))
+
+
+def correlation_text(correlations: Mapping[str, float]) -> str:
+    """Write the correlation of each arm, with its label if there are several."""
+    numbers = {arm: f"{each:.2f}" for arm, each in correlations.items()}
+    if len(numbers) == 1:
+        return next(iter(numbers.values()))
+    arms = [*numbers.items()][:MOST_CORRELATIONS]
+    shown = [f"{number} ({shorten(safe_prose(arm), _LONGEST_ARM) if arm else 'no model'})" for arm, number in arms]
+    left = len(numbers) - len(shown)
+    return ", ".join([*shown, f"and {left:,} more"] if left else shown)
 
 
 def slice_lines(
@@ -58,7 +90,7 @@ def slice_lines(
         found = slice_rows(table, view=view, most=most)
         lines.append(line(Span(safe_prose(found.title), "head")))
         lines += text_table(found.heads, found.rows, width)
-        lines += [line(Span(safe_prose(note), "dim"), indent=2) for note in found.notes]
+        lines += [each for note in found.notes for each in prose(note, "dim", indent=2, width=width)]
     return lines
 
 
@@ -74,7 +106,7 @@ def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list
 
 def _row_name(key: tuple[str, str], table: SliceTable) -> str:
     label, arm = key
-    return f"{label}, {arm or '(no model)'}" if len(table.arms) > 1 else label
+    return f"{label}, {arm or NO_ARM}" if len(table.arms) > 1 else label
 
 
 def _share_text(part: int, whole: int) -> str:
@@ -139,7 +171,7 @@ def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
 
 
 def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    heads = tuple(safe_prose(arm) or "count" for arm in table.arms)
+    heads = tuple(safe_prose(arm) or (NO_ARM if len(table.arms) > 1 else "count") for arm in table.arms)
     rows = [(label, *(f"{table.failures.get((label, arm), 0):,}" for arm in table.arms)) for label in table.labels]
     return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(arm, 0):,}" for arm in table.arms))]
 
@@ -149,13 +181,14 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
     return {
         "by": table.by.name,
         "kind": table.by.kind,
-        "rank_correlation": table.correlation,
+        "rank_correlations": dict(table.correlations),
         "outputs": dict(table.outputs),
         "rows": [
             *({"slice": label, "arm": arm, **_slice_numbers(each)} for (label, arm), each in table.slices.items()),
             *({"slice": label, "arm": arm, **counts_record(each)} for (label, arm), each in table.values.items()),
             *({"slice": label, "arm": arm, "count": count} for (label, arm), count in table.failures.items()),
         ],
+        "totals": [{"arm": arm, **_slice_numbers(each)} for arm, each in table.totals.items()],
     }
 
 

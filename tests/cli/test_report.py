@@ -212,6 +212,24 @@ def test_report_by_a_tag_pools_the_fields_of_each_slice(tagged, capsys):
     ]
 
 
+def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
+    path = tmp_path / "sizes.jsonl"
+    outputs = {"a": GOLD, "b": wrong(total=1), "c": wrong(total=1, vendor="x")}
+    sized = enumerate(outputs.items(), start=1)
+    runs = [scored(name, output, model="@m_1", tags={"n": size}) for size, (name, output) in sized]
+    runs = [replace(each, shape={**SHAPE, "values": 7 ** each.tags["n"]}) for each in runs]
+    write_results(path, runs)
+    rows = rows_of(call(capsys, "runs", "report", path, "--by", "n", "--by", "output-size").out)
+    assert rows[5] == "(all) 3 1 3 of 3 66.7 % 6 of 9 66.7 % 0.8333"
+    assert rows[-1] == "rank correlation of output-size with the pass rate of a case: -1.00"
+    first, _ = json.loads(call(capsys, "runs", "report", path, "--by", "n", "--by", "output-size", "--json").out)
+    assert [(each["arm"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
+    more = [replace(each, arm=replace(each.arm, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
+    write_results(path, [*runs, *more])
+    call(capsys, "runs", "report", path, "--by", "output-size", "--markdown", tmp_path / "r.md")
+    assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("system", "heads"),
     [

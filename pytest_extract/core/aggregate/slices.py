@@ -151,11 +151,13 @@ def dimension(name: str) -> Dimension:
 
 
 def tag_text(tags: Mapping[str, Json], name: str) -> str:
-    """Return the value of a tag as the name of its slice."""
+    """Return the value of a tag as the name of its slice; a blank text in quotes."""
     value = tags.get(name)
     if value is None:
         return NONE
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+    if isinstance(value, str) and value.strip():
+        return value
+    return json.dumps(value, ensure_ascii=False, default=repr)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,17 +186,19 @@ class SliceTable:
     """A run split by one dimension: (slice, arm's label) -> its numbers, slices in natural order.
 
     `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, arm) -> count.
-    `outputs`: scored outputs by arm. `correlation`: Spearman's rank correlation of the size with the pass rate of the
-    cases, for a dimension with a size; None where fewer than three cases differ.
+    `totals`: all slices together of each arm that has several. `outputs`: scored outputs by arm.
+    `correlations`: by arm, Spearman's rank correlation of the size with the pass rate of the cases, for a dimension
+    with a size; not of an arm of which fewer than three cases differ.
     """
 
     by: Dimension
     arms: tuple[str, ...]
     slices: Mapping[tuple[str, str], Slice] = field(default_factory=dict)
+    totals: Mapping[str, Slice] = field(default_factory=dict)
     values: Mapping[tuple[str, str], FieldCounts] = field(default_factory=dict)
     failures: Mapping[tuple[str, str], int] = field(default_factory=dict)
     outputs: Mapping[str, int] = field(default_factory=dict)
-    correlation: float | None = None
+    correlations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def labels(self) -> list[str]:
@@ -216,7 +220,7 @@ class Slicer:
         self._values: dict[tuple[str, str], FieldCounts] = {}
         self._failures: Counter[tuple[str, str]] = Counter()
         self._outputs: Counter[str] = Counter()
-        self._sizes: list[tuple[float, float]] = []
+        self._sizes: list[tuple[str, float, float]] = []
         self._arms: dict[str, None] = {}
 
     def add(self, result: CaseResult) -> None:
@@ -230,7 +234,7 @@ class Slicer:
             cell.add(result, rates)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
-                self._sizes.append((float(size), rates.pass_rate))
+                self._sizes.append((arm, float(size), rates.pass_rate))
         elif by.kind == "value" and by.of_value is not None:
             for leaf in _leaves_of(result.scores):
                 self._values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
@@ -271,11 +275,24 @@ class Slicer:
             by=self._by,
             arms=arms,
             slices={key: self._cells[key].slice() for key in keys if key in self._cells},
+            totals=self._totals(),
             values={key: counts for key in keys if (counts := self._values.get(key)) is not None and counts.records},
             failures={key: self._failures[key] for key in keys if key in self._failures},
             outputs=dict(self._outputs),
-            correlation=rank_correlation(self._sizes),
+            correlations=rank_correlations(self._sizes),
         )
+
+    def _totals(self) -> dict[str, Slice]:
+        """Add up the slices of each arm that has several."""
+        totals: dict[str, Slice] = {}
+        for arm in sorted(self._arms):
+            cells = [cell for (_label, one), cell in self._cells.items() if one == arm]
+            if len(cells) > 1:
+                total = _Cell()
+                for cell in cells:
+                    total.merge(cell)
+                totals[arm] = total.slice()
+        return totals
 
 
 def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:
@@ -316,6 +333,16 @@ class _Cell:
                 self.sums[name] += value
                 self.weighted[name] += value * row.weight
 
+    def merge(self, other: _Cell) -> None:
+        self.outcomes.update(other.outcomes)
+        self.rates += other.rates
+        self.values.merge(other.values)
+        self.weight += other.weight
+        self.scored += other.scored
+        for sums, more in ((self.sums, other.sums), (self.weighted, other.weighted)):
+            for name, total in more.items():
+                sums[name] += total
+
     def slice(self) -> Slice:
         return Slice(
             outcomes=dict(self.outcomes),
@@ -337,6 +364,18 @@ def natural_key(label: str) -> tuple[bool, list[tuple[bool, int, str]]]:
     return label == NONE, [
         (bool(index % 2), int(part.replace(",", "")) if index % 2 else 0, part) for index, part in enumerate(parts)
     ]
+
+
+def rank_correlations(rows: Iterable[tuple[str, float, float]]) -> dict[str, float]:
+    """Return the rank correlation of the rows (arm, size, rate) of each arm that has one, arms in alphabetical order.
+
+    Rows of several arms together would show the difference between the arms instead of that between the sizes.
+    """
+    arms: dict[str, list[tuple[float, float]]] = {}
+    for arm, size, rate in rows:
+        arms.setdefault(arm, []).append((size, rate))
+    found = {arm: rank_correlation(pairs) for arm, pairs in sorted(arms.items())}
+    return {arm: each for arm, each in found.items() if each is not None}
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:

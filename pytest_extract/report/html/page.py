@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.aggregate.slices import tag_text
+from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.snapshots import CaseKey, case_key
@@ -26,10 +26,10 @@ from pytest_extract.report.html import plots
 from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
 from pytest_extract.report.html.comparison import broken_fields, comparison_context
 from pytest_extract.report.html.documents import PageDocuments
-from pytest_extract.report.html.text import ICONS, NO_ARM, ORDER, anchor, message, outcome_text, short_name
+from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name
 from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import slice_rows
+from pytest_extract.report.slices import NO_ARM, slice_rows
 from pytest_extract.report.summary import failure_lines, wrapped_lines
 from pytest_extract.report.totals import (
     MEASURES,
@@ -356,7 +356,10 @@ def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -
             (str(each), f"{outcome_text(each)} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]
         ],
         "arms": [(index, short_name(arm) or NO_ARM) for index, arm in enumerate(arms[:MOST_ARMS])],
-        "tags": [(short_name(name), [short_name(value) for value in sorted(values)]) for name, values in split.items()],
+        "tags": [
+            (short_name(name), [short_name(value) for value in sorted(values, key=natural_key)])
+            for name, values in split.items()
+        ],
         "statuses": sorted(statuses),
         "worse": any(place.worse for place in places),
     }

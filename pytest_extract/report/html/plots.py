@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
-from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlation
+from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import SCORED, Status
 from pytest_extract.lazy import dataclass
-from pytest_extract.report.html.text import NO_ARM, short_name
+from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
+from pytest_extract.report.slices import NO_ARM, correlation_text
 from pytest_extract.report.totals import MEASURES, ArmTotals
 
 WIDTH: Final = 420
@@ -91,8 +92,8 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> Plot:
         )
         for size, rate, arm, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each arm
     )
-    correlation = rank_correlation([(float(size), rate) for size, rate, _arm, _case in rows])
-    told = "" if correlation is None else f"; rank correlation {correlation:.2f}"
+    correlations = rank_correlations((arm, float(size), rate) for size, rate, arm, _case in rows)
+    told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
     return Plot(
         title=f"Pass rate by {name.replace('-', ' ')}",
         text=f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
@@ -117,7 +118,9 @@ _SHARES: Final = tuple((_up(share), percent(share)) for share in (0.0, 0.25, 0.5
 
 
 def _round_sizes(low: int, high: int) -> list[int]:
-    """Return up to six round numbers between two sizes."""
+    """Return up to six round numbers between two sizes; all whole numbers if there are no more."""
+    if high - low < 6:
+        return [*range(low, high + 1)]
     steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
     inside = [step for step in steps if max(low, 1) <= step <= high] or [low, high]
     every = -(-len(inside) // 6)

@@ -17,7 +17,6 @@ Anchors: TypeAlias = Mapping[CaseKey, str]
 ORDER: Final = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN, Outcome.PASSED)
 """Outcomes in the order of the page; its data names them by their index."""
 ICONS: Final = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.BROKEN: "!", Outcome.NOT_RUN: "○"}
-NO_ARM: Final = "(no model)"
 LONGEST_NAME: Final = 200
 MESSAGE: Final = 1_000
 VALUE_WIDTH: Final = 400

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
+from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.aggregate.slices import (
     NONE,
     SliceTable,
     known_tags,
     rank_correlation,
     slice_tables,
+    tag_text,
     value_failure,
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -61,6 +63,18 @@ def test_the_slices_of_cases_add_up_to_the_run(by):
     whole = extract_bench_rates(one for each in runs for one in each.scores)
     for name in ("documents", "valid", "fields", "passed", "valid_fields"):
         assert sum(getattr(each.rates, name) for each in table.slices.values()) == getattr(whole, name)
+    total = table.totals.get("")
+    if total is None:
+        assert len(table.slices) == 1
+        return
+    assert (total.cases, total.rates) == (len(runs), whole)
+    rows = list(case_rows(runs))
+    weight = sum(row.weight for row in rows)
+    assert total.means["f1"] == pytest.approx(sum(row.measures["f1"] for row in rows) / len(rows))
+    assert total.weighted["f1"] == pytest.approx(sum(row.weight * row.measures["f1"] for row in rows) / weight)
+    leaves = [leaf for each in runs for one in each.scores for leaf in one.leaves]
+    assert total.values.total == sum(each.values.total for each in table.slices.values()) == len(leaves)
+    assert total.values.records == {each.nodeid for each in runs for one in each.scores if one.leaves}
 
 
 def test_an_invalid_output_counts_all_its_fields():
@@ -73,6 +87,30 @@ def test_arms_are_apart_in_each_slice():
     runs = [tagged("a", GOLD, "finance", model="m"), tagged("a", wrong(total=1), "finance", model="n")]
     table = table_of(runs, "domain")
     assert [table.slices["finance", arm].rates.passed for arm in table.arms] == [3, 2]
+    assert table.totals == {}
+    more = table_of([*runs, tagged("b", GOLD, "sport", model="n")], "domain")
+    assert {arm: each.rates.passed for arm, each in more.totals.items()} == {"n": 5}
+
+
+def test_a_correlation_is_that_of_an_arm():
+    sizes = {"m": (10, 20, 30), "n": (1, 2, 3)}
+    outputs = {"m": (GOLD, wrong(total=1), wrong(total=1, vendor="x")), "n": (wrong(total=1, vendor="x"),) * 3}
+    runs = [
+        replace(scored(f"{arm}{size}", output, model=arm), shape={"values": size})
+        for arm in sizes
+        for size, output in zip(sizes[arm], outputs[arm], strict=True)
+    ]
+    assert table_of(runs, "output-size").correlations == {"m": pytest.approx(-1.0)}
+    assert table_of(runs[3:], "output-size").correlations == {}
+    assert table_of(runs, "modality").correlations == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [("", '""'), ("  ", '"  "'), (None, NONE), ("1", "1"), (1, "1"), (["a"], '["a"]')]
+)
+def test_every_slice_has_a_name_that_can_be_seen(value, name):
+    assert tag_text({"t": value}, "t") == name
+    assert tag_text({}, "t") == NONE
 
 
 def test_weighted_means_weigh_by_complexity():

@@ -217,7 +217,7 @@ def _check_tag(value: Json, at: Steps, add_mistake: AddMistake) -> Any:
         return str(value)
     if value.__class__ is bool:
         return "true" if value else "false"
-    add_mistake(at, f"must be a text or a number, not {_value_text(value)}")
+    add_mistake(at, f"must be a text, a number or a boolean, not {_value_text(value)}")
     return BAD
 
 

@@ -147,7 +147,9 @@ def _run_command(module: ModuleType, options: argparse.Namespace) -> int:
     try:
         status: int = module.run(options)
     except ExtractError as error:
-        print(f"pytest-extract: {error}", file=sys.stderr)  # noqa: T201  # what a command is for
+        from pytest_extract.report.lines import safe_controls
+
+        print(f"pytest-extract: {safe_controls(str(error))}", file=sys.stderr)  # noqa: T201  # what a command is for
         return USAGE_ERROR
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()

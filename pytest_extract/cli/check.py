@@ -26,6 +26,7 @@ from pytest_extract.golds.lint import (
     unused_files,
     unused_recordings,
 )
+from pytest_extract.report.lines import safe_controls
 from pytest_extract.schema_tools.golds import validate_golds
 
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([finding.to_dict() for finding in listed], indent=2))  # noqa: T201  # printing is the command
     else:
         for finding in listed:
-            print(finding)  # noqa: T201  # as above
+            print(safe_controls(str(finding)))  # noqa: T201  # as above
         if evidence is not None:
             print(f"evidence: {evidence}")  # noqa: T201  # as above
         print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above

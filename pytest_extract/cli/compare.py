@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,6 +15,7 @@ from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import SharedParts, Snapshot
+from pytest_extract.report.lines import safe_controls
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
@@ -67,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         judged, warnings = _evaluate_files(args)
     except ExtractError as error:
-        print(f"pytest-extract runs compare: {error}", file=sys.stderr)  # noqa: T201 - printing is the command
+        print(f"pytest-extract runs compare: {safe_controls(str(error))}", file=sys.stderr)  # noqa: T201
         return EXIT_USAGE
     for warning in warnings:
-        print(f"pytest-extract runs compare: {warning}", file=sys.stderr)  # noqa: T201
+        print(f"pytest-extract runs compare: {safe_controls(warning)}", file=sys.stderr)  # noqa: T201
     print(_comparison_text(judged, args))  # noqa: T201
     return exit_status(judged, args.inconclusive)
 
@@ -85,6 +87,7 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     if rules.ratchet_slack is not None and before.baseline is None:
         raise ConfigError(f"{args.before}: --ratchet-slack needs a baseline as A")
+    _check_tags(rules.by, before.snapshot, after.snapshot)
     judged = evaluate_gate(
         pick_arm(before.snapshot, args.before_arm),
         pick_arm(after.snapshot, args.after_arm),
@@ -94,6 +97,14 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     )
     torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
     return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
+
+
+def _check_tags(by: Iterable[str], *snapshots: Snapshot) -> None:
+    """Raise ConfigError for a tag that no case has."""
+    known = {name for states in snapshots for state in states.values() for name in state.tags}
+    for name in by:
+        if name not in known:
+            raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
 
 
 def _is_same_run(before: Side, after: Side) -> bool:

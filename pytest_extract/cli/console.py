@@ -13,7 +13,7 @@ from pytest_extract.core.measures.document import SCORE_MEASURES
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
-from pytest_extract.report.lines import Line, text_of
+from pytest_extract.report.lines import Line, safe_controls, text_of
 from pytest_extract.results import ResultsReader
 
 
@@ -76,7 +76,7 @@ def _check_measures(result: CaseResult, path: Path) -> None:
 
 def print_note(command: str, text: str) -> None:
     """Print a note to standard error, beside the output."""
-    print(f"pytest-extract {command}: {text}", file=sys.stderr)  # noqa: T201 - printing is the command
+    print(f"pytest-extract {command}: {safe_controls(text)}", file=sys.stderr)  # noqa: T201 - printing is the command
 
 
 def print_lines(lines: Iterable[Line]) -> None:

@@ -16,12 +16,13 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, score_number, text_table
-from pytest_extract.report.slices import NO_ARM, counts_record, rates_record
+from pytest_extract.report.slices import NO_ARM, RATES, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import EmptinessTotals
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
+_POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
@@ -103,7 +104,7 @@ def _extract_bench_lines(rates: Rates) -> list[Line]:
     passed = _rate_text(rates.pass_rate, rates.passed, rates.fields, "field")
     accuracy = _rate_text(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
     lines = [
-        _heading("ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"),
+        _heading(_POOLED),
         line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
     ]
     if rates.failures:
@@ -194,6 +195,9 @@ def leaderboard_lines(
     title = "SOB's columns: complexity-weighted means; overall: their mean times the share of cases with a score"
     heads = ("   arm", "overall", "cover", *SOB_COLUMNS.values())
     ranked = [(_ranked_name(place, each), *_sob_cells(each)) for place, each in enumerate(standings, start=1)]
+    pooled = [
+        (_ranked_name(place, each), *rate_cells(runs[each.arm].rates)) for place, each in enumerate(standings, start=1)
+    ]
     counted = [
         (_ranked_name(place, each), *_count_cells(each, runs[each.arm]))
         for place, each in enumerate(standings, start=1)
@@ -202,7 +206,10 @@ def leaderboard_lines(
         *prose(title, "head", indent=0, width=width),
         *text_table(heads, ranked, width),
         line(),
-        line(Span("cases", "head")),
+        *prose(_POOLED, "head", indent=0, width=width),
+        *text_table(("   arm", *RATES), pooled, width),
+        line(),
+        line(Span("cases; pass_rate and f1: means over cases", "head")),
         *text_table(("   arm", *_HEADS), counted, width),
     ]
 
@@ -281,6 +288,7 @@ def standing_record(standing: Standing, run: RunAggregate) -> dict[str, Json]:
         "coverage": standing.coverage,
         **columns,
         "modalities": list(modalities),
+        "extract_bench": rates_record(run.rates),
         "cases": len(standing.results),
         "passed": sum(result.outcome is Outcome.PASSED for result in standing.results),
         "scored": run.scored,

@@ -121,16 +121,21 @@ def _counts(each: Slice) -> tuple[str, ...]:
     return f"{each.cases:,}", f"{each.outcomes.get(Outcome.PASSED, 0):,}"
 
 
-def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
-    rates = each.rates
+RATES: Final = ("valid", "pass rate", "fields", "on valid")
+
+
+def rate_cells(rates: Rates) -> tuple[str, ...]:
+    """Write ExtractBench's rates as cells of the columns `RATES`."""
     return (
-        *_counts(each),
         f"{rates.valid:,} of {rates.documents:,}",
         _share_text(rates.passed, rates.fields),
         f"{rates.passed:,} of {rates.fields:,}",
         _share_text(rates.passed, rates.valid_fields),
-        _mean_cell(each.means.get("f1")),
     )
+
+
+def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
+    return (*_counts(each), *rate_cells(each.rates), _mean_cell(each.means.get("f1")))
 
 
 def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
@@ -149,7 +154,7 @@ _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
     "extract-bench": (
-        ("cases", "passed", "valid", "pass rate", "fields", "on valid", "f1"),
+        ("cases", "passed", *RATES, "f1"),
         _extract_bench_cells,
     ),
     "struct-extract-eval": (("cases", "passed", *_STRUCT), _mean_cells(_STRUCT)),

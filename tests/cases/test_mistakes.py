@@ -96,7 +96,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("mark no expression", BASE + "marks: [slow, »x(]\n", ["`marks[1]`", "is no mark", "expected a name, or a call"]),
     ("mark calls code", BASE + "marks:\n- »xfail(raises=ValueError)\n", ["`ValueError` is no literal"]),
     ("tags a list", BASE + "tags: »[a]\n", ["`tags` must be a mapping of tag to value, not an array"]),
-    ("tag nested", BASE + "tags: {a: »{b: 1}}\n", ["`tags.a` must be a text or a number, not an object"]),
+    ("tag nested", BASE + "tags: {a: »{b: 1}}\n", ["`tags.a` must be a text, a number or a boolean, not an object"]),
     ("repeat zero", BASE + "repeat: »0\n", ["`repeat` must be a whole number, 1 or more, not 0"]),
     ("repeat true", BASE + "repeat: »true\n", ["must be a whole number, 1 or more, not true"]),
     ("repeat pass too many", BASE + "repeat: {of: 2, pass: »3}\n", ["cannot be more than `of`: 3 of 2"]),

@@ -83,6 +83,15 @@ def test_mistakes_are_usage_and_say_what_is_wrong(files, capsys, arguments, said
     assert said in capsys.readouterr().err
 
 
+def test_a_tag_that_no_case_has_is_usage(files, capsys):
+    tagged = [replace(each, tags={"\x1bkind": "scan"}) for each in suite(3, GOOD)]
+    write_results(files / "tagged.jsonl", tagged)
+    paths = [str(files / "few.jsonl"), str(files / "tagged.jsonl")]
+    assert main(["runs", "compare", *paths, "--by", "\x1bkind"]) == 3
+    assert main(["runs", "compare", *paths, "--by", "domain"]) == 2
+    assert "--by: no case has the tag 'domain'; known: \\x1bkind\n" in capsys.readouterr().err
+
+
 def test_a_file_that_holds_no_results_is_usage(files, capsys):
     (files / "odd.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
     assert main(["runs", "compare", str(files / "good.jsonl"), str(files / "odd.jsonl")]) == 2

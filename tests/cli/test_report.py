@@ -144,11 +144,14 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     rows = [line.split() for line in out.splitlines() if "m/" in line]
     assert rows[0] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
     assert rows[1][:3] == ["2", "m/one", "0.28"]
-    assert rows[2] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
-    assert rows[3][:6] == ["2", "m/one", "5", "2", "1", "1"]
+    assert rows[2] == ["1", "m/two", "5", "of", "5", "100", "%", "5", "of", "5", "100", "%"]
+    assert rows[3] == ["2", "m/one", "3", "of", "4", "25", "%", "1", "of", "4", "33.3", "%"]
+    assert rows[4] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
+    assert rows[5][:6] == ["2", "m/one", "5", "2", "1", "1"]
     first, second = json.loads(call(capsys, "runs", "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
     assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
+    assert (second["extract_bench"]["passed"], second["extract_bench"]["fields"]) == (1, 4)
 
 
 def test_a_case_that_stands_twice_in_a_file_counts_once_and_is_told(tmp_path, capsys):

@@ -20,12 +20,14 @@ class Standing:
     """One arm: its leaderboard row, None where not one case has a score.
 
     `overall` is the row's `raw` times `coverage`: the share of all cases of all arms that this arm has a score for.
+    `pass_rate`: the mean over its scored cases.
     """
 
     arm: str
     row: LeaderboardRow | None
     coverage: float
     results: tuple[CaseResult, ...]
+    pass_rate: float = 0.0
 
     @property
     def overall(self) -> float:
@@ -34,7 +36,9 @@ class Standing:
 
 
 def standings(results: Iterable[CaseResult]) -> list[Standing]:
-    """Rank arms by overall to four places, then value accuracy, as SOB does; equal ones stay in order of appearance.
+    """Rank arms by overall to four places, then value accuracy, as SOB does, then by pass rate.
+
+    SOB's numbers are 0 for all arms where each output breaks the schema, as those that repeat a gold that does.
 
     A modality counts with the difficulty weights of its cases; where no case's complexity is known, with their number.
     """
@@ -50,9 +54,9 @@ def standings(results: Iterable[CaseResult]) -> list[Standing]:
     return sorted(found, key=_rank)
 
 
-def _rank(standing: Standing) -> tuple[float, float]:
+def _rank(standing: Standing) -> tuple[float, float, float]:
     accuracy = 0.0 if standing.row is None else standing.row.columns.get("value_accuracy", 0.0)
-    return -round(standing.overall, 4), -accuracy
+    return -round(standing.overall, 4), -accuracy, -standing.pass_rate
 
 
 def _weight(cases: Sequence[CaseResult]) -> float:
@@ -66,7 +70,10 @@ def _standing(arm: str, results: Sequence[CaseResult], weights: dict[str, float]
         return Standing(arm=arm, row=None, coverage=0.0, results=tuple(results))
     means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
     row = sob_leaderboard_row(arm, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()})
-    return Standing(arm=arm, row=row, coverage=scored / cases, results=tuple(results))
+    rates = [row.measures["pass_rate"] for rows in by_kind.values() for row in rows]
+    return Standing(
+        arm=arm, row=row, coverage=scored / cases, results=tuple(results), pass_rate=sum(rates) / len(rates)
+    )
 
 
 def _means(rows: Sequence[CaseMeasures]) -> dict[str, float]:

@@ -107,7 +107,7 @@ class RunAggregate:
     cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
     sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
     by_depth: DeepJSONEval's split; fields: leaf results by pattern, in order of appearance.
-    Where only some measures are estimated, they have no weighted means, and what follows them is empty.
+    Where only some measures are estimated, they have no weighted means, and what follows them is empty, but for rates.
     """
 
     cases: int
@@ -125,7 +125,7 @@ class RunAggregate:
 def aggregate_arms(
     arms: Mapping[str, Sequence[CaseResult]], measures: Sequence[str], *, samples: int = SAMPLES
 ) -> dict[str, RunAggregate]:
-    """Aggregate the results of each arm: plain means of some measures only, and none of what follows them.
+    """Aggregate the results of each arm: plain means of some measures only, rates, and none of what else follows.
 
     Large arms of one size share their draws.
     """
@@ -139,7 +139,12 @@ def aggregate_arms(
         estimates = intervals_of_groups(groups, samples=samples, most_own_draws=MOST_OWN_DRAWS)
         found |= dict(zip(names, estimates, strict=True))
     return {
-        arm: replace(_counted(results, rows[arm]), measures=_means(found[arm], {})) for arm, results in arms.items()
+        arm: replace(
+            _counted(results, rows[arm]),
+            measures=_means(found[arm], {}),
+            rates=extract_bench_rates(score for result in results for score in result.scores),
+        )
+        for arm, results in arms.items()
     }
 
 

@@ -74,6 +74,16 @@ def test_equal_arms_are_ranked_by_value_accuracy():
     assert [each.arm for each in found] == ["second", "first"]
 
 
+def test_arms_whose_outputs_all_break_the_schema_are_ranked_by_pass_rate():
+    def without_schema(rate):
+        found = score(0.0)
+        return replace(found, measures={**found.measures, "pass_rate": rate})
+
+    rates = {"bad": 0.25, "good": 0.75, "fair": 0.5}
+    found = standings([case("a", without_schema(rate), model=model) for model, rate in rates.items()])
+    assert [(each.arm, each.overall) for each in found] == [("good", 0.0), ("fair", 0.0), ("bad", 0.0)]
+
+
 def published_cases(folder: str) -> list[CaseResult]:
     """All records of one published model as our results: the columns that the leaderboard reads."""
     classes = {weight: name for name, weight in WEIGHTS.items()}

@@ -12,7 +12,7 @@ from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.core.aggregate.slices import DIMENSIONS, NEEDS_VALUES, TAG, known_tags, slice_tables
+from pytest_extract.core.aggregate.slices import DIMENSIONS, NEEDS_VALUES, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.files import write_atomic
@@ -88,7 +88,7 @@ def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
 
 def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
     """Raise ConfigError for a tag that no case has."""
-    tags = {name.removeprefix(TAG) for name in by if name not in DIMENSIONS}
+    tags = tags_among(by)
     known = known_tags(results) if tags else []
     for name in tags:
         if name not in known:

@@ -61,8 +61,13 @@ def _check_baseline_can_be_updated(settings: Settings) -> None:
 
 
 def rules_of(settings: Settings) -> Rules:
-    """Return the gate's rules from `extract_rules`; ConfigError for a value out of range."""
-    by = tuple(dict.fromkeys((*settings.rules.get("by", ()), *settings.gate_by)))
+    """Return the gate's rules from `extract_rules`; ConfigError for a value out of range.
+
+    The tags that the reports are split by split the verdict as well.
+    """
+    from pytest_extract.core.aggregate.slices import tags_among
+
+    by = tuple(dict.fromkeys((*settings.rules.get("by", ()), *settings.gate_by, *tags_among(settings.by))))
     return Rules(**{**settings.rules, "by": by})
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, FieldChange
 from pytest_extract.regression.confirmation import Confirmation
-from pytest_extract.regression.effects import Effect
+from pytest_extract.regression.effects import Effect, tag_effects
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.snapshots import json_or_placeholder
@@ -74,6 +74,7 @@ def _arm_record(arm: ArmComparison, decision: GateDecision) -> dict[str, Json]:
             for test in own
             if test.subject is Subject.TAG
         ],
+        "slices": [asdict(effect) for effect in tag_effects(arm, decision.rules)],
         "broken_runs": None if broken is None else {**asdict(broken), "kinds": dict(broken.kinds)},
         "calls": [asdict(change) for change in decision.calls if change.arm == arm.label],
         "counts": {str(kind): counts[kind] for kind in sorted(counts)},

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
 from pytest_extract.core.stats.permutation import Arrangements, Runs, Statistic
 from pytest_extract.core.stats.power import Needs, Sample, needs
@@ -82,10 +83,40 @@ class CallChange:
         return (self.after - self.before) / self.before if self.before else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagEffect:
+    """How much the cases of one arm with one value of a tag changed: means before and now, as in `Effect`."""
+
+    tag: str
+    value: str
+    cases: int
+    before: float
+    after: float
+
+
+def tag_effects(arm: ArmComparison, rules: Rules) -> list[TagEffect]:
+    """Measure how much each value of each tag of `rules.by` changed, tag by tag, the largest fall first."""
+    found: list[TagEffect] = []
+    for tag in rules.by:
+        values: dict[str, list[CaseComparison]] = {}
+        for row in _measured_rows(arm):
+            values.setdefault(tag_text(row.tags, tag), []).append(row)
+        effects: list[TagEffect] = []
+        for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
+            before, after = mean_levels([overall_runs(row, rules.measure) for row in values[value]], rules)
+            effects.append(TagEffect(tag=tag, value=value, cases=len(values[value]), before=before, after=after))
+        found += sorted(effects, key=lambda effect: effect.after - effect.before)
+    return found
+
+
+def _measured_rows(arm: ArmComparison) -> list[CaseComparison]:
+    """Return the cases that effects are of: those that could have changed, all where none could."""
+    return open_cases(arm.compared) or list(arm.compared)
+
+
 def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) -> Effect:
     """Measure how much an arm with compared cases changed; `interval`: that of its overall test."""
-    open_rows = open_cases(arm.compared)
-    rows = open_rows or list(arm.compared)
+    open_rows, rows = open_cases(arm.compared), _measured_rows(arm)
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
     losses = sorted(

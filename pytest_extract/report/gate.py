@@ -14,12 +14,12 @@ from pytest_extract.regression.changes import (
     FieldChange,
     PatternComparison,
 )
-from pytest_extract.regression.effects import Effect
+from pytest_extract.regression.effects import Effect, tag_effects
 from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.regression.gate import Answer, GateDecision
-from pytest_extract.regression.multiple_testing import TestResult
+from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
+from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten, text_table
 from pytest_extract.report.values import show
 
 MOST: Final = 10
@@ -122,6 +122,7 @@ def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int
     for effect in decision.effects:
         if effect.arm == arm.label:
             lines += effect_lines(effect)
+    lines += tag_lines(arm, decision, width, most)
     lines += _pattern_table(arm, decision, width, most)
     for kind in CHANGED_KINDS:
         lines += _changed_field_lines([change for change in arm.fields if change.kind is kind], width, most)
@@ -134,6 +135,28 @@ def effect_lines(effect: Effect) -> list[Line]:
     if effect.bounds is not None:
         text += f" ({interval_text(effect.bounds)}, over {plural(effect.cases, 'case')})"
     return [line(text, indent=2)]
+
+
+def tag_lines(arm: ArmComparison, decision: GateDecision, width: int = 100, most: int = MOST) -> list[Line]:
+    """Show how much the cases of each value of each tag changed that the comparison is split by."""
+    tests = {test.name: test for test in decision.tests if test.arm == arm.label and test.subject is Subject.TAG}
+    found = tag_effects(arm, decision.rules)
+    lines: list[Line] = []
+    for tag in dict.fromkeys(effect.tag for effect in found):
+        effects = [effect for effect in found if effect.tag == tag]
+        rows = [
+            (
+                effect.value,
+                f"{effect.cases:,}",
+                percent(effect.before),
+                percent(effect.after),
+                p_cell(tests.get(f"{tag}={effect.value}")) if effect.before != effect.after else "",
+            )
+            for effect in effects[:most]
+        ]
+        lines += text_table((tag, "cases", "before", "after", "p"), rows, width)
+        lines += _more_rows_line(len(effects), most, f"{safe_prose(tag)} value")
+    return lines
 
 
 def _pattern_table(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:

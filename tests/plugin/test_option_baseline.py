@@ -271,6 +271,9 @@ def test_the_gate_judges_by_tag(pytester, suite):
     judged = run(GATE, "--extract-gate-by=kind", total=list(range(8)))
     judged.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
     judged.stdout.no_fnmatch_line("*kind=invoice*")
+    split = run(GATE, "--extract-by=kind", "--extract-by=depth", total=list(range(8)))
+    split.stdout.fnmatch_lines(["  kind *cases *before *after *p", "  credit * 8 *100 % *66.7 % *"])
+    split.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
 
 
 PRICED = """

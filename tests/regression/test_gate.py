@@ -14,6 +14,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.regression.baseline import updated_baseline
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
+from pytest_extract.regression.effects import tag_effects
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
 from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules, read_rule
@@ -564,6 +565,23 @@ def test_a_document_type_that_breaks_is_named_by_its_tag():
     )
     tests = {test.name: test for test in found.tests if test.subject is Subject.TAG}
     assert (tests["kind=credit"].drop, tests["kind=invoice"].drop) == (1.0, 0.0)
+    rows = [" ".join(text_of(each).split()) for each in gate_lines(found)]
+    start = rows.index("kind cases before after p")
+    assert rows[start + 1 : start + 3] == ["credit 6 100 % 0 % <0.001", "invoice 54 100 % 100 %"]
+
+
+def test_values_of_a_tag_are_shown_beside_the_cases_without_it():
+    before, after = by_kind(None), by_kind("credit")
+    few = [
+        [replace(each, tags={}) if index > 30 else each for index, each in enumerate(side)] for side in (before, after)
+    ]
+    (arm,) = verdict(*few, by=("kind",)).comparison.arms
+    found = tag_effects(arm, Rules(by=("kind", "other")))
+    assert [(each.tag, each.value, each.cases, each.before, each.after) for each in found] == [
+        ("kind", "credit", 6, 1.0, 0.0),
+        ("kind", "invoice", 25, 1.0, 1.0),
+        ("kind", "(none)", 29, 1.0, 1.0),
+    ]
 
 
 def test_tags_are_in_the_family_of_the_fields_and_an_unknown_one_is_noted():

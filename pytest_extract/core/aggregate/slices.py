@@ -150,6 +150,11 @@ def dimension(name: str) -> Dimension:
     return Dimension(name=tag, kind="case", doc=f"the tag `{tag}`", of_case=lambda result: tag_text(result.tags, tag))
 
 
+def tags_among(names: Iterable[str]) -> list[str]:
+    """Return the tags among names of tags and built-in dimensions."""
+    return list(dict.fromkeys(name.removeprefix(TAG) for name in names if name not in DIMENSIONS))
+
+
 def tag_text(tags: Mapping[str, Json], name: str) -> str:
     """Return the value of a tag as the name of its slice; a blank text in quotes."""
     value = tags.get(name)

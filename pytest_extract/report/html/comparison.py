@@ -17,6 +17,7 @@ from pytest_extract.report.gate import (
     basis_texts,
     effect_lines,
     p_cell,
+    tag_lines,
     uncompared_case_text,
 )
 from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
@@ -71,7 +72,10 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
     tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
     return {
         "title": f"{short_name(arm.label)}: {title}" if arm.label else title,
-        "lines": [text_of(line).strip() for effect in effects for line in effect_lines(effect)],
+        "lines": [
+            text_of(line).removeprefix("  ").rstrip()
+            for line in (*(line for effect in effects for line in effect_lines(effect)), *tag_lines(arm, decision))
+        ],
         "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern))) for row in moved[:MOST]],
         "counts": ", ".join(counts),
         "changes": [change for kind in CHANGED_KINDS if (change := _changes(arm, kind, anchors)) is not None],

@@ -133,7 +133,7 @@ class ComparedOutput:
             pair = only_difference(result.gold, result.extracted)
             if pair is not None:
                 yield ValuePair((result.path,), *pair)
-            elif isinstance(result.gold, list) is not isinstance(result.extracted, list):
+            elif isinstance(result.gold, dict | list) or isinstance(result.extracted, dict | list):
                 yield ValuePair((result.path,), result.gold, result.extracted)
 
     def _unpaired_rows(self) -> Iterator[ValuePair]:

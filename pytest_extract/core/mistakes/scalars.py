@@ -15,12 +15,13 @@ from pytest_extract.core.metrics.calendar import MONTHS, PartialDate, full_year,
 from pytest_extract.core.metrics.currencies import currency_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.locales import LOCALES, NumberStyle, exactly, read_written, scale_of
-from pytest_extract.core.metrics.units import read_unit
+from pytest_extract.core.metrics.units import Unit, read_unit
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _ENGLISH: Final = (LOCALES["en"],)
-_OTHERS: Final = tuple(dict.fromkeys(LOCALES.values()))
+_STYLES: Final = tuple(dict.fromkeys(LOCALES.values()))
+"""The styles of all locales, the English one first."""
 _COARSEST: Final = 10**6
 _FINEST: Final = 10**8
 """Numbers are rounded to a multiple of up to a million, and to up to eight decimals."""
@@ -73,12 +74,23 @@ def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount 
     return Amount(written.value * scale, around, scale, percent)
 
 
-def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
-    """Read two numbers, alone or with a known unit or currency."""
-    one, other = read_amount(gold), read_amount(extracted)
-    if one is None or other is None or not _is_unit(one.around) or not _is_unit(other.around):
-        return None
-    return one, other
+def _amounts(gold: Json, extracted: Json, styles: tuple[NumberStyle, ...] = _STYLES) -> tuple[Amount, Amount] | None:
+    """Read two numbers, alone or with a known unit or currency, in the first style that reads both."""
+    for side in (gold, extracted):
+        if not (
+            is_number(side) if not isinstance(side, str) else len(side) <= LONGEST and any(map(str.isdecimal, side))
+        ):
+            return None
+    return _read_amounts(gold, extracted, styles)
+
+
+@lru_cache(maxsize=4096, typed=True)  # several kinds read the same pair
+def _read_amounts(gold: Json, extracted: Json, styles: tuple[NumberStyle, ...]) -> tuple[Amount, Amount] | None:
+    for style in styles:
+        one, other = read_amount(gold, (style,)), read_amount(extracted, (style,))
+        if one is not None and other is not None and _is_unit(one.around) and _is_unit(other.around):
+            return one, other
+    return None
 
 
 # --- the same number in another form
@@ -88,7 +100,7 @@ def _number_as_text(gold: Json, extracted: Json) -> str:
     if is_number(gold) == is_number(extracted):
         return ""
     text = extracted if is_number(gold) else gold
-    pair = _amounts(gold, extracted)
+    pair = _amounts(gold, extracted, _ENGLISH)
     if not isinstance(text, str) or pair is None or pair[0].value != pair[1].value or any(each.around for each in pair):
         return ""
     if re.match(r"-?0\d", text):
@@ -96,15 +108,19 @@ def _number_as_text(gold: Json, extracted: Json) -> str:
     return "a number was written as a text" if text is extracted else "a text of digits became a number"
 
 
+_LEADING_ZEROS: Final = re.compile(r"(?<![\d.,])0+(?=\d)")
+
+
 def _leading_zeros(gold: Json, extracted: Json) -> str:
     if isinstance(gold, bool) or isinstance(extracted, bool):
         return ""
     one, other = (str(side) if isinstance(side, str | int) and _is_short(side) else "" for side in (gold, extracted))
     if (
-        one == other
-        or not re.fullmatch(r"[A-Z]{0,4}-?\d[\d-]*", one)
-        or one.lstrip("0") != other.lstrip("0")
-        or not one.lstrip("0")
+        len(one) == len(other)
+        or not one.strip("0")
+        or _LEADING_ZEROS.sub("", one) != _LEADING_ZEROS.sub("", other)
+        or reads_as_date(one)
+        or reads_as_date(other)
     ):
         return ""
     return "leading zeros were lost" if len(other) < len(one) else "leading zeros were added"
@@ -130,12 +146,15 @@ def _separator(gold: Json, extracted: Json) -> str:
     texts = [side for side in (gold, extracted) if isinstance(side, str)]
     if not texts or any(len(text) > LONGEST for text in texts):
         return ""
+    pair = _amounts(gold, extracted)
+    if len(texts) == 2 and pair is not None and (pair[0].value, pair[0].around) == (pair[1].value, pair[1].around):
+        return "the same number, written otherwise" if fold(texts[0]) != fold(texts[1]) else ""
     if not any(re.search(r"[^\w\s]\d|\d\s\d", text) for text in texts):
         return ""  # without a separator, every language reads the same number
     readings = [
-        {amount for style in _OTHERS if (amount := _value_in(side, style)) is not None} for side in (gold, extracted)
+        {amount for style in _STYLES if (amount := _value_in(side, style)) is not None} for side in (gold, extracted)
     ]
-    if not readings[0] & readings[1] or _value_in(gold, _OTHERS[0]) == _value_in(extracted, _OTHERS[0]):
+    if not readings[0] & readings[1] or _value_in(gold, _ENGLISH[0]) == _value_in(extracted, _ENGLISH[0]):
         return ""
     return "the decimal separator of another language"
 
@@ -146,10 +165,14 @@ def _value_in(value: Json, style: NumberStyle) -> Fraction | None:
 
 
 def _unit(gold: Json, extracted: Json) -> str:
+    if isinstance(gold, str) and isinstance(extracted, str) and _measure_alike(gold, extracted):
+        return f"“{extracted}” stands where gold has “{gold}”"
     pair = _amounts(gold, extracted)
     if pair is None or not (isinstance(gold, str) or isinstance(extracted, str)):
         return ""
     one, other = pair
+    if one.around != other.around and _is_converted(one, other):
+        return f"the same quantity in “{other.around}” instead of “{one.around}”"
     if (
         one.value != other.value
         or one.around == other.around
@@ -165,12 +188,37 @@ def _unit(gold: Json, extracted: Json) -> str:
 
 def _is_unit(text: str) -> bool:
     """Whether a text beside a number is nothing, or a known unit or currency."""
-    if not text or currency_of(text, "") is not None:
-        return True
-    try:
-        return read_unit(text) is not None
-    except ValueError:
+    return not text or currency_of(text, "") is not None or _unit_of(text) is not None
+
+
+def _measure_alike(one: str, other: str) -> bool:
+    """Whether two texts are different units of one kind without a number, or two currencies."""
+    one, other = one.strip(), other.strip()
+    if not one or not other or one == other or max(len(one), len(other)) > LONGEST:
         return False
+    currencies = [currency_of(text, "") for text in (one, other) if len(text) > 2 or not text.isalpha()]  # no country
+    if len(currencies) == 2 and None not in currencies:
+        return True
+    first, second = _unit_of(one), _unit_of(other)
+    return first is not None and second is not None and first[1::2] == second[1::2] and first != _unit_of("")
+
+
+def _is_converted(one: Amount, other: Amount) -> bool:
+    """Whether two amounts are one quantity in two units, but for rounding."""
+    if not one.around or not other.around:
+        return False
+    first, second = _unit_of(one.around), _unit_of(other.around)
+    if first is None or second is None or first[1::2] != second[1::2] or first == second:
+        return False
+    apart = one.value * first.factor + first.zero - other.value * second.factor - second.zero
+    return abs(apart) * 200 <= abs(one.value * first.factor)
+
+
+def _unit_of(text: str) -> Unit | None:
+    try:
+        return read_unit(text)
+    except ValueError:
+        return None
 
 
 def _percent(gold: Json, extracted: Json) -> str:
@@ -206,6 +254,8 @@ def _sign(gold: Json, extracted: Json) -> str:
 def _power_of_ten(gold: Json, extracted: Json) -> str:
     pair = _amounts(gold, extracted)
     if pair is None or not pair[0].value or not pair[1].value:
+        return ""
+    if pair[0].around != pair[1].around and pair[0].around and pair[1].around:
         return ""
     ratio = pair[1].value / pair[0].value
     power = _power(ratio)
@@ -282,13 +332,20 @@ def _digits(gold: Json, extracted: Json) -> tuple[str, str] | None:
     return (one[0], other[0]) if same_rest else None
 
 
+def _significant(digits: tuple[str, str]) -> int:
+    """Count the digits without the zeros at both ends: round numbers differ in one digit by chance."""
+    return max(len(each.strip("0")) for each in digits)
+
+
 def _digits_swapped(gold: Json, extracted: Json) -> str:
     pair = _digits(gold, extracted)
     if pair is None or len(pair[0]) != len(pair[1]):
         return ""
     one, other = pair
     differing = [index for index, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    if len(differing) == 2 and one[differing[0]] == other[differing[1]] and one[differing[1]] == other[differing[0]]:
+    if len(differing) != 2 or (differing[1] > differing[0] + 1 and len(one) < 5):  # far apart, by chance
+        return ""
+    if one[differing[0]] == other[differing[1]] and one[differing[1]] == other[differing[0]]:
         first, second = one[differing[0]], one[differing[1]]
         return f"the digits {first} and {second} were swapped"
     return ""
@@ -296,7 +353,7 @@ def _digits_swapped(gold: Json, extracted: Json) -> str:
 
 def _digit_lost(gold: Json, extracted: Json) -> str:
     pair = _digits(gold, extracted)
-    if pair is None or abs(len(pair[0]) - len(pair[1])) not in {1, 2} or min(map(len, pair)) < 2:
+    if pair is None or abs(len(pair[0]) - len(pair[1])) not in {1, 2} or _significant(pair) < 3:
         return ""
     long, short = sorted(pair, key=len, reverse=True)
     count = len(long) - len(short)
@@ -309,7 +366,7 @@ def _digit_lost(gold: Json, extracted: Json) -> str:
 
 def _digit_misread(gold: Json, extracted: Json) -> str:
     pair = _digits(gold, extracted)
-    if pair is None or len(pair[0]) != len(pair[1]) or len(pair[0]) < 3:
+    if pair is None or len(pair[0]) != len(pair[1]) or _significant(pair) < 3:
         return ""
     differing = [(a, b) for a, b in zip(*pair, strict=True) if a != b]
     return f"one digit differs: {differing[0][1]} for {differing[0][0]}" if len(differing) == 1 else ""
@@ -352,23 +409,54 @@ def _dates(gold: Json, extracted: Json) -> tuple[list[PartialDate], list[Partial
     return ([*one.values()], [*other.values()]) if one and other else None
 
 
-def _date_format(gold: Json, extracted: Json) -> str:
+def _date_pairs(gold: Json, extracted: Json) -> list[tuple[PartialDate, PartialDate]]:
+    """Return the readings of two dates that go together: in the same order where both are written in one way."""
     pair = _dates(gold, extracted)
-    if pair is None or fold(gold) == fold(extracted):
+    if pair is None:
+        return []
+    if re.sub(r"\d", "0", gold) == re.sub(r"\d", "0", extracted) and len(pair[0]) == len(pair[1]):
+        return [*zip(*pair, strict=True)]
+    return [(one, other) for one in pair[0] for other in pair[1]]
+
+
+def _date_format(gold: Json, extracted: Json) -> str:
+    pairs = _date_pairs(gold, extracted)
+    if not pairs or fold(gold) == fold(extracted):
         return ""
-    same = [(a, b) for a in pair[0] for b in pair[1] if a.known == b.known]
+    same = [(a, b) for a, b in pairs if a.known == b.known]
     if not same or (gold.strip()[:10] == extracted.strip()[:10] and len(gold) > 9):
         return ""
     return "the same day in another format" if len(same[0][0].known) == 3 else "the same month in another format"
 
 
+_CLOCK: Final = re.compile(r"(\d\d?)(?:[:h](\d\d))?(?::(\d\d))?\s?(?:([ap])\.?m\.?|h|uhr|o'clock)?", re.IGNORECASE)
+
+
+def _seconds(value: Json) -> int | None:
+    """Read a time of day without a date, in seconds."""
+    match = _CLOCK.fullmatch(value.strip()) if isinstance(value, str) and len(value) < 20 else None
+    if match is None or match[0].isdecimal():
+        return None
+    hour, minute, second = (int(part or 0) for part in match.groups()[:3])
+    if match[4]:
+        hour = hour % 12 + (12 if match[4] in "pP" else 0)
+    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
+
+
 def _time_of_day(gold: Json, extracted: Json) -> str:
+    moments = _seconds(gold), _seconds(extracted)
+    if moments[0] is not None and moments[1] is not None and gold != extracted:
+        apart = abs(moments[0] - moments[1])
+        return {0: "the same time in another format", 12 * 3600: "12 hours off: am and pm were confused"}.get(apart, "")
     pair = _dates(gold, extracted)
     if pair is None:
         return ""
     one, other = pair[0][0], pair[1][0]
     if one.time is not None and other.time is not None and one.time.tzinfo and other.time.tzinfo:
-        return "the same moment in another time zone" if one.time == other.time else ""
+        if one.time == other.time:
+            return "the same moment in another time zone"
+        if one.time.replace(tzinfo=None) == other.time.replace(tzinfo=None):
+            return "another time zone"
     if one.known != other.known or one.time == other.time:
         return ""
     if one.time is not None and other.time is not None:
@@ -378,13 +466,11 @@ def _time_of_day(gold: Json, extracted: Json) -> str:
 
 
 def _day_and_month(gold: Json, extracted: Json) -> str:
-    pair = _dates(gold, extracted)
-    if pair is None or any(a.known == b.known for a in pair[0] for b in pair[1]):
+    pairs = _date_pairs(gold, extracted)
+    if any(one.known == other.known for one, other in pairs):
         return ""
-    for one in pair[0]:
-        for other in pair[1]:
-            if one.day is not None and (one.year, one.month, one.day) == (other.year, other.day, other.month):
-                return "day and month were swapped"
+    if any(one.day is not None and one.known == (other.year, other.day, other.month) for one, other in pairs):
+        return "day and month were swapped"
     return ""
 
 
@@ -410,11 +496,19 @@ def _known_parts(value: Json) -> tuple[int, ...] | None:
 
 
 def _date_close(gold: Json, extracted: Json) -> str:
+    if reads_as_date(gold) and isinstance(extracted, str) and not _readings(extracted):
+        same_form = re.sub(r"\d", "0", gold) == re.sub(r"\d", "0", extracted)
+        return "no such day in the calendar" if same_form else ""
     pair = _dates(gold, extracted)
     if pair is None:
         return ""
     one, other = pair[0][0], pair[1][0]
-    if one.day is None or other.day is None or any(len(side) > 1 and (side[0].day or 0) < 13 for side in pair):
+    if (
+        one.known == other.known
+        or one.day is None
+        or other.day is None
+        or any(len(side) > 1 and (side[0].day or 0) < 13 for side in pair)
+    ):
         return ""  # a date that can be read in two ways
     days = (other.first_day - one.first_day).days
     if abs(days) == 1:
@@ -433,8 +527,12 @@ def _date_close(gold: Json, extracted: Json) -> str:
 # --- types, booleans, nothing
 
 
-_TRUE: Final = frozenset({"true", "yes", "y", "1", "x", "ja", "oui", "on", "checked", "☑", "☒", "✓", "✔"})
-_FALSE: Final = frozenset({"false", "no", "n", "0", "nein", "non", "off", "unchecked", "☐"})
+_TRUE: Final = frozenset(
+    "true yes y 1 x ja j wahr oui vrai si sí sim да はい 是 نعم on checked ☑ ☒ ✓ ✔".split()  # noqa: SIM905 - a table
+)
+_FALSE: Final = frozenset(
+    "false no n 0 nein falsch non faux não нет いいえ 否 لا off unchecked ☐".split()  # noqa: SIM905 - a table
+)
 
 
 def _boolean_as_text(gold: Json, extracted: Json) -> str:
@@ -447,20 +545,20 @@ def _boolean_as_text(gold: Json, extracted: Json) -> str:
             and not isinstance(written, bool)
             and isinstance(written, str | int)
             and _is_short(written)
+            and str(written).strip().lower() not in (_FALSE if truth else _TRUE)  # what `boolean_flipped` names
         ):
-            text = str(written).strip().lower()
-            if text in (_TRUE if truth else _FALSE):
-                return f"{says} {json_type(written)} “{written}”"
+            return f"{says} {json_type(written)} “{written}”"
     return ""
 
 
 def _boolean_flipped(gold: Json, extracted: Json) -> str:
-    if not isinstance(gold, bool) or gold is extracted:
-        return ""
-    if isinstance(extracted, bool):
-        return "yes and no were confused"
-    text = str(extracted).strip().lower() if isinstance(extracted, str) and len(extracted) < LONGEST else ""
-    return "yes and no were confused" if text in (_FALSE if gold else _TRUE) else ""
+    if isinstance(gold, bool) and isinstance(extracted, bool):
+        return "yes and no were confused" if gold is not extracted else ""
+    for truth, written in ((gold, extracted), (extracted, gold)):
+        if isinstance(truth, bool) and isinstance(written, str | int) and _is_short(written):
+            opposite = str(written).strip().lower() in (_FALSE if truth else _TRUE)
+            return "yes and no were confused" if opposite else ""
+    return ""
 
 
 PLACEHOLDERS: Final = frozenset(
@@ -470,16 +568,27 @@ PLACEHOLDERS: Final = frozenset(
         "not_available", "not_applicable", "not_specified", "not_stated", "not found", "not available",
         "not applicable", "not specified", "not stated", "not provided", "not given", "not mentioned", "not present",
         "no data", "no value", "none found", "no information", "unbekannt", "keine angabe", "k.a.", "entfällt", "s/o",
+        "keine", "ohne angabe", "o.a.", "n.v.", "n.v.t.", "néant", "sans objet", "n.d.", "n/d", "nc", "no aplica",
+        "ninguno", "nessuno", "n/v", "нет", "нет данных", "не указано", "該当なし", "なし", "無し", "無", "不明",
+        "記載なし", "未定", "无", "未知", "不适用", "없음", "لا يوجد", "غير متوفر", "غير محدد", "غير معروف",
         "0000-00-00", "1970-01-01", "1900-01-01", "9999-12-31", "00/00/0000", "string", "lorem ipsum",
     }
 )  # fmt: skip
 """Texts, in lower case, that stand for no value."""
+_NOT_GIVEN: Final = re.compile(
+    r"(?:not|none|no|nicht|keine?|non|pas|aucune?|sin|no se) "
+    r"(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|disclosed|reported|shown|present|"
+    r"indicated|known|explicitly (?:stated|mentioned)|angegeben|vorhanden|verfügbar|bekannt|erwähnt|genannt|angaben?|"
+    r"spécifiée?|précisée?|indiquée?|mentionnée?|disponible|renseignée?|especificado|indicado|indicata|disponibile)"
+    r"(?: (?:in|on|by|for|im|dans|en|nel) .{1,40})?"
+)
 
 
 def is_placeholder(value: Json | Missing) -> bool:
     """Whether a value is a text, or a list or an object of nothing, that stands for no value."""
     if isinstance(value, str):
-        return len(value) < 30 and value.strip().strip("[]<>()").lower() in PLACEHOLDERS
+        text = fold(value[:LONGEST]).strip("[]<>()").lower() if len(value) < LONGEST else "a long text"
+        return not {text, text.replace(" ", "")}.isdisjoint(PLACEHOLDERS) or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
     return False
 
 
@@ -489,13 +598,15 @@ def _placeholder(gold: Json, extracted: Json) -> str:
     ):
         shown = f"“{extracted}”" if extracted.strip() else "an empty text"
         return f"{shown} stands for no value" if gold is None or gold is MISSING else f"{shown} stands for the value"
-    if is_placeholder(gold) and (extracted is None or extracted is MISSING):
+    if is_placeholder(gold) and gold and (extracted is None or extracted is MISSING or is_placeholder(extracted)):
         return f"gold has “{gold}” for no value"
     if gold is None:
         if extracted in (0, False) and type(extracted) in (int, float, bool):
             return f"{'false' if extracted is False else '0'} stands for no value"
-        if isinstance(extracted, dict | list) and extracted and _is_hollow(extracted):
-            return "only empty values stand for no value"
+        if isinstance(extracted, dict | list) and _is_hollow(extracted):
+            return (
+                f"{'only empty values stand' if extracted else f'an empty {json_type(extracted)} stands'} for no value"
+            )
     return ""
 
 
@@ -507,11 +618,27 @@ def _is_hollow(value: Json, depth: int = 0) -> bool:
     return value is None or is_placeholder(value)
 
 
+def _holds_values(text: str, whole: dict[str, Json]) -> bool:
+    """Whether a text has all values of an object, at least two of them."""
+    values = [value for value in whole.values() if value is not None]
+    if not 1 < len(values) < 50 or len(text) > 10_000:
+        return False
+    return all(
+        isinstance(value, float) or (isinstance(value, str | int) and _is_short(value)) for value in values
+    ) and all(str(value) in text for value in values)
+
+
 def _list_or_single(gold: Json, extracted: Json) -> str:
-    if isinstance(gold, list) == isinstance(extracted, list) or gold is MISSING or extracted is MISSING:
+    if gold is MISSING or extracted is MISSING or (isinstance(gold, list) and isinstance(extracted, list)):
         return ""
+    for whole, text, says in (
+        (gold, extracted, "the object was joined into one text"),
+        (extracted, gold, "one text was split into an object"),
+    ):
+        if isinstance(whole, dict) and isinstance(text, str) and _holds_values(text, whole):
+            return says
     many, one = (gold, extracted) if isinstance(gold, list) else (extracted, gold)
-    if one is None:
+    if one is None or not isinstance(many, list):
         return ""
     if len(many) == 1 and (many[0] == one or isinstance(one, dict)):
         return "a single value instead of a list" if many is gold else "a list of one instead of a single value"
@@ -688,11 +815,14 @@ TYPES = (
             MistakeExample(gold=None, extracted="N/A", text="“N/A” stands for no value"),
             MistakeExample(gold=None, extracted="", text="an empty text stands for no value"),
             MistakeExample(gold="ACME", extracted="unknown", text="“unknown” stands for the value"),
+            MistakeExample(
+                gold=None, extracted="not mentioned in the text", text="“not mentioned in the text” stands for no value"
+            ),
         ),
     ),
     MistakeKind(
         name="list_or_single",
-        doc="A list stands for a single value, or a single value for a list.",
+        doc="A list stands for a single value, or a single value for a list; a text has a whole list or object.",
         compare=_list_or_single,
         make=_make_list_or_single,
         examples=(
@@ -709,6 +839,7 @@ TYPES = (
         examples=(
             MistakeExample(gold=True, extracted="yes", text="a boolean was written as string “yes”"),
             MistakeExample(gold=True, extracted=1, text="a boolean was written as integer “1”"),
+            MistakeExample(gold="approved", extracted=True, text="a boolean stands for string “approved”"),
         ),
     ),
     MistakeKind(
@@ -740,6 +871,7 @@ TYPES = (
         examples=(
             MistakeExample(gold="00123", extracted="123", text="leading zeros were lost"),
             MistakeExample(gold="00123", extracted=123, text="leading zeros were lost"),
+            MistakeExample(gold="RE-00412", extracted="RE-412", text="leading zeros were lost"),
         ),
     ),
 )
@@ -758,6 +890,7 @@ DATES = (
                 extracted="2024-03-15T11:00:00+01:00",
                 text="the same moment in another time zone",
             ),
+            MistakeExample(gold="14:30", extracted="2:30 PM", text="the same time in another format"),
         ),
     ),
     MistakeKind(
@@ -793,12 +926,14 @@ DATES = (
 AMOUNTS = (
     MistakeKind(
         name="decimal_separator",
-        doc="A separator of thousands was taken for a decimal one, or the reverse.",
+        doc="A separator of thousands was taken for a decimal one, or the reverse; the same number, written otherwise.",
         compare=_separator,
         make=_make_separator,
         examples=(
             MistakeExample(gold=1234.5, extracted="1.234,50", text="the decimal separator of another language"),
             MistakeExample(gold=1234, extracted=1.234, text="a separator of thousands was taken for a decimal one"),
+            MistakeExample(gold="1,250", extracted="1250", text="the same number, written otherwise"),
+            MistakeExample(gold="(4,321)", extracted="-4,321", text="the same number, written otherwise"),
         ),
     ),
     MistakeKind(
@@ -820,6 +955,8 @@ AMOUNTS = (
             MistakeExample(gold="5 kg", extracted="5", text="the unit or currency “kg” was lost"),
             MistakeExample(gold=1234.5, extracted="$1,234.50", text="the unit or currency “$” was kept in the value"),
             MistakeExample(gold="5 kg", extracted="5 lb", text="“lb” stands where gold has “kg”"),
+            MistakeExample(gold="mg/dL", extracted="g/dL", text="“g/dL” stands where gold has “mg/dL”"),
+            MistakeExample(gold="98.6 °F", extracted="37 °C", text="the same quantity in “°C” instead of “°F”"),
         ),
     ),
     MistakeKind(
@@ -883,7 +1020,7 @@ DIGITS = (
     ),
     MistakeKind(
         name="date_close",
-        doc="A date is off by one day, or its day, month or year differs alone.",
+        doc="A date is off by one day, its day, month or year differs alone, or there is no such day.",
         compare=_date_close,
         make=_make_date_close,
         examples=(

@@ -42,6 +42,11 @@ def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMi
 
 
 def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
+    yield from _wrapped_objects(output)
+    yield from _wrapped_values(output)
+
+
+def _wrapped_objects(output: ComparedOutput) -> Iterator[NamedMistake]:
     gold, extracted = output.gold, output.extracted
     if (
         isinstance(gold, dict)
@@ -70,6 +75,27 @@ def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
                 return
 
 
+def _wrapped_values(output: ComparedOutput) -> Iterator[NamedMistake]:
+    for path, gold, _, extracted in output.containers:
+        for key in gold if isinstance(gold, dict) else ():
+            text = _around_value(gold[key], extracted[key]) if key in extracted else ""
+            if text:
+                yield from _named("wrapped", output.failing_at((*path, key)), text)
+
+
+def _around_value(gold: Json, extracted: Json) -> str:
+    """Say how an object stands for one of its values, or the reverse."""
+    for inner, outer, says in (
+        (gold, extracted, "the value stands under the key `{}` of an object"),
+        (extracted, gold, "the object around its `{}` is missing"),
+    ):
+        if isinstance(outer, dict) and not isinstance(inner, dict) and _is_full(inner):
+            key = next((key for key, value in outer.items() if same(inner, value)), None)
+            if key is not None:
+                return says.format(key)
+    return ""
+
+
 def _shares_keys(gold: dict[str, Json], other: dict[str, Json]) -> bool:
     shared = gold.keys() & other.keys()
     return len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
@@ -95,9 +121,34 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
                     for result in output.failing
                     if result.matched is not None and result.matched[: len(at) + 1] == (*at, other)
                 ]
+        for deep, flat in _flattened(gold, extracted, missing, extra):
+            paths[_pattern(path), ".".join(deep), ".".join(flat)] += [
+                *output.failing_at((*path, *deep)),
+                *output.failing_at((*path, *flat)),
+            ]
     for (_, key, other), found in paths.items():
         what = "in another case," if key.lower() == other.lower() else "written"
         yield from _named("renamed_key", found, f"the key `{key}` is {what} `{other}`")
+
+
+def _flattened(
+    gold: dict[str, Json], extracted: dict[str, Json], missing: Sequence[str], extra: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Yield the keys of values that stand one level higher or deeper than in gold: `vendor_name` of `vendor.name`."""
+    one, other = ({key: side[key] for key in keys} for side, keys in ((gold, missing), (extracted, extra)))
+    members = sum(len(value) for side in (one, other) for value in side.values() if isinstance(value, dict))
+    if members * max(len(one), len(other)) > MOST_ROWS:
+        return
+    for outer, members in one.items():
+        for key, value in members.items() if isinstance(members, dict) else ():
+            name = _new_name(f"{outer}.{key}", value, other) if _is_full(value) else None
+            if name is not None:
+                yield (outer, key), (name,)
+    for outer, members in other.items():
+        for key, value in members.items() if isinstance(members, dict) else ():
+            name = _new_name(f"{outer}.{key}", value, one) if _is_full(value) else None
+            if name is not None:
+                yield (name,), (outer, key)
 
 
 def _new_name(key: str, value: Json, extra: dict[str, Json]) -> str | None:
@@ -271,16 +322,26 @@ def _duplicated_row(output: ComparedOutput) -> Iterator[NamedMistake]:
 
 def _texts_in(row: Json) -> list[str]:
     values = row.values() if isinstance(row, dict) else [row]
-    return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 2]
+    return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 1]
 
 
-def _holds_texts(whole: Sequence[str], parts: Sequence[Sequence[str]]) -> bool:
-    """Whether a text of one row is made of texts of all the others, and of little else."""
-    for text in whole:
-        found = [max((part for part in row if part in text and part != text), key=len, default="") for row in parts]
-        if all(found) and len({*found}) == len(found) and sum(map(len, found)) * 5 >= len(text) * 4:
-            return True
-    return False
+def _rows_inside(texts: Sequence[str], rows: Iterable[tuple[int, Sequence[str]]]) -> list[int]:
+    """Return the rows, two or more, of whose texts one text is made, and of little else."""
+    rows = [*rows]
+    for text in texts:
+        parts = [(len(part), index, part) for index, row in rows for part in row if part != text and part in text]
+        rest, found = text, []
+        for _, index, part in sorted(parts, reverse=True) if len({index for _, index, _ in parts}) > 1 else ():
+            if index not in found and part in rest:
+                rest = rest.replace(part, " ", 1)
+                found.append(index)
+        if len(found) > 1 and len(re.sub(r"\W", "", rest)) * 5 <= len(re.sub(r"\W", "", text)):
+            return sorted(found)
+    return []
+
+
+def _listed(indices: Sequence[int]) -> str:
+    return f"{', '.join(map(str, indices[:-1]))} and {indices[-1]}"
 
 
 def _merged_rows(output: ComparedOutput) -> Iterator[NamedMistake]:
@@ -290,24 +351,14 @@ def _merged_rows(output: ComparedOutput) -> Iterator[NamedMistake]:
         if not missing or len(missing) * len(extracted) > MOST_ROWS:
             continue
         paired = {j: i for i, j in output.rows_of(pair)}
-        ours, theirs = [_texts_in(row) for row in gold], [_texts_in(row) for row in extracted]
-        for i in missing:
-            for j in range(len(extracted)):
-                others = [paired[j]] if j in paired else [each for each in missing if each != i]
-                mate = next((other for other in others if _holds_texts(theirs[j], [ours[i], ours[other]])), None)
-                if mate is not None and (j in paired or i < mate):
-                    first, second = sorted((i, mate))
-                    found = [
-                        *output.failing_at((*path, first)),
-                        *output.failing_at((*path, second)),
-                        *output.failing_extra(path, (*at, j)),
-                    ]
-                    yield from _named("merged_rows", found, f"rows {first} and {second} were merged into one")
-                    break
-
-
-_MOST_MATES: Final = 200
-"""Invented rows among which the second half of a missing row is looked for."""
+        ours = [_texts_in(row) for row in gold]
+        for j, row in enumerate(extracted):
+            others = sorted({*missing, *([paired[j]] if j in paired else [])})
+            rows = _rows_inside(_texts_in(row), ((i, ours[i]) for i in others))
+            if rows:
+                found = [*(each for i in rows for each in output.failing_at((*path, i)))]
+                found += output.failing_extra(path, (*at, j))
+                yield from _named("merged_rows", found, f"rows {_listed(rows)} were merged into one")
 
 
 def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
@@ -317,24 +368,14 @@ def _split_row(output: ComparedOutput) -> Iterator[NamedMistake]:
         if not extra or len(extra) * len(gold) > MOST_ROWS:
             continue
         paired = dict(output.rows_of(pair))
-        ours, theirs = [_texts_in(row) for row in gold], [_texts_in(row) for row in extracted]
-        for i in range(len(gold)):
-            others = [paired[i]] if i in paired else extra[:_MOST_MATES]
-            mates = next(
-                (
-                    (j, other)
-                    for j in extra
-                    for other in others
-                    if j != other and (i in paired or j < other) and _holds_texts(ours[i], [theirs[j], theirs[other]])
-                ),
-                None,
-            )
-            if mates is not None:
-                found = [
-                    *output.failing_at((*path, i)),
-                    *(each for j in mates for each in output.failing_extra(path, (*at, j))),
-                ]
-                yield from _named("split_row", found, f"row {i} was split into rows {min(mates)} and {max(mates)}")
+        theirs = [_texts_in(row) for row in extracted]
+        for i, row in enumerate(gold):
+            others = sorted({*extra, *([paired[i]] if i in paired else [])})
+            rows = _rows_inside(_texts_in(row), ((j, theirs[j]) for j in others))
+            if rows:
+                found = output.failing_at((*path, i))
+                found += [each for j in rows for each in output.failing_extra(path, (*at, j))]
+                yield from _named("split_row", found, f"row {i} was split into rows {_listed(rows)}")
 
 
 def _truncated_list(output: ComparedOutput) -> Iterator[NamedMistake]:
@@ -457,10 +498,19 @@ def _other_value(output: ComparedOutput) -> Iterator[NamedMistake]:
         if (
             result.gold not in (MISSING, None)
             and value_key(result.extracted)
+            and not _overlap(result.gold, result.extracted)
             and _stands(output, result.extracted)
             and _stands(output, result.gold)
         ):
             yield NamedMistake("other_value", (result.path,), "another value of the document")
+
+
+def _overlap(gold: Json, extracted: Json) -> bool:
+    """Whether one text is a part of the other, so that both may stand at one place of the document."""
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return False
+    one, other = (re.sub(r"[\W_]", "", text).lower() for text in (gold, extracted))
+    return one in other or other in one
 
 
 def _stands(output: ComparedOutput, value: Json) -> bool | None:
@@ -715,7 +765,7 @@ def _make_omitted(gold: Json, random: Random) -> Json | Missing:
 ROWS_AND_KEYS = (
     MistakeKind(
         name="wrapped",
-        doc="The whole object stands under another key or in a list, or an object around it is missing.",
+        doc="An object or a value stands under another key or in a list, or an object around it is missing.",
         find=_wrapped,
         make=_make_wrapped,
         examples=(
@@ -724,11 +774,16 @@ ROWS_AND_KEYS = (
                 extracted={"result": {"vendor": "ACME", "total": 12.5}},
                 text="all of it stands under the key `result`",
             ),
+            MistakeExample(
+                gold={"vendor": "ACME", "total": 12.5},
+                extracted={"vendor": "ACME", "total": {"value": 12.5}},
+                text="the value stands under the key `value` of an object",
+            ),
         ),
     ),
     MistakeKind(
         name="renamed_key",
-        doc="A key is written otherwise, or in another case.",
+        doc="A key is written otherwise, in another case, or stands one level higher or deeper.",
         find=_renamed_key,
         make=_make_renamed_key,
         examples=(
@@ -736,6 +791,11 @@ ROWS_AND_KEYS = (
                 gold={"vendor_name": "ACME", "total": 12.5},
                 extracted={"vendorName": "ACME", "total": 12.5},
                 text="the key `vendor_name` is written `vendorName`",
+            ),
+            MistakeExample(
+                gold={"vendor": {"name": "ACME"}, "total": 12.5},
+                extracted={"vendor_name": "ACME", "total": 12.5},
+                text="the key `vendor.name` is written `vendor_name`",
             ),
         ),
     ),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
 from random import Random
 from typing import Final
 
-from pytest_extract.core.metrics.equality import fold
+from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
+from pytest_extract.core.mistakes.scalars import read_amount
 from pytest_extract.core.values import MISSING, Json, Missing
 
 _DASHES: Final = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _QUOTES: Final = re.compile('[\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"]')
+_DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"[^\W_]+")
 _SOME: Final = 40
 """Characters of an affix that are shown."""
@@ -32,6 +35,10 @@ def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
     return fold(gold), fold(extracted)
 
 
+_INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Joiners, marks of direction and the like; a soft hyphen is one of a line break."""
+
+
 def _quoted(text: str) -> str:
     return f"“{text if len(text) <= _SOME else f'{text[: _SOME - 1]}…'}”"
 
@@ -41,9 +48,12 @@ def _quoted(text: str) -> str:
 
 def _white_space(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
-    if pair is None or "".join(pair[0].split()) != "".join(pair[1].split()):
+    if pair is None:
         return ""
-    return "only white space differs"
+    one, other = ("".join(text.split()) for text in pair)
+    if one == other:
+        return "only white space differs"
+    return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
 
 
 def _case(gold: Json, extracted: Json) -> str:
@@ -56,7 +66,7 @@ def _without_marks(text: str) -> str:
 
 
 _TRANSLITERATED: Final = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "ø": "oe", "æ": "ae", "ł": "l"}
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "ø": "oe", "ł": "l"}
 )
 
 
@@ -83,7 +93,11 @@ def _look_alike(gold: Json, extracted: Json) -> str:
 
 
 def _compatible(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
+    return unicodedata.normalize("NFKC", text).translate(_JOINED)
+
+
+_JOINED: Final = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae"})
+"""Ligatures that Unicode takes for letters of their own."""
 
 
 def _ligature(gold: Json, extracted: Json) -> str:
@@ -116,12 +130,13 @@ def _encoding(gold: Json, extracted: Json) -> str:
         for right, wrong in (pair, pair[::-1]):
             if fold(_misread(right, page)) == wrong:
                 return f"UTF-8 was read as {page}"
-    if "\ufffd" in extracted and re.fullmatch(
-        "".join(".{1,3}" if each == "\ufffd" else re.escape(each) for each in pair[1][:200]),
-        pair[0][: len(pair[1]) + 600],
-        re.DOTALL,
-    ):
-        return "characters were lost in decoding"
+    for right, wrong in (pair, pair[::-1]):
+        if "\ufffd" in wrong and re.fullmatch(
+            "".join(".{1,3}" if each == "\ufffd" else re.escape(each) for each in wrong[:200]),
+            right[: len(wrong) + 600],
+            re.DOTALL,
+        ):
+            return "characters were lost in decoding"
     return ""
 
 
@@ -133,8 +148,15 @@ _LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]
 
 
 def _without_markup(text: str) -> str:
-    text = html.unescape(_TAG.sub("", text))
-    return fold(_MARKDOWN.sub("", text))
+    return fold(_MARKDOWN.sub("", html.unescape(text)))
+
+
+def _without_escapes(text: str) -> str:
+    """Read the escapes of JSON that a text still has."""
+    try:
+        return fold(str(json.loads(f'"{text}"', strict=False))) if "\\" in text else text
+    except ValueError:
+        return text
 
 
 def _markup(gold: Json, extracted: Json) -> str:
@@ -142,7 +164,12 @@ def _markup(gold: Json, extracted: Json) -> str:
     if pair is None or len(gold) + len(extracted) > LONGEST:
         return ""
     for right, wrong, says in ((*pair, "left in"), (*pair[::-1], "lost")):
-        if len(wrong) > len(right) and right in {_without_markup(wrong), fold(_LATEX.sub(r"\1", wrong))}:
+        if len(wrong) > len(right) and right in {
+            _without_markup(_TAG.sub("", wrong)),
+            _without_markup(_TAG.sub(" ", wrong)),  # of a line or a cell
+            fold(_LATEX.sub(r"\1", wrong)),
+            _without_escapes(wrong),
+        }:
             entity = _TAG.search(wrong) is None and "&" in wrong and html.unescape(wrong) == right
             return f"{'an entity' if entity else 'markup'} was {says}"
     return ""
@@ -163,14 +190,20 @@ def _line_break_hyphen(gold: Json, extracted: Json) -> str:
     return ""
 
 
+_OF_NUMBERS: Final = re.compile(r"(?<=\d)[.,'\u2019](?=\d)|(?<!\w)[-(\u2212](?=\s?\d)")
+"""A decimal sign, a separator of thousands, a minus."""
+
+
 def _punctuation(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or any(not _WORD.search(text) for text in pair):
         return ""
-    if re.search(r"\d[^\w\s]\s?\d|^[-(\u2212]\s?\d", gold + " " + extracted):  # a decimal point, a date, a sign
+    if any(found.findall(pair[0]) != found.findall(pair[1]) for found in (_DIGITS, _OF_NUMBERS)):
         return ""
-    one, other = (_WORD.findall(text) for text in pair)
-    return "only punctuation differs" if one == other or "".join(one) == "".join(other) else ""
+    one, other = ("".join(_WORD.findall(text)) for text in pair)
+    if one == other:
+        return "only punctuation differs"
+    return "only punctuation and case differ" if one.lower() == other.lower() else ""
 
 
 # --- texts misread
@@ -180,6 +213,10 @@ _ALIKE: Final = (
     ("0", "O"), ("0", "o"), ("1", "l"), ("1", "I"), ("l", "I"), ("5", "S"), ("8", "B"), ("2", "Z"), ("6", "G"),
     ("rn", "m"), ("cl", "d"), ("vv", "w"),
 )  # fmt: skip
+_LOOK_LATIN: Final = str.maketrans(
+    "АВЕКМНОРСТУХаеорсухіјΑΒΕΖΗΙΚΜΝΟΡΤΥΧο",  # noqa: RUF001 - Cyrillic and Greek
+    "ABEKMHOPCTYXaeopcyxijABEZHIKMNOPTYXo",
+)
 _SHAPE: Final = str.maketrans("0OQD1I|!i5S8B2Z6G9", "oooolllllssbbzzggg")
 
 
@@ -191,6 +228,8 @@ def _character_misread(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or not any(map(str.isalpha, gold + extracted)) or pair[0].lower() == pair[1].lower():
         return ""
+    if pair[0].translate(_LOOK_LATIN) == pair[1].translate(_LOOK_LATIN):
+        return "letters of two alphabets that look alike were confused"
     if _shape(pair[0]) != _shape(pair[1]):
         return ""
     if [each for each in pair[0] if each.isdigit()] != [each for each in pair[1] if each.isdigit()]:
@@ -207,48 +246,114 @@ def _spelling(gold: Json, extracted: Json) -> str:
     from rapidfuzz.distance import OSA
 
     most = 1 if len(pair[0]) < 9 else 2
-    edits = OSA.distance(pair[0].lower(), pair[1].lower(), score_cutoff=most)
+    one, other = (text.lower() for text in pair)
+    edits = OSA.distance(one, other, score_cutoff=most)
     if not 0 < edits <= most:
         return ""
+    changed = [each for each in zip(one.split(), other.split(), strict=False) if each[0] != each[1]]
+    if len(one.split()) == len(other.split()) and any(
+        OSA.distance(*words) * 4 > max(map(len, words)) for words in changed
+    ):
+        return ""  # another short word
     return "one letter differs" if edits == 1 else "two letters differ"
 
 
 # --- parts of texts
 
 
+_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that put no spaces between words."""
+
+
+def _within_word(left: str, right: str) -> bool:
+    """Whether a word or a number goes on from one character to the next."""
+    if _WITHOUT_SPACES.match(left) or _WITHOUT_SPACES.match(right):
+        return False
+    return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
+
+
 def _truncated(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None:
         return ""
-    whole, part = pair
-    cut = part.rstrip(".… ") if part.endswith(("…", "...")) else part
-    if not cut or len(cut) >= len(whole) or not whole.startswith(cut):
-        return ""
-    lost = whole[len(cut) :]
-    inside = cut[-1].isalnum() and lost[0].isalnum()
-    if cut is part and not inside and (len(lost.split()) < 5 or len(cut) < len(lost) / 4):
-        return ""  # a part at the end, which `affix` names
-    return f"cut after {len(cut):,} of {len(whole):,} characters"
+    for whole, part, says in ((*pair, "cut"), (*pair[::-1], "gold ends")):
+        cut = part.rstrip(".… ") if part.endswith(("…", "...")) else part
+        if len(cut) < 3 or len(cut) >= len(whole) or not whole.startswith(cut):
+            continue
+        lost = whole[len(cut) :]
+        words = len(lost) if _WITHOUT_SPACES.match(lost) else len(lost.split())
+        if cut is part and not _within_word(cut[-1], lost[0]) and (words < 5 or len(cut) < len(lost) / 4):
+            continue  # a part at the end, which `affix` names
+        if says == "cut" or cut is not part or (len(lost) > 2 and _within_word(cut[-1], lost[0])):
+            return f"{says} after {len(cut):,} of {len(whole):,} characters"
+    return ""
 
 
 def _affix(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
-    if pair is None or min(map(len, pair)) < 2:
+    if pair is None:
+        return _around_number(gold, extracted)
+    if min(map(len, pair)) < 2:
         return ""
     for short, long, kept in ((*pair, True), (*pair[::-1], False)):
         if len(short) >= len(long):
             continue
-        for part, edge, place in (
-            (long[: len(long) - len(short)], long.endswith(short), "before"),
-            (long[len(short) :], long.startswith(short), "after"),
-        ):
-            joint = part[-1:] + short[:1] if place == "before" else short[-1:] + part[:1]
-            if edge and not joint.isalnum() and fold(part):
-                return f"{_quoted(fold(part))} {place} the value was {'kept' if kept else 'lost'}"
+        what = "kept" if kept else "lost"
+        if long.endswith(short) and not _within_word(long[-len(short) - 1], short[0]):
+            return f"{_quoted(fold(long[: -len(short)]))} before the value was {what}"
+        if long.startswith(short) and not _within_word(short[-1], long[len(short)]):
+            return f"{_quoted(fold(long[len(short) :]))} after the value was {what}"
         at = long.find(short)
-        if at > 0 and not (long[at - 1] + short[0]).isalnum() and not (short[-1] + long[at + len(short)]).isalnum():
-            return f"the text around the value was {'kept' if kept else 'lost'}"
-    return ""
+        if at > 0 and not _within_word(long[at - 1], short[0]) and not _within_word(short[-1], long[at + len(short)]):
+            return f"the text around the value was {what}"
+        words = _words_inside(short, long)
+        if words:
+            return f"{_quoted(words)} inside the value was {'added' if kept else 'lost'}"
+    return _country_code(*pair)
+
+
+def _around_number(gold: Json, extracted: Json) -> str:
+    """Compare a number with a text that has it beside something that is no unit."""
+    number, text = (gold, extracted) if isinstance(extracted, str) else (extracted, gold)
+    if not is_number(number) or not isinstance(text, str) or len(text) > LONGEST:
+        return ""
+    what = "kept" if text is extracted else "lost"
+    amounts = read_amount(number), read_amount(text)
+    if amounts[0] and amounts[1] and amounts[1].around and amounts[0].value == amounts[1].value:
+        return f"{_quoted(amounts[1].around)} beside the number was {what}"
+    written = re.escape(
+        f"{number:.15g}" if isinstance(number, float) else f"{number:.0f}" if abs(number) < 1e15 else ""
+    )
+    beside = (
+        re.fullmatch(rf"(?P<before>(?:.*[^\d.,])?){written}(?P<after>(?![.,]?\d).*)", fold(text)) if written else None
+    )
+    return f"the text beside the number was {what}" if beside and beside["before"] + beside["after"] else ""
+
+
+def _words_inside(short: str, long: str) -> str:
+    """Return the words of a text, at most half of it, that are all that the other lacks between its words."""
+    words, more = short.split(), long.split()
+    count = len(more) - len(words)
+    if not 0 < count <= len(words) or len(words) < 2:
+        return ""
+    at = next((index for index, (one, other) in enumerate(zip(words, more, strict=False)) if one != other), 0)
+    return " ".join(more[at : at + count]) if at and words[at:] == more[at + count :] else ""
+
+
+_TELEPHONE: Final = re.compile(r"[+(]?[\d\s()/.-]{7,30}")
+
+
+def _country_code(gold: str, extracted: str) -> str:
+    """Compare two telephone numbers, one of them with the code of a country."""
+    if not _TELEPHONE.fullmatch(gold) or not _TELEPHONE.fullmatch(extracted):
+        return ""
+    one, other = (re.sub(r"\D", "", text).lstrip("0") for text in (gold, extracted))
+    long, short = sorted((one, other), key=len, reverse=True)
+    if len(short) < 6 or not 1 <= len(long) - len(short) <= 3 or not long.endswith(short):
+        return ""
+    if not (gold if long is one else extracted).startswith(("+", "00")):
+        return ""
+    return f"the country code {long[: -len(short)]} was {'lost' if long is one else 'added'}"
 
 
 def _word_order(gold: Json, extracted: Json) -> str:
@@ -256,7 +361,10 @@ def _word_order(gold: Json, extracted: Json) -> str:
     if pair is None:
         return ""
     one, other = (_WORD.findall(text) for text in pair)
-    if len(one) < 2 or one == other or len(one) > 200 or sorted(map(str.lower, one)) != sorted(map(str.lower, other)):
+    if len(one) < 2 or len(one) > 200 or len(one) != len(other):
+        return ""
+    one, other = ([word.lower() for word in words] for words in (one, other))
+    if one == other or sorted(one) != sorted(other):
         return ""
     if all(word.isdigit() for word in one):
         return ""  # a date or a number
@@ -294,16 +402,13 @@ def _abbreviation(gold: Json, extracted: Json) -> str:
 
 def _repeated(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
-    if pair is None or not pair[0] or len(pair[1]) < 2 * len(pair[0]):
+    if pair is None:
         return ""
-    count, rest = divmod(len(pair[1]) + 1, len(pair[0]) + 1)
-    if count > 1 and not rest and pair[1] == " ".join([pair[0]] * count):
-        return f"the value stands {count} times"
-    return (
-        f"the value stands {len(pair[1]) // len(pair[0])} times"
-        if pair[1] == pair[0] * (len(pair[1]) // len(pair[0]))
-        else ""
-    )
+    for once, often, what in ((*pair, "the value stands"), (*pair[::-1], "gold has the value")):
+        count = len(often) // len(once) if once else 0
+        if count > 1 and often.replace(" ", "") == once.replace(" ", "") * count:
+            return f"{what} {count} times"
+    return ""
 
 
 # --- mistakes from a gold value
@@ -474,7 +579,7 @@ FORMS = (
     ),
     MistakeKind(
         name="markup",
-        doc="Markup of HTML, Markdown or LaTeX, or an entity, was left in the value.",
+        doc="Markup of HTML, Markdown or LaTeX, an entity, or an escape of JSON was left in the value.",
         compare=_markup,
         make=_make_markup,
         examples=(
@@ -500,10 +605,13 @@ FORMS = (
 PARTS = (
     MistakeKind(
         name="punctuation",
-        doc="Only punctuation differs.",
+        doc="Only punctuation differs, or punctuation and case.",
         compare=_punctuation,
         make=_make_punctuation,
-        examples=(MistakeExample(gold="ACME, Inc.", extracted="ACME Inc", text="only punctuation differs"),),
+        examples=(
+            MistakeExample(gold="ACME, Inc.", extracted="ACME Inc", text="only punctuation differs"),
+            MistakeExample(gold="net_30", extracted="Net 30", text="only punctuation and case differ"),
+        ),
     ),
     MistakeKind(
         name="character_misread",
@@ -523,6 +631,13 @@ PARTS = (
         compare=_word_order,
         make=_make_word_order,
         examples=(MistakeExample(gold="John Doe", extracted="Doe, John", text="the order of first and last name"),),
+    ),
+    MistakeKind(
+        name="repeated",
+        doc="The value stands several times in a row.",
+        compare=_repeated,
+        make=_make_repeated,
+        examples=(MistakeExample(gold="ACME", extracted="ACME ACME", text="the value stands 2 times"),),
     ),
     MistakeKind(
         name="truncated",
@@ -548,20 +663,18 @@ PARTS = (
         ),
     ),
     MistakeKind(
-        name="repeated",
-        doc="The value stands several times in a row.",
-        compare=_repeated,
-        make=_make_repeated,
-        examples=(MistakeExample(gold="ACME", extracted="ACME ACME", text="the value stands 2 times"),),
-    ),
-    MistakeKind(
         name="affix",
-        doc="A label, a title or a suffix beside the value was kept or lost.",
+        doc="A label, a title, a suffix or words between others were kept or lost.",
         compare=_affix,
         make=_make_affix,
         examples=(
             MistakeExample(gold="4711", extracted="Invoice No.: 4711", text="“Invoice No.:” before the value was kept"),
             MistakeExample(gold="ACME GmbH", extracted="ACME", text="“GmbH” after the value was lost"),
+            MistakeExample(
+                gold="John Michael Smith", extracted="John Smith", text="“Michael” inside the value was lost"
+            ),
+            MistakeExample(gold=250, extracted="approx. 250", text="“approx.” beside the number was kept"),
+            MistakeExample(gold="+49 30 1234567", extracted="030 1234567", text="the country code 49 was lost"),
         ),
     ),
     MistakeKind(

@@ -144,6 +144,23 @@ SINGLE_MISTAKES: Final = (
         {"vendor_name": "ACME GmbH", "total": 1190.5},
         "renamed_key",
     ),
+    SingleMistake(
+        "keys renamed in all rows",
+        _ROWS,
+        [
+            {"description": row["name"], "netto": row["net"], "brutto": row["gross"], "sku": row["code"]}
+            for row in _ROWS
+        ],
+        "renamed_key",
+    ),
+    SingleMistake("objects for the values of a list", ["Bolt", "Nut"], [{"name": "Bolt"}, {"name": "Nut"}], "wrapped"),
+    SingleMistake("each row in an object", _ROWS, [{"item": row} for row in _ROWS], "wrapped"),
+    SingleMistake("result of a tool call", _INVOICE, {"name": "extract", "arguments": _INVOICE}, "wrapped"),
+    SingleMistake("TEUR", 450000, "TEUR 450", "unit_or_currency"),
+    SingleMistake("date with its label", "2024-11-05", "Datum: 05.11.2024", "affix"),
+    SingleMistake("brackets of a telephone number", "(415) 555-0132", "415-555-0132", "punctuation"),
+    SingleMistake("ligature that the PDF cannot name", "final offer", "nal offer", "ligature"),
+    SingleMistake("letter with a stroke", "Łódź", "Lodz", "diacritics"),
     SingleMistake("list joined in a list", ["Python", "Go", "Rust"], ["Python, Go, Rust"], "merged_rows"),
     SingleMistake("net for gross", {"net": 1000.5, "gross": 1190.6}, {"net": 1000.5, "gross": 1000.5}, "other_field"),
     SingleMistake(

@@ -108,7 +108,7 @@ class ComparedOutput:
                 yield pair
                 stack.extend(
                     ContainerPair((*path, i), gold[i], (*at, j), extracted[j])
-                    for i, j in reversed(self.rows_of(pair))
+                    for i, j in reversed(self.rows_of(pair) or self._rows_in_order(pair))
                     if isinstance(gold[i], dict | list)
                 )
 
@@ -119,6 +119,10 @@ class ComparedOutput:
         if array is None:
             return [(index, index) for index in range(min(size, other))]
         return [(i, j) for i, j in array.pairs if i < size and j < other]
+
+    def _rows_in_order(self, pair: ContainerPair) -> list[tuple[int, int]]:
+        """Return the rows of two lists by position, where nothing has paired any: all of them may have other keys."""
+        return [(i, i) for i in range(len(pair.gold))] if len(pair.gold) == len(pair.extracted) else []
 
     @cached_property
     def differences(self) -> Sequence[ValuePair]:
@@ -155,6 +159,10 @@ class ComparedOutput:
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
         return [*self._failing_below.get(tuple(path), ())]
+
+    def failing_around(self, path: Steps, at: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results of two values: of a row, those of an invented one too."""
+        return [*self.failing_at(path), *self.failing_extra(path[:-1], at)]
 
     def failing_extra(self, path: Steps, at: Steps) -> list[FieldPath]:
         """Return the paths of the results of an invented row: `path` is its list's, `at` its own in the output."""

@@ -29,6 +29,10 @@ LONGEST: Final = 80
 """Longer texts are neither a number nor a date."""
 
 
+_THOUSANDS: Final = re.compile(r"\b[TtKk](EUR|CHF|USD|GBP|€|\$|£)")
+"""Thousands of a currency, as balance sheets have them: TEUR, k€."""
+
+
 class Amount(NamedTuple):
     """A number, alone or in a text: its value with the scale of a word, what stands around it, and that scale."""
 
@@ -60,10 +64,10 @@ def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount 
     written = read_written(value.strip(), styles)
     if written is None:
         return None
-    words = f"{written.before} {written.after}".split()
+    words = _THOUSANDS.sub(r"tsd \1", f"{written.before} {written.after}").split()
     scale = 1
     for word in words:
-        factor = scale_of(word, styles) if scale == 1 and len(word) > 1 else None
+        factor = scale_of(word, styles) if scale == 1 and (len(word) > 1 or not word.isascii()) else None
         if factor is not None and factor > 1:
             scale = factor
             words = [each for each in words if each is not word]
@@ -100,6 +104,8 @@ def _number_as_text(gold: Json, extracted: Json) -> str:
     if is_number(gold) == is_number(extracted):
         return ""
     text = extracted if is_number(gold) else gold
+    if isinstance(text, str) and text.isdecimal() and 15 < len(text) <= LONGEST and float(text) in (gold, extracted):
+        return "a text of digits became a number that has lost some of them"
     pair = _amounts(gold, extracted, _ENGLISH)
     if not isinstance(text, str) or pair is None or pair[0].value != pair[1].value or any(each.around for each in pair):
         return ""
@@ -332,9 +338,9 @@ def _digits(gold: Json, extracted: Json) -> tuple[str, str] | None:
     return (one[0], other[0]) if same_rest else None
 
 
-def _significant(digits: tuple[str, str]) -> int:
-    """Count the digits without the zeros at both ends: round numbers differ in one digit by chance."""
-    return max(len(each.strip("0")) for each in digits)
+def _are_long(gold: Json, digits: tuple[str, str]) -> bool:
+    """Whether two values have digits enough to differ in one by a mistake: round numbers do so by chance."""
+    return max(len(each if isinstance(gold, str) else each.strip("0")) for each in digits) > 2
 
 
 def _digits_swapped(gold: Json, extracted: Json) -> str:
@@ -353,7 +359,7 @@ def _digits_swapped(gold: Json, extracted: Json) -> str:
 
 def _digit_lost(gold: Json, extracted: Json) -> str:
     pair = _digits(gold, extracted)
-    if pair is None or abs(len(pair[0]) - len(pair[1])) not in {1, 2} or _significant(pair) < 3:
+    if pair is None or abs(len(pair[0]) - len(pair[1])) not in {1, 2} or not _are_long(gold, pair):
         return ""
     long, short = sorted(pair, key=len, reverse=True)
     count = len(long) - len(short)
@@ -366,7 +372,7 @@ def _digit_lost(gold: Json, extracted: Json) -> str:
 
 def _digit_misread(gold: Json, extracted: Json) -> str:
     pair = _digits(gold, extracted)
-    if pair is None or len(pair[0]) != len(pair[1]) or _significant(pair) < 3:
+    if pair is None or len(pair[0]) != len(pair[1]) or not _are_long(gold, pair):
         return ""
     differing = [(a, b) for a, b in zip(*pair, strict=True) if a != b]
     return f"one digit differs: {differing[0][1]} for {differing[0][0]}" if len(differing) == 1 else ""
@@ -386,6 +392,9 @@ def _readings(value: Json) -> dict[str, PartialDate]:
     short = re.fullmatch(r"(\d\d?)([./-])(\d\d?)\2(\d\d)", text)
     if short is not None:
         text = f"{short[1]}.{short[3]}.{full_year(int(short[4]))}"
+    named = re.fullmatch(r"(\d\d?)[ ./-]?([^\W\d_]{3,})\.?[ ./'\u2019-]\s?(\d\d)", text)
+    if named is not None:
+        text = f"{named[1]} {named[2]} {full_year(int(named[3]))}"
     readings = {order: found for order in ("DMY", "MDY") if (found := read_ordered(text, order)) is not None}
     if re.search(r"[^\W\d_]{3}", text) and readings:
         return {"words": next(iter(readings.values()))}
@@ -419,12 +428,17 @@ def _date_pairs(gold: Json, extracted: Json) -> list[tuple[PartialDate, PartialD
     return [(one, other) for one in pair[0] for other in pair[1]]
 
 
+def are_one_day(gold: Json, extracted: Json) -> bool:
+    """Whether two texts are the same date, in some reading."""
+    return any(one.known == other.known for one, other in _date_pairs(gold, extracted))
+
+
 def _date_format(gold: Json, extracted: Json) -> str:
     pairs = _date_pairs(gold, extracted)
     if not pairs or fold(gold) == fold(extracted):
         return ""
     same = [(a, b) for a, b in pairs if a.known == b.known]
-    if not same or (gold.strip()[:10] == extracted.strip()[:10] and len(gold) > 9):
+    if not same or (gold.strip()[:10] == extracted.strip()[:10] and len(gold) > 9 and all(a != b for a, b in pairs)):
         return ""
     return "the same day in another format" if len(same[0][0].known) == 3 else "the same month in another format"
 

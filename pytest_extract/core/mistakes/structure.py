@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes.base import MakeMistake, MistakeExample, MistakeKind
 from pytest_extract.core.mistakes.output import MOST_PAIRS, ComparedOutput, ContainerPair, Steps, value_key
-from pytest_extract.core.mistakes.scalars import reads_as_date
+from pytest_extract.core.mistakes.scalars import are_one_day, read_amount, reads_as_date
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
 
@@ -42,45 +42,59 @@ def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMi
 
 
 def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
-    yield from _wrapped_objects(output)
-    yield from _wrapped_values(output)
-
-
-def _wrapped_objects(output: ComparedOutput) -> Iterator[NamedMistake]:
     gold, extracted = output.gold, output.extracted
-    if (
-        isinstance(gold, dict)
-        and isinstance(extracted, list)
-        and len(extracted) == 1
-        and isinstance(extracted[0], dict)
-    ):
-        if _shares_keys(gold, extracted[0]):
+    if isinstance(gold, dict) and isinstance(extracted, list) and len(extracted) == 1:
+        if isinstance(extracted[0], dict) and _shares_keys(gold, extracted[0]):
             yield from _named(
                 "wrapped", (result.path for result in output.failing), "all of it stands in a list of one"
             )
         return
-    for path, one, _, other in output.containers:
-        if not isinstance(one, dict) or not 0 < len(other) <= 3:
-            continue
-        for key, inside in other.items():
-            inner = inside[0] if isinstance(inside, list) and len(inside) == 1 else inside
-            if key not in one and isinstance(inner, dict) and _shares_keys(one, inner) and not _shares_keys(one, other):
-                text = f"all of it stands under the key `{key}`"
-                yield from _named("wrapped", output.failing_at(path), text)
-                return
-        if len(one) == 1:
-            ((key, inner),) = one.items()
-            if key not in other and isinstance(inner, dict) and _shares_keys(inner, other):
-                yield from _named("wrapped", output.failing_at(path), f"the object `{key}` around it is missing")
-                return
-
-
-def _wrapped_values(output: ComparedOutput) -> Iterator[NamedMistake]:
-    for path, gold, _, extracted in output.containers:
-        for key in gold if isinstance(gold, dict) else ():
-            text = _around_value(gold[key], extracted[key]) if key in extracted else ""
+    paths: dict[tuple[Steps, str], list[FieldPath]] = defaultdict(list)
+    for path, one, at, other in output.containers:
+        if isinstance(one, dict):
+            values = [((*path, key), one[key], (*at, key), other[key]) for key in one if key in other]
+            text = _around_object(one, other)
             if text:
-                yield from _named("wrapped", output.failing_at((*path, key)), text)
+                paths[_pattern(path), text] += output.failing_around(path, at)
+        else:
+            rows = (
+                range(len(one))
+                if len(one) == len(other) and not output.rows_of(ContainerPair(path, one, at, other))
+                else ()
+            )
+            values = [((*path, i), one[i], (*at, i), other[i]) for i in rows]
+        for place, value, there, found in values:
+            text = _around_value(value, found)
+            if text:
+                paths[_pattern(place), text] += output.failing_around(place, there)
+    for (_, text), found in paths.items():
+        yield from _named("wrapped", found, text)
+
+
+def _around_object(gold: dict[str, Json], extracted: dict[str, Json]) -> str:
+    """Say under which keys an object stands, or which object around it is missing."""
+    if _shares_keys(gold, extracted):
+        return ""
+    keys = _keys_around(gold, extracted, members=3)
+    if keys:
+        return f"all of it stands under the key `{'.'.join(keys)}`"
+    keys = _keys_around(extracted, gold, members=1)
+    return f"the object `{'.'.join(keys)}` around it is missing" if keys else ""
+
+
+def _keys_around(inner: dict[str, Json], outer: dict[str, Json], *, members: int) -> tuple[str, ...]:
+    """Return the keys, at most three, under which an object with few members holds one with the keys of `inner`."""
+    level: list[tuple[tuple[str, ...], dict[str, Json]]] = [((), outer)]
+    for _ in range(3):
+        values = [((*keys, key), value) for keys, each in level if len(each) <= members for key, value in each.items()]
+        level = []
+        for keys, value in values:
+            inside = value[0] if isinstance(value, list) and len(value) == 1 else value
+            if isinstance(inside, dict) and keys[0] not in inner:
+                if _shares_keys(inner, inside):
+                    return keys
+                level.append((keys, inside))
+    return ()
 
 
 def _around_value(gold: Json, extracted: Json) -> str:
@@ -112,6 +126,8 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
             continue
         for key in missing:
             other = _new_name(key, gold[key], {each: extracted[each] for each in extra})
+            if other is None and len(missing) == len(extra) == 1 and same(gold[key], extracted[extra[0]]):
+                other = extra[0]  # the only new key with the value of the only missing one
             if other is not None:
                 extra.remove(other)
                 place = _pattern(path)
@@ -475,7 +491,9 @@ def _foreign(output: ComparedOutput) -> Iterator[tuple[Json, Sequence[FieldPath]
 
 def _other_date(output: ComparedOutput) -> Iterator[NamedMistake]:
     for result in output.failing:
-        if reads_as_date(result.gold) and reads_as_date(result.extracted) and _stands(output, result.extracted):
+        if not (reads_as_date(result.gold) and reads_as_date(result.extracted)):
+            continue
+        if not are_one_day(result.gold, result.extracted) and _stands(output, result.extracted):
             yield NamedMistake("other_date", (result.path,), "another date of the document")
 
 
@@ -506,9 +524,10 @@ def _other_value(output: ComparedOutput) -> Iterator[NamedMistake]:
 
 
 def _overlap(gold: Json, extracted: Json) -> bool:
-    """Whether one text is a part of the other, so that both may stand at one place of the document."""
+    """Whether one value is a part of the other, so that both may stand at one place of the document."""
     if not isinstance(gold, str) or not isinstance(extracted, str):
-        return False
+        amounts = read_amount(gold), read_amount(extracted)
+        return amounts[0] is not None and amounts[1] is not None and abs(amounts[0].value) == abs(amounts[1].value)
     one, other = (re.sub(r"[\W_]", "", text).lower() for text in (gold, extracted))
     return one in other or other in one
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.mistakes.base import MistakeExample, MistakeKind
-from pytest_extract.core.mistakes.scalars import read_amount
+from pytest_extract.core.mistakes.scalars import are_one_day, read_amount, reads_as_date
 from pytest_extract.core.values import MISSING, Json, Missing
 
 _DASHES: Final = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
@@ -50,7 +50,7 @@ def _white_space(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None:
         return ""
-    one, other = ("".join(text.split()) for text in pair)
+    one, other = ("".join(text.split()) for text in (gold, extracted))
     if one == other:
         return "only white space differs"
     return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
@@ -61,12 +61,17 @@ def _case(gold: Json, extracted: Json) -> str:
     return "only the case differs" if pair and pair[0] != pair[1] and pair[0].lower() == pair[1].lower() else ""
 
 
+_STROKED: Final = str.maketrans("łŁøØđĐħıİ", "lLoOdDhiI")
+"""Letters with marks that Unicode does not take apart."""
+
+
 def _without_marks(text: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFD", text) if not unicodedata.combining(each))
+    text = unicodedata.normalize("NFD", text.translate(_STROKED))
+    return "".join(each for each in text if not unicodedata.combining(each))
 
 
 _TRANSLITERATED: Final = str.maketrans(
-    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "ø": "oe", "ł": "l"}
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "å": "aa", "ø": "oe"}
 )
 
 
@@ -100,12 +105,20 @@ _JOINED: Final = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae"})
 """Ligatures that Unicode takes for letters of their own."""
 
 
+_LOST_LIGATURES: Final = tuple(re.compile(each) for each in ("fi", "fl", "ff", "ffi", "ff[il]?|f[il]"))
+
+
 def _ligature(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
-    if pair is None or pair[0] == pair[1]:
+    if pair is None:
         return ""
+    if pair[0] == pair[1]:
+        return "the same characters are composed in another way" if gold.split() != extracted.split() else ""
     if _compatible(pair[0]) == _compatible(pair[1]):
         return "a ligature or another compatibility form of the same characters"
+    for right, wrong in (pair, pair[::-1]):
+        if 2 < len(wrong) < len(right) and any(wrong == lost.sub("", right) for lost in _LOST_LIGATURES):
+            return "a ligature was lost"
     if "ß" in (pair[0] + pair[1]).lower() and pair[0].casefold() == pair[1].casefold():
         return "ß is written as ss, or ss as ß"
     return ""
@@ -148,7 +161,7 @@ _LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]
 
 
 def _without_markup(text: str) -> str:
-    return fold(_MARKDOWN.sub("", html.unescape(text)))
+    return fold(_MARKDOWN.sub("", html.unescape(html.unescape(text))))
 
 
 def _without_escapes(text: str) -> str:
@@ -190,6 +203,7 @@ def _line_break_hyphen(gold: Json, extracted: Json) -> str:
     return ""
 
 
+_TELEPHONE: Final = re.compile(r"[+(]?[\d\s()/.-]{7,30}")
 _OF_NUMBERS: Final = re.compile(r"(?<=\d)[.,'\u2019](?=\d)|(?<!\w)[-(\u2212](?=\s?\d)")
 """A decimal sign, a separator of thousands, a minus."""
 
@@ -198,6 +212,8 @@ def _punctuation(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or any(not _WORD.search(text) for text in pair):
         return ""
+    if all(_TELEPHONE.fullmatch(text) for text in pair) and _DIGITS.findall(pair[0]) == _DIGITS.findall(pair[1]):
+        return "only punctuation differs"  # no brackets of a loss
     if any(found.findall(pair[0]) != found.findall(pair[1]) for found in (_DIGITS, _OF_NUMBERS)):
         return ""
     one, other = ("".join(_WORD.findall(text)) for text in pair)
@@ -221,7 +237,13 @@ _SHAPE: Final = str.maketrans("0OQD1I|!i5S8B2Z6G9", "oooolllllssbbzzggg")
 
 
 def _shape(text: str) -> str:
-    return text.translate(_SHAPE).replace("rn", "m").replace("cl", "d").replace("vv", "w")
+    return (
+        text.translate(_SHAPE)
+        .replace("rn", "m")
+        .replace("cl", "d")
+        .replace("vv", "w")
+        .replace("ü", "ii".translate(_SHAPE))
+    )
 
 
 def _character_misread(gold: Json, extracted: Json) -> str:
@@ -309,7 +331,19 @@ def _affix(gold: Json, extracted: Json) -> str:
         words = _words_inside(short, long)
         if words:
             return f"{_quoted(words)} inside the value was {'added' if kept else 'lost'}"
-    return _country_code(*pair)
+    return _around_date(*pair) or _country_code(*pair)
+
+
+_DATE_WITHIN: Final = re.compile(r"(?<![\d./-])\d{1,4}([./-])\d{1,2}\1\d{2,4}(?![./-]?\d)")
+
+
+def _around_date(gold: str, extracted: str) -> str:
+    """Compare a date with a text that has it, in any format, beside other words."""
+    for day, text, what in ((gold, extracted, "kept"), (extracted, gold, "lost")):
+        within = _DATE_WITHIN.search(text) if len(text) <= LONGEST and reads_as_date(day) else None
+        if within is not None and within[0] != text and are_one_day(day, within[0]):
+            return f"the text beside the date was {what}"
+    return ""
 
 
 def _around_number(gold: Json, extracted: Json) -> str:
@@ -340,14 +374,13 @@ def _words_inside(short: str, long: str) -> str:
     return " ".join(more[at : at + count]) if at and words[at:] == more[at + count :] else ""
 
 
-_TELEPHONE: Final = re.compile(r"[+(]?[\d\s()/.-]{7,30}")
-
-
 def _country_code(gold: str, extracted: str) -> str:
     """Compare two telephone numbers, one of them with the code of a country."""
     if not _TELEPHONE.fullmatch(gold) or not _TELEPHONE.fullmatch(extracted):
         return ""
     one, other = (re.sub(r"\D", "", text).lstrip("0") for text in (gold, extracted))
+    if one == other:
+        return "00 stands for + before the country code"
     long, short = sorted((one, other), key=len, reverse=True)
     if len(short) < 6 or not 1 <= len(long) - len(short) <= 3 or not long.endswith(short):
         return ""
@@ -557,7 +590,7 @@ FORMS = (
     ),
     MistakeKind(
         name="ligature",
-        doc="A ligature, a full-width letter or ß was written otherwise.",
+        doc="A ligature, a full-width letter or ß was written otherwise, or characters are composed in another way.",
         compare=_ligature,
         make=_make_ligature,
         examples=(

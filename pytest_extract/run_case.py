@@ -140,8 +140,14 @@ def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
 
 def _why(outcome: Outcome, attempts: Sequence[Attempt], breaches: Sequence[Breach]) -> str | None:
     if outcome is Outcome.BROKEN:
-        return next((attempt.error.splitlines()[-1] for attempt in attempts if attempt.error), None)
+        return next((_error_line(attempt.error) for attempt in attempts if attempt.error), None)
     return "; ".join(breach.message for breach in breaches) or None
+
+
+def _error_line(error: str) -> str:
+    """Return the line of an error that has its type: its first, but for a SyntaxError, whose place is above it."""
+    lines = error.splitlines()
+    return next((line for line in lines if line and not line[0].isspace()), lines[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +186,7 @@ class _Repeats:
         """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
         failure = failure_of(error)
         ours = isinstance(error, ExtractError)
-        text = str(error) if ours else "".join(traceback.format_exception_only(error)).strip()
+        text = str(error) if ours else "".join(traceback.format_exception_only(error)).rstrip()
         if failure.kind is FailureKind.EXTRACTOR_ERROR:
             if self.on_error is not None:
                 self.on_error(error)

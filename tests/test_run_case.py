@@ -118,6 +118,30 @@ def test_an_exception_breaks_the_case_and_is_handed_over(new_case: NewCase) -> N
     assert caught == [error]
 
 
+def with_note(error: Exception, note: str) -> Exception:
+    error.add_note(note)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (RuntimeError('status 529\n{\n  "type": "overloaded"\n}'), "RuntimeError: status 529"),
+        (with_note(ValueError("no key"), "see the manual"), "ValueError: no key"),
+        (SyntaxError("invalid syntax", ("f.py", 1, 1, "a b")), "SyntaxError: invalid syntax"),
+        (KeyError(""), "KeyError: ''"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+    ids=["json", "note", "syntax", "key", "bare"],
+)
+def test_a_broken_case_names_its_exception_however_long_the_message_is(
+    new_case: NewCase, error: Exception, why: str
+) -> None:
+    result = run(new_case(), error)
+    assert result.outcome is Outcome.BROKEN
+    assert result.why == why
+
+
 def test_a_provider_that_declines_the_document_fails_the_case(new_case: NewCase) -> None:
     class ContextWindowExceededError(Exception):
         """Named as litellm's."""

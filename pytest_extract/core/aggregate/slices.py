@@ -156,11 +156,14 @@ def tags_among(names: Iterable[str]) -> list[str]:
 
 
 def tag_text(tags: Mapping[str, Json], name: str) -> str:
-    """Return the value of a tag as the name of its slice; a blank text in quotes."""
+    """Return the value of a tag as the name of its slice.
+
+    A blank text is in quotes, and so is one that GitHub Actions would read as a command at the start of a line.
+    """
     value = tags.get(name)
     if value is None:
         return NONE
-    if isinstance(value, str) and value.strip():
+    if isinstance(value, str) and value.strip() and not value.lstrip().startswith(("::", "##[")):
         return value
     return json.dumps(value, ensure_ascii=False, default=repr)
 

@@ -106,7 +106,8 @@ def test_a_correlation_is_that_of_an_arm():
 
 
 @pytest.mark.parametrize(
-    ("value", "name"), [("", '""'), ("  ", '"  "'), (None, NONE), ("1", "1"), (1, "1"), (["a"], '["a"]')]
+    ("value", "name"),
+    [("", '""'), ("  ", '"  "'), (None, NONE), ("1", "1"), (1, "1"), (["a"], '["a"]'), ("::error::x", '"::error::x"')],
 )
 def test_every_slice_has_a_name_that_can_be_seen(value, name):
     assert tag_text({"t": value}, "t") == name

@@ -85,7 +85,7 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
         "schema": schema if isinstance(schema, dict | bool) else True,
         "gold": gold,
         "modality": modality,
-        "tags": _tags(metadata),
+        "tags": _tags(metadata) | {"modality": modality},
     }
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]

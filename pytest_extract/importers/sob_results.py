@@ -3,6 +3,7 @@
 - JSONL, a row a record: `record_id, model_id, difficulty_weight` and the ten metrics of `SOB_METRICS`.
 - JSON with `columns`: metric -> list of numbers, with `difficulty_weight`; beside it `model`, `modality` and, where the
   published intervals were made otherwise, `bootstrap_samples`.
+- JSON with `summary`: the published `MODEL/eval_summary.json`, with the means and intervals of one model and modality.
 - JSON with `models`: model -> modality -> metric -> complexity-weighted mean.
 
 Files may be compressed (`.gz`).
@@ -16,11 +17,12 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS, SOB_METRICS
+from pytest_extract.core.aggregate.bootstrap import Estimate
+from pytest_extract.core.aggregate.sob import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
 from pytest_extract.errors import CaseFileError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 from pytest_extract.lazy import dataclass
@@ -33,15 +35,17 @@ _FOLDER: Final = re.compile(rf"({_MODALITY})s?(?:_responses)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SobRun:
-    """One model on one modality: rows with their weights, or only the weighted `means` of the metrics.
+    """One model on one modality: rows with their weights, their summaries, or only the weighted `means` of the metrics.
 
-    `samples`: resamples of the published intervals, None where the file does not say.
+    `summaries`: plain and weighted by complexity, as published. `samples`: resamples of the published intervals, None
+    where the file does not say.
     """
 
     model: str
     modality: str
     rows: Sequence[Mapping[str, float]] = ()
     weights: Sequence[float] = ()
+    summaries: tuple[SobSummary, SobSummary] | None = None
     means: Mapping[str, float] | None = None
     samples: int | None = None
 
@@ -57,9 +61,11 @@ def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]
     value = _json(path, text)
     if isinstance(value, dict) and isinstance(value.get("columns"), dict):
         return [_run_of_columns(path, value, modality)]
+    if isinstance(value, dict) and isinstance(value.get("summary"), dict):
+        return [_run_of_summary(path, value["summary"], modality or published_modality(path))]
     if isinstance(value, dict) and isinstance(value.get("models"), dict):
         return list(_runs_of_means(path, value["models"]))
-    raise CaseFileError("a result file of SOB is JSONL, or an object with `columns` or `models`", path=path)
+    raise CaseFileError("a result file of SOB is JSONL, or an object with `columns`, `summary` or `models`", path=path)
 
 
 def _text(path: Path) -> str:
@@ -138,6 +144,27 @@ def _run_of_columns(path: Path, value: Mapping[str, Any], modality: str | None) 
         weights=columns[WEIGHT],
         samples=samples if isinstance(samples, int) and samples > 0 else None,
     )
+
+
+def _run_of_summary(path: Path, value: Mapping[str, Any], modality: str) -> SobRun:
+    """Read the summary of a model, which is named after its folder, as SOB's leaderboard does."""
+    plain, weighted = (_summary(path, value.get(name), name) for name in ("overall", "overall_weighted"))
+    return SobRun(model=path.resolve().parent.name, modality=modality, summaries=(plain, weighted))
+
+
+def _summary(path: Path, block: Any, name: str) -> SobSummary:
+    def estimates(part: str, names: Iterable[str]) -> dict[str, Estimate]:
+        found = block.get(part) if isinstance(block, dict) else None
+        rows = found if isinstance(found, dict) else {}
+        return {each: estimate(rows.get(each), f"{name}.{part}.{each}") for each in names}
+
+    def estimate(row: Any, place: str) -> Estimate:
+        row = row if isinstance(row, dict) else {}
+        mean, low, high = (_number(row.get(key), f"{place}.{key}", path) for key in ("mean", "ci95_low", "ci95_high"))
+        return Estimate(mean=mean, low=low, high=high)
+
+    metrics, categories = estimates("metrics", SOB_METRICS), estimates("category_scores", CATEGORIES)
+    return SobSummary(n=int(_number(block.get("n"), f"{name}.n", path)), metrics=metrics, categories=categories)
 
 
 def _runs_of_means(path: Path, models: Mapping[str, Any]) -> Iterator[SobRun]:

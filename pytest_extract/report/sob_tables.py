@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate
-from pytest_extract.core.aggregate.bootstrap import mean as weighted_mean
 from pytest_extract.core.aggregate.sob import (
     CATEGORIES,
     MODALITY_RECORDS,
@@ -43,11 +42,12 @@ def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTabl
         means = run.means
         if means is None:
             count = samples or run.samples or SAMPLES
-            summaries[run.modality, run.model] = (
+            plain, weighted = run.summaries or (
                 sob_summary(run.rows, samples=count),
                 sob_summary(run.rows, run.weights, samples=count),
             )
-            means = {name: weighted_mean([row[name] for row in run.rows], run.weights) for name in SOB_METRICS}
+            summaries[run.modality, run.model] = plain, weighted
+            means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
         models.setdefault(run.model, {})[run.modality] = means
     return SobTables(board=leaderboard(models), summaries=summaries)
 

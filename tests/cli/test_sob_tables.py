@@ -50,6 +50,23 @@ def test_the_published_metrics_and_categories(capsys):
                         assert ours[block][part][name][key] == pytest.approx(numbers[key], abs=1e-9)
 
 
+def test_a_published_summary_is_read_as_the_rows_that_it_is_of(tmp_path, capsys):
+    source = shared("vectors/sob_aggregate/audio__gpt-oss.json.gz")
+    summary = json.loads(gzip.decompress(source.read_bytes()))["expected"]
+    path = tmp_path / "evaluation/audio/gpt-oss/eval_summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"num_records": 115, "summary": summary}), encoding="utf-8")
+    found = json.loads(printed(capsys, path, "--json"))
+    (published,) = found["summaries"]
+    assert (published["model"], published["modality"]) == ("gpt-oss", "audio")
+    assert published["overall"] == summary["overall"]
+    assert {name: published["overall_weighted"][name] for name in ("n", "metrics", "category_scores")} == {
+        name: summary["overall_weighted"][name] for name in ("n", "metrics", "category_scores")
+    }
+    (ours,) = json.loads(printed(capsys, source, "--json"))["leaderboard"]
+    assert found["leaderboard"][0]["overall"] == pytest.approx(ours["overall"], abs=1e-9)
+
+
 def row(model, value, weight=1.0):
     return {"record_id": "r", "model_id": model, "difficulty_weight": weight, **dict.fromkeys(SOB_METRICS, value)}
 
@@ -105,8 +122,9 @@ def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, c
         ("x.jsonl", "{", "x.jsonl:1: not JSON"),
         ("x.jsonl", "1", "x.jsonl:1: a row is a JSON object"),
         ("x.jsonl", "", "no result in"),
-        ("x.json", "{}", "JSONL, or an object with `columns` or `models`"),
+        ("x.json", "{}", "JSONL, or an object with `columns`, `summary` or `models`"),
         ("x.json", '{"columns": {}}', "`columns` has no list 'json_parse_success'"),
+        ("x.json", '{"summary": {}}', "'overall.metrics.json_parse_success.mean' must be a number, not None"),
         ("x.json", '{"models": {"m": {"video": {}}}}', "'m': 'video' is none of text, image, audio"),
         ("x.json.gz", "no gzip", "cannot be read"),
     ],

@@ -237,7 +237,8 @@ def test_sob(tmp_path, capsys):
     *rest, broken = loaded(tmp_path / "out/sob.extract.yaml", tmp_path / "out/sob-broken-golds.extract.yaml")
     first, second, third = rest
     assert (first.id, first.document.text, first.modality) == ("1-r1", '{"total": 2}', "image")
-    assert dict(first.tags) == {"record_id": "r1", "model_id": "m", "category": "table", "complexity": "hard"}
+    tags = {"record_id": "r1", "model_id": "m", "category": "table", "complexity": "hard", "modality": "image"}
+    assert dict(first.tags) == tags
     assert (second.document.text, second.question) == ("The bill", "How much?")
     assert (third.gold, third.document.text) == ("a text", "no JSON")
     assert not broken.gates.schema

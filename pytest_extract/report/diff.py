@@ -578,4 +578,4 @@ def _output_excerpt(output: str, row: int, column: int, width: int) -> list[Line
         piece = texts[index][left : left + width - 12]
         lines.append(line(Span(f"{index + 1:>4} | ", "dim"), safe(piece), indent=2))
     before = safe(texts[row - 1][left : max(column - 1, 0)])
-    return [*lines, line(Span(f"{'':>4} | ", "dim"), Span(" " * len(before) + "^", "mark"), indent=2)]
+    return [*lines, line(Span(f"{'':>4} | ", "dim"), " " * len(before), Span("^", "mark"), indent=2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,8 @@ from pytest_extract.report.values import show
 
 MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
+MOST_OPEN: Final = 12
+"""Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
 """Cases listed for one changed field."""
 _ROW_TONES: Final = {Change.REGRESSED: "bad", Change.FIXED: "good"}
@@ -115,11 +118,12 @@ def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, An
     left = sum(len(found) for _, found in ranked[MOST:])
     return {
         "title": f"{plural(len(changes), 'field')} {kind}",
-        "open": kind is Change.REGRESSED,
+        "open": kind is Change.REGRESSED and len(patterns) <= MOST_OPEN,
         "groups": [
             {
                 "pattern": short_name(pattern),
                 "count": len(found),
+                "mistakes": _mistake_counts(found),
                 "changes": [_change(change, arm.after, anchors) for change in found[:MOST_REPEATS]],
                 "left": max(len(found) - MOST_REPEATS, 0),
             }
@@ -127,6 +131,12 @@ def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, An
         ],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
+
+
+def _mistake_counts(changes: Sequence[FieldChange]) -> str:
+    """Count the mistakes of the values now by their kind."""
+    kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
+    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
 
 
 def _change(change: FieldChange, arm: str, anchors: Anchors) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import base64
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
@@ -107,9 +107,13 @@ class CaseEvidence:
         try:
             evidence = find_evidence(self.shown.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
+            if self.shown.has_text:
+                self.shown.notes.append(
+                    "an image: values are not marked in it"
+                    if self.shown.kind == "image"
+                    else _without_folder(error, self.shown.document)
+                )
             self.shown.has_text = False
-            if (text := _without_folder(error, self.shown.document)) not in self.shown.notes:
-                self.shown.notes.append(text)
             return [], 0
         if evidence is None or not evidence.found:
             return [], 0
@@ -182,10 +186,10 @@ class PageDocuments:
                     data["pages"], used = _image_page(shown.document, images)
                     images -= used
                 elif shown.kind != "other":
-                    rendered: Mapping[int, bytes] = {}
+                    rendered: Mapping[int, _PageImage] = {}
                     if shown.kind == "pdf" and self._choice != "none":
                         rendered = self._rendered(shown, images)
-                        images -= sum(map(len, rendered.values()))
+                        images -= sum(len(image.data) for image in rendered.values())
                     data["pages"], used, cut = _text_pages(shown, rendered, texts, every=self._choice == "all")
                     texts -= used
                     without += cut
@@ -204,8 +208,8 @@ class PageDocuments:
             limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
         return found, limits
 
-    def _rendered(self, shown: _Shown, room: int) -> dict[int, bytes]:
-        """Render the pages with evidence, or all pages, as images: page (from 1) -> WebP."""
+    def _rendered(self, shown: _Shown, room: int) -> dict[int, _PageImage]:
+        """Render the pages with evidence, or all pages, as images, by page (from 1)."""
         from pytest_extract.documents.pdf import open_pdf
 
         try:
@@ -213,28 +217,37 @@ class PageDocuments:
         except ImportError:
             shown.notes.append("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
             return {}
-        found: dict[int, bytes] = {}
+        found: dict[int, _PageImage] = {}
         with open_pdf(shown.document.bytes, shown.name) as pdf:
-            wanted = range(1, len(pdf) + 1) if self._choice == "all" else sorted(shown.pages or {1})
+            every = self._choice == "all" or not shown.has_text  # nobody knows which pages of a scan have evidence
+            wanted = range(1, len(pdf) + 1) if every else sorted(shown.pages or {1})
             pages = [number for number in wanted if number <= len(pdf)]
             for number in pages[:MOST_PAGES]:
                 image = _page_image(pdf[number - 1])
-                room -= len(image)
+                room -= len(image.data)
                 if room < 0:
                     break
                 found[number] = image
-            shown.notes.append(_pages_note(len(found), len(pages), len(pdf), every=self._choice == "all"))
+            shown.notes.append(_pages_note(len(found), len(pages), len(pdf), every=every))
         return found
 
 
 def _pages_note(images: int, wanted: int, pages: int, *, every: bool) -> str:
     which = "" if every else ", those with a value of the case"
-    text = f"{images:,} of {plural(pages, 'page')} as images{which}"
+    text = f"{images:,} of {plural(pages, 'page')} shown{which}"
     return text if images == wanted else f"{text}; there is no room for the others"
 
 
-def _page_image(page: Any) -> bytes:
-    """Render a page of a PDF as WebP, some 900 pixels wide."""
+class _PageImage(NamedTuple):
+    """A page of a PDF as WebP, with its size in pixels: the browser keeps its place before it is decoded."""
+
+    data: bytes
+    width: int
+    height: int
+
+
+def _page_image(page: Any) -> _PageImage:
+    """Render a page of a PDF, some 900 pixels wide."""
     width, height = page.get_size()
     scale = _PAGE_WIDTH / max(width, 1)
     pixels = width * height * scale * scale
@@ -242,10 +255,11 @@ def _page_image(page: Any) -> bytes:
         scale *= (_MOST_PIXELS / pixels) ** 0.5
     file = io.BytesIO()
     bitmap = page.render(scale=scale)
-    bitmap.to_pil().convert("RGB").save(file, "WEBP", quality=45, method=0)
+    image = bitmap.to_pil().convert("RGB")
+    image.save(file, "WEBP", quality=45, method=0)
     bitmap.close()
     page.close()
-    return file.getvalue()
+    return _PageImage(file.getvalue(), *image.size)
 
 
 def _kind_of(document: Document) -> str:
@@ -266,7 +280,7 @@ def _image_page(document: Document, room: int) -> tuple[list[Json], int]:
 
 
 def _text_pages(
-    shown: _Shown, rendered: Mapping[int, bytes], room: int, *, every: bool
+    shown: _Shown, rendered: Mapping[int, _PageImage], room: int, *, every: bool
 ) -> tuple[list[Json], int, bool]:
     """Return the pages as data, the characters used, and whether something was left out."""
     used, cut = 0, False
@@ -279,7 +293,9 @@ def _text_pages(
     for number in numbers:
         page: dict[str, Json] = {"n": number}
         if number in rendered:
-            page["i"] = f"data:image/webp;base64,{base64.b64encode(rendered[number]).decode('ascii')}"
+            image = rendered[number]
+            page["i"] = f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}"
+            page["s"] = [image.width, image.height]
         elif number <= len(texts):
             text = document_text(texts[number - 1][: min(MOST_TEXT, max(room - used, 0))])
             cut = cut or len(text) < len(texts[number - 1])

@@ -45,6 +45,16 @@ function styled(spans) {
   });
 }
 
+// A sentence with code between backquotes.
+function prose(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, index) => (index % 2 ? make("code", { text: part }) : part));
+}
+
+// The path of a field, which can go on in the next line after each step and each word of a step.
+const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).flatMap((step) => [step, make("wbr")]));
+
 const count = (number) => number.toLocaleString("en");
 const percent = (share) => `${Math.round(share * 1000) / 10} %`;
 
@@ -111,8 +121,9 @@ function listItem(row) {
     make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), make("span", { class: "hidden", text: ` ${text}: ` })),
     make("span", { class: "name" }, make("bdi", { text: row.name })),
     row.rate === null ? null : make("span", { class: "num", text: percent(row.rate) }),
-    data.arms.length > 1 ? make("span", { class: "arm", text: data.arms[row.arm] }) : null,
-    row.worse ? make("span", { class: "chip bad", text: `${row.worse} worse` }) : null,
+    data.arms.length > 1 || row.worse ? make("span", { class: "arm" },
+      data.arms.length > 1 ? data.arms[row.arm] : null,
+      row.worse ? make("span", { class: "chip bad", text: `${row.worse} worse` }) : null) : null,
     row.gist ? make("span", { class: "gist", text: row.gist }) : null,
   );
   const item = make("li", { class: value }, link);
@@ -145,7 +156,10 @@ function reset() {
 
 // the case
 
-let view = null; // of the case that is shown: the places in its document, and which fields they belong to
+let view = null; // of the case that is shown: the places in its document (`paged`: it has pages), and their fields
+
+const sourceOf = (body) => (body.doc === undefined ? null : read("document", documents, body.doc));
+const viewOf = (source) => ({ places: source?.places ?? [], paged: source?.kind === "pdf" || source?.pages.length > 1, marks: [], pinned: [] });
 
 function open(row, focus) {
   shownCase = row;
@@ -155,13 +169,24 @@ function open(row, focus) {
   if (link) revealIn(document.querySelector(".side"), link);
   controls.view.replaceChildren(...caseParts(row));
   controls.view.setAttribute("aria-label", `Case ${row.name}`);
+  revealEvidence();
   if (focus) {
     controls.view.scrollIntoView({ block: "start" });
     controls.view.focus({ preventScroll: true });
   }
 }
 
-// Scrolls the list alone: the page stays where it is.
+// Opens the document at the first failing field that stands in it.
+function revealEvidence() {
+  const first = view.marks.find((mark) => mark.kind !== "match");
+  const box = first && boxesOf([first.place])[0];
+  if (!box) return;
+  const pages = controls.view.querySelector(".pages");
+  const around = pages.getBoundingClientRect();
+  pages.scrollTop += box.getBoundingClientRect().top - around.top - around.height / 3;
+}
+
+// Scrolls the frame alone: the page stays where it is.
 function revealIn(frame, element) {
   const [inside, around] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
   if (inside.top < around.top) frame.scrollTop += inside.top - around.top;
@@ -171,8 +196,8 @@ function revealIn(frame, element) {
 function caseParts(row) {
   const body = read("body", bodies, row.index);
   const [value, text, icon] = data.outcomes[row.outcome];
-  const source = body.doc === undefined ? null : read("document", documents, body.doc);
-  view = { places: source?.places ?? [], marks: [], pinned: [] };
+  const source = sourceOf(body);
+  view = viewOf(source);
   const head = make("header", { class: `casehead ${value}` },
     make("h3", {}, make("bdi", { text: row.name })),
     make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), ` ${text}`),
@@ -190,7 +215,7 @@ function caseDetails(body) {
   const parts = [];
   if (body.facts) {
     parts.push(make("p", { class: "facts" }, body.facts.map(([name, value]) =>
-      make("span", {}, `${name}: `, make("bdi", { text: value })))));
+      make("span", {}, `${name}: `, make("bdi", {}, prose(value))))));
   }
   if (body.note) parts.push(make("p", { class: "bounds", text: body.note }));
   if (body.bounds?.length) parts.push(list(body.bounds, "bounds"));
@@ -199,16 +224,16 @@ function caseDetails(body) {
   return parts;
 }
 
-const list = (texts, name) => make("ul", { class: name }, texts.map((text) => make("li", { text })));
+const list = (texts, name) => make("ul", { class: name }, texts.map((text) => make("li", {}, prose(text))));
 
 function attemptParts(attempt) {
   const parts = [];
   if (attempt.title) parts.push(make("h4", { text: attempt.title }));
   if (attempt.bounds?.length) parts.push(list(attempt.bounds, "bounds"));
-  if (attempt.error) parts.push(make("pre", { tabindex: 0, text: attempt.error }));
-  if (attempt.failure) parts.push(make("pre", { tabindex: 0 }, styled(attempt.failure)));
+  if (attempt.error) parts.push(make("pre", { tabindex: 0, class: "wrapped", text: attempt.error }));
+  if (attempt.failure) parts.push(make("pre", { tabindex: 0, class: "wrapped" }, styled(attempt.failure)));
   for (const [name, why] of attempt.gates ?? []) {
-    parts.push(make("p", { class: "gate" }, make("strong", { text: `${name}: ` }), why));
+    parts.push(make("p", { class: "gate" }, make("strong", { text: `${name}: ` }), prose(why)));
   }
   if (attempt.fields?.length) parts.push(make("ul", { class: "fields", role: "list" }, attempt.fields.map(fieldCard)));
   if (attempt.more) parts.push(make("p", { class: "dim", text: attempt.more }));
@@ -231,16 +256,16 @@ function fieldCard(field) {
   const places = [...(field.eg ?? []), ...(field.ex ?? [])];
   const item = make("li", { class: "f", tabindex: 0, "data-path": field.p },
     make("div", { class: "fh" },
-      make("code", { class: "path", text: field.p }),
+      path(field.p),
       make("span", { class: `chip ${tone}`, text: field.s }),
-      field.k ? make("span", { class: "chip kind", text: field.k }) : null,
       field.w ? make("span", { class: "chip bad", text: field.w }) : null,
       make("span", { class: "metric", text: field.m }),
       field.sc ? make("span", { class: "metric", text: field.sc }) : null,
       field.cf ? make("span", { class: "metric", text: field.cf }) : null,
     ),
+    field.k ? make("p", { class: "kind", text: field.k }) : null,
     "g" in field ? values(field) : null,
-    (field.n ?? []).map((note) => make("p", { class: "note" }, Array.isArray(note) ? styled(note) : note)),
+    (field.n ?? []).map((note) => make("p", { class: "note" }, Array.isArray(note) ? styled(note) : prose(note))),
     placesPart(field),
   );
   register(item, field.p, field.eg ?? [], "gold");
@@ -268,8 +293,8 @@ function placesPart(field) {
       continue;
     }
     const total = field[`${key}n`];
-    const where = view.places[found[0]];
-    const text = `${name}: page ${where[0]}${total > 1 ? `, ${total} places` : ""}`;
+    const page = view.paged ? `page ${view.places[found[0]][0]}` : "in the document";
+    const text = `${name}: ${page}${total > 1 ? `, ${total} places` : ""}`;
     parts.push(make("button", { type: "button", class: `place ${name}`, text, on: { click: () => goTo(found) } }));
   }
   return parts.length ? make("p", { class: "note places" }, parts) : null;
@@ -288,10 +313,10 @@ function matchesPart(matched) {
 }
 
 function rowTable(table) {
-  const head = make("tr", {}, ["gold row", "matched with", ...table.c].map((text) => make("th", { scope: "col", text })));
+  const head = make("tr", {}, ["gold", "output", ...table.c].map((text) => make("th", { scope: "col", text })));
   const body = table.r.map(([gold, extracted, cells]) => make("tr", {},
-    make("th", { scope: "row", text: gold === null ? "none" : String(gold) }),
-    make("td", { text: extracted === null ? "missing" : `output row ${extracted}` }),
+    make("th", { scope: "row", text: gold === null ? "none" : `row ${gold}` }),
+    make("td", { text: extracted === null ? "missing" : `row ${extracted}` }),
     cells.map((cell) => {
       if (!cell) return make("td", {});
       const [status, one, other] = cell;
@@ -365,7 +390,7 @@ function fillPages(paper, pages) {
 const nameOf = (mark) => `${mark.kind === "match" ? "value" : mark.kind} of ${mark.path}`;
 
 function picture(page, marks) {
-  const frame = make("div", { class: "picture" }, make("img", { src: page.i, alt: `Page ${page.n} of the document`, loading: "lazy", decoding: "async" }));
+  const frame = make("div", { class: "picture" }, make("img", { src: page.i, width: page.s?.[0], height: page.s?.[1], alt: `Page ${page.n} of the document`, loading: "lazy", decoding: "async" }));
   for (const mark of marks) {
     for (const [left, top, right, bottom] of mark.where[3]) {
       const box = make("button", { type: "button", class: `mark ${mark.kind}`, tabindex: -1, "aria-label": nameOf(mark), title: nameOf(mark), "data-place": mark.place });
@@ -465,7 +490,7 @@ let heatSort = null; // column, or null: as in the list
 const SIGNS = { x: ["≠", "wrong"], o: ["−", "missing"], h: ["+", "invented"], j: ["?", "not decided"], m: ["·", "right"], "!": ["!", "output not usable"], ".": ["", "not compared"] };
 const WEIGHT = "!XOHJxohjm.";
 
-const tail = (name) => (name.length > 24 ? `…${name.slice(-23)}` : name);
+const tail = (name) => (name.length > 25 ? `…${name.slice(-24)}` : name);
 
 function drawHeat() {
   const table = $("heat-table");
@@ -493,7 +518,7 @@ function drawHeat() {
   const left = ranked.length - body.length;
   const more = $("heat-more");
   more.hidden = left <= 0;
-  more.textContent = `Show ${count(Math.min(left, HEAT_AT_ONCE))} more rows of ${count(left)}`;
+  more.textContent = `Show ${count(Math.min(left, HEAT_AT_ONCE))} more rows${left > HEAT_AT_ONCE ? ` of ${count(left)}` : ""}`;
 }
 
 function openAtField(cell) {
@@ -582,7 +607,7 @@ function print() {
   const kept = view;
   const parts = shown.map((row) => {
     const body = read("body", bodies, row.index);
-    view = { places: body.doc === undefined ? [] : read("document", documents, body.doc).places, marks: [], pinned: [] };
+    view = viewOf(sourceOf(body));
     return make("section", {}, make("h3", { text: `${data.outcomes[row.outcome][2]} ${row.name}` }), caseDetails(body));
   });
   view = kept;
@@ -600,6 +625,14 @@ controls.more.addEventListener("click", () => {
   showMore();
   controls.list.children[from].firstElementChild.focus();
 });
+for (const link of document.querySelectorAll("[data-mistake]")) {
+  link.addEventListener("click", () => {
+    reset();
+    controls.status.value = link.dataset.mistake;
+    filter();
+    if (matches.length) open(matches[0], false);
+  });
+}
 for (const link of document.querySelectorAll("[data-field]")) {
   link.addEventListener("click", () => {
     tools.reset();

@@ -9,6 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -57,17 +59,20 @@ _MOST_MISTAKES: Final = 50
 _MOST_REASONS: Final = 20
 _MOST_TEXT_LINES: Final = 60
 _SENTENCE: Final = 300
+_MAIN_REASON: Final = 600
+_TITLE: Final = 120
 _LINE_WIDTH: Final = 400
 _MOST_TAG_VALUES: Final = 100
+_MOST_KINDS: Final = 12
 _SECTIONS: Final = {
     "mistakes": "Mistakes in case files",
     "compared": "What changed",
     "fields": "Fields",
-    "heat": "Heat map",
     "slices": "Slices",
     "plots": "Plots",
     "arms": "Models, prompts and revisions",
     "more": "Repeats",
+    "heat": "Heat map",
     "cases": "Cases",
 }
 
@@ -93,7 +98,7 @@ def _environment() -> Environment:
             return value
         return "\n".join(map(safe_prose, value.split("\n")))
 
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("pytest_extract.report.html"),
         autoescape=True,
         finalize=readable,
@@ -101,6 +106,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = _breakable
+    return environment
+
+
+def _breakable(path: str) -> Any:
+    """Let the path of a field go on in the next line after each step and each word of a step."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[._])", path))
 
 
 def _asset(name: str) -> Any:
@@ -153,29 +167,35 @@ def _context(run: RunReport) -> dict[str, Any]:
         "mistakes": _mistakes(run.mistakes),
         "compared": comparison_context(run.judged, anchors),
         "fields": _fields(bad, totals.fields, arms),
-        "heat": bool(bad) and len(run.results) > 1,
         "slices": [slice_rows(table) for table in run.slices if table.is_known],
         "plots": _plots(run),
         "arms": _arms(totals.arms),
         "more": _more(run),
+        "heat": bool(bad) and len(run.results) > 1,
         "cases": True,
     }
     there = [name for name, section in sections.items() if section]
     titles = {**_SECTIONS, "more": "Repeats" if totals.repeated else "Notes"}
     return {
         **sections,
-        "title": f"{_ICONS[head.tone]} {_sentence(head)}",
+        "title": f"{_ICONS[head.tone]} {shorten(_sentence(head), _TITLE)}",
         "favicon": _icon(head),
         "head": head,
         "head_icon": _ICONS[head.tone],
-        "head_text": message(head.text, _SENTENCE),
+        "head_text": message(head.text, _MAIN_REASON),
         "reasons": _some(head.reasons, _MOST_REASONS),
         "steps": [message(step, _SENTENCE) for step in next_steps(run)],
-        "facts": [(name, message(value, _SENTENCE)) for name, value in run.facts.items()],
+        "facts": [(name, message(value, _SENTENCE)) for name, value in (*run.facts.items(), *_models(run))],
         "nav": [(name, titles[name]) for name in there],
         "titles": titles,
         "tiles": _tiles(run),
         "shares": _shares(totals),
+        "kinds": [
+            (kind.replace("_", " "), f"{number:,}")
+            for kind, number in sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))[:_MOST_KINDS]
+        ],
+        "more_kinds": max(len(totals.mistakes) - _MOST_KINDS, 0),
+        "unnamed": str(totals.naming_limit) if totals.naming_limit else "",
         "hindered": [
             text_of(line)
             for line in (
@@ -198,6 +218,11 @@ def _context(run: RunReport) -> dict[str, Any]:
         "plain": _plain_cases(run),
         "written": message(run.written, _SENTENCE),
     }
+
+
+def _models(run: RunReport) -> list[tuple[str, str]]:
+    models = sorted({result.arm.model for result in run.results if result.arm.model})
+    return [("model" if len(models) == 1 else "models", ", ".join(models))] if models else []
 
 
 def _sentence(head: Headline) -> str:
@@ -345,11 +370,11 @@ def _more(run: RunReport) -> list[str]:
 def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:
     counts = run.totals.outcomes
     tags: dict[str, dict[str, None]] = {}
-    statuses: dict[str, None] = {}
+    mistakes: Counter[str] = Counter()
     for result in run.results:
         for name in result.tags:
             tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
-        statuses.update(dict.fromkeys(mistakes_of(result)))
+        mistakes.update(mistakes_of(result))
     split = {name: values for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES}
     return {
         "outcomes": [
@@ -360,7 +385,14 @@ def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -
             (short_name(name), [short_name(value) for value in sorted(values, key=natural_key)])
             for name, values in split.items()
         ],
-        "statuses": sorted(statuses),
+        "mistakes": [
+            (title, [(name, f"{name} ({mistakes[name]:,})") for name in sorted(names)])
+            for title, names in (
+                ("Kind of mistake", mistakes.keys() - FAILED),
+                ("Status of a value", mistakes.keys() & FAILED),
+            )
+            if names
+        ],
         "worse": any(place.worse for place in places),
     }
 

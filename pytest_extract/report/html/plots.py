@@ -27,6 +27,8 @@ MOST_POINTS: Final = 400
 COLOURS: Final = 6
 """Arms with a colour of their own; further ones share the last."""
 _MOST_MEANS: Final = 8
+_MEAN_GROUPS: Final = 6
+_MOST_TICKS: Final = 6
 _SIZES: Final = ("output-size", "breadth", "depth")
 
 
@@ -119,23 +121,25 @@ _SHARES: Final = tuple((_up(share), percent(share)) for share in (0.0, 0.25, 0.5
 
 def _round_sizes(low: int, high: int) -> list[int]:
     """Return up to six round numbers between two sizes; all whole numbers if there are no more."""
-    if high - low < 6:
+    if high - low < _MOST_TICKS:
         return [*range(low, high + 1)]
     steps = [step * 10**power for power in range(8) for step in (1, 2, 5)]
     inside = [step for step in steps if max(low, 1) <= step <= high] or [low, high]
-    every = -(-len(inside) // 6)
+    every = -(-len(inside) // _MOST_TICKS)
     return inside[::every]
 
 
 def _mean_line(points: Sequence[tuple[float, float]]) -> str:
-    """Return a path through the means at each place, or of six groups of neighbouring points if there are many."""
-    ranked = sorted(points)
-    places = sorted({x for x, _ in points})
-    if len(places) <= _MOST_MEANS:
-        groups = [[point for point in ranked if point[0] == place] for place in places]
-    else:
-        size = -(-len(ranked) // 6)
-        groups = [ranked[start : start + size] for start in range(0, len(ranked), size)]
+    """Return a path through the means at each place, or of six groups of neighbouring places if there are many."""
+    shares: dict[float, list[float]] = {}
+    for x, share in sorted(points):
+        shares.setdefault(x, []).append(share)
+    groups: list[list[tuple[float, float]]] = []
+    most = 1 if len(shares) <= _MOST_MEANS else -(-len(points) // _MEAN_GROUPS)
+    for x, found in shares.items():
+        if not groups or len(groups[-1]) >= most:
+            groups.append([])
+        groups[-1] += [(x, share) for share in found]
     means = [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
     return " ".join(f"{x:.1f},{_up(y)}" for x, y in means) if len(means) > 1 else ""
 

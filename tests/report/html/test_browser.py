@@ -233,6 +233,15 @@ def test_a_field_leads_to_the_cases_in_which_it_fails(show: Open) -> None:
     assert focused(browser).get_attribute("id") == "find"
 
 
+def test_a_kind_of_mistake_leads_to_its_cases(show: Open) -> None:
+    results = [scored("a", wrong(total=-907.2)), scored("b", wrong(vendor="ACME GMBH"))]
+    browser = show(results)
+    one(browser, "a[data-mistake='case']").click()
+    until(browser, lambda: names(browser) == ["b"])
+    assert one(browser, "#status option:checked").text == "case (1)"
+    assert shown_case(browser) == "b"
+
+
 def test_the_cases_are_walked_by_keys(show: Open) -> None:
     from selenium.webdriver import Keys
 
@@ -366,7 +375,7 @@ def test_a_field_shows_its_place_and_a_place_its_field(with_document: Any) -> No
     field = one(browser, "#case .f")
     ActionChains(browser).move_to_element(field).perform()
     until(browser, lambda: marked(browser) == ["907.20", "1.50"])
-    assert "gold: page 1" in field.text
+    assert "gold: in the document" in field.text
     ActionChains(browser).move_to_element(one(browser, "#case h3")).perform()
     until(browser, lambda: marked(browser) == [])
     place = browser.find_element("xpath", "//mark[.='907.20']")
@@ -492,6 +501,20 @@ def test_a_pdf_has_boxes_over_its_pages(show: Open, tmp_path: Path) -> None:
     box.click()
     until(browser, lambda: focused(browser).get_attribute("data-path") == "total")
     assert browser.get_log("browser") == []
+
+
+def test_a_pdf_is_opened_at_the_first_failing_field_in_it(show: Open, tmp_path: Path) -> None:
+    pytest.importorskip("PIL")
+    file = tmp_path / "a.pdf"
+    file.write_bytes(small_pdf("ACME GmbH", "Terms", "total 907.20"))
+    document = Document(file)
+    result = replace(scored("a", wrong(total=4_321)), digests={"document": document.sha256})
+    browser = show([result], pages="all", find_case=lambda _: type("Case", (), {"document": document}))
+    inside = """
+        const [frame, box] = [".pages", ".mark.gold"].map((each) => document.querySelector(each).getBoundingClientRect());
+        return frame.top <= box.top && box.bottom <= frame.bottom"""
+    assert browser.execute_script(inside)
+    assert browser.execute_script("return scrollY") == 0
 
 
 def test_the_place_of_a_parse_error_is_marked_in_the_output(show: Open) -> None:

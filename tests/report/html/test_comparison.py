@@ -47,7 +47,7 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
         "RuntimeError: down",
     ):
         assert part in told
-    row = re.search(r"<tr><th scope=\"row\"><code>total</code></th>(.*?)</tr>", text)
+    row = re.search(r"<tr><th scope=\"row\"><code class=\"path\">total</code></th>(.*?)</tr>", text)
     assert row is not None
     cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", row[1])]
     assert cells[:6] == ["regressed", "7", "100 %", "14.3 %", "0", "6"]
@@ -55,11 +55,23 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
 
 def test_a_field_that_broke_in_many_cases_is_one_row_that_unfolds() -> None:
     text = shown([*BASE, *NEW])
-    assert re.findall(r'<code class="path">(\w+)</code> <span class="chip">(\d+) times', text) == [("total", "6")]
+    (row,) = re.findall(r"<summary>(<code.*?)</summary>", text)
+    assert words(row) == "total 6 times"
     place = anchor(next(one for one in NEW if one.case_id == "c3"))
     found = re.search(rf'<a href="#{place}">c3</a>.*?</li>', text, re.DOTALL)
     assert found is not None
     assert words(found[0]) == "c3 gold 907.2 before 907.2 now 3"
+
+
+def test_a_row_of_one_field_counts_its_mistakes() -> None:
+    new = [scored(f"c{index}", wrong(total=-907.2 if index < 2 else 9_072), model="new") for index in range(3)]
+    assert "total 3 times 2 sign, 1 power of ten" in words(shown([*BASE[:3], *new]))
+
+
+def test_many_changed_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert '<details class="changes" open>' in shown([*BASE, *NEW])
+    monkeypatch.setattr(comparison, "MOST_OPEN", 0)
+    assert '<details class="changes" open>' not in shown([*BASE, *NEW])
 
 
 def test_long_lists_of_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:

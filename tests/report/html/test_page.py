@@ -269,14 +269,26 @@ def test_command_and_revision_are_told() -> None:
 @pytest.mark.parametrize(
     ("results", "keys", "step"),
     [
-        ([scored("a", wrong(total=1))], {}, "Look at `total` first: 1 of 1 values wrong in 1 case."),
+        ([scored("a", wrong(total=1))], {}, "Look at total first: 1 of 1 values wrong in 1 case."),
         ([broken("a", "RuntimeError")], {}, "Mend what broke 1 case (the extractor, its model or the judge)"),
         ([scored("a", GOLD)], {"mistakes": ["x"]}, "Correct the case files with mistakes"),
-        ([case("a", Outcome.NOT_RUN, why="spent")], {}, "Raise `--extract-budget` for the 1 case that did not run."),
+        ([case("a", Outcome.NOT_RUN, why="spent")], {}, "Raise --extract-budget for the 1 case that did not run."),
     ],
 )
 def test_what_to_do_is_told(results: list[CaseResult], keys: dict[str, object], step: str) -> None:
     assert step in text_of_page(shown(*results, **keys))
+
+
+def test_backquotes_are_code_where_they_are_pairs() -> None:
+    text = shown(scored("a", wrong(total=1)), mistakes=["a `b"])
+    assert "Look at <code>total</code> first" in text
+    assert "a `b" in text
+
+
+def test_models_are_told() -> None:
+    results = [scored(name, GOLD, model=model) for name, model in (("a", "small"), ("b", "large"), ("c", "small"))]
+    assert "modelslarge, small" in text_of_page(shown(*results))
+    assert "modelsmall" in text_of_page(shown(results[0]))
 
 
 def test_a_green_run_has_nothing_to_do() -> None:
@@ -288,6 +300,18 @@ def test_slices_are_tables() -> None:
     text = shown(*results, by=["domain", "nothing"])
     assert re.search(r"<h3>by domain</h3>.*?<th scope=\"row\">scan</th><td class=\"num\">1</td>", text, re.DOTALL)
     assert "by nothing" not in text
+
+
+def test_cases_of_one_size_have_one_mean() -> None:
+    sizes = [5] * 30 + [10, 20, 30, 40, 50, 60, 70, 80, 90]
+    results = [
+        scored(f"c{index}", wrong(total=1) if index % 2 else GOLD, shape={"values": size})
+        for index, size in enumerate(sizes)
+    ]
+    (line,) = re.findall(r'<polyline class="s0" points="([^"]*)"', shown(*results))
+    across = [point.split(",")[0] for point in line.split()]
+    assert len(across) == len(set(across))
+    assert across[0] == "44.0"
 
 
 def test_sizes_and_runs_are_plotted() -> None:

@@ -545,6 +545,8 @@ def call_text(change: CallChange) -> str:
 
 
 def _seconds(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f} s"
     return f"{value:.3g} s" if value >= 0.01 else f"{1000 * value:.2g} ms"
 
 

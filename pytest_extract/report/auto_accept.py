@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.auto_accept import CONFIDENCE, AutoAcceptDecision, Shown
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, prose, safe_prose
+from pytest_extract.report.lines import Line, Span, Style, line, number_text, percent, plural, prose, safe_prose
 
 _STYLES: Final[dict[Shown | None, Style]] = {
     Shown.HOLDS: "good",
@@ -25,7 +25,9 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
     right = counts.accepted - counts.wrong
-    share = f"{right:,.4g} of {counts.accepted:,.4g} accepted values right ({share_text(counts.precision)})"
+    share = (
+        f"{number_text(right)} of {number_text(counts.accepted)} accepted values right ({share_text(counts.precision)})"
+    )
     where = f"coverage {percent(counts.coverage)}, {plural(decision.cases, 'case')}"
     shown = f"at least {share_text(decision.lowest, down=True)} by case ({CONFIDENCE * 100:g} % sure)"
     if precision is None:

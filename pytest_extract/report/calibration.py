@@ -21,7 +21,7 @@ def calibration_lines(
     """Show the reliability of a confidence over all values, then a table of the fields and one for each dimension."""
     right = overall.accuracy
     head = (
-        f"{title}: {overall.values:,.4g} values of {plural(overall.cases, 'case')}, mean confidence "
+        f"{title}: {number_text(overall.values)} values of {plural(overall.cases, 'case')}, mean confidence "
         f"{_three(overall.confidence)}, right {_three(right.mean)} ({_between(right)})"
     )
     lines = [*prose(head, "head", indent=0, width=width)]
@@ -46,7 +46,7 @@ def _bin_cells(overall: Calibration, index: int) -> list[str]:
     closed = "]" if each.high == 1 else ")"
     name = f"[{each.low:g}, {each.high:g}{closed}"
     right = each.right
-    numbers = [f"{each.count:,.4g}", _three(each.confidence), _three(right.mean), _between(right)]
+    numbers = [number_text(each.count), _three(each.confidence), _three(right.mean), _between(right)]
     return [name, *numbers, _bar(right.mean, each.confidence)]
 
 
@@ -61,7 +61,7 @@ def _part_cells(name: str, part: Calibration) -> list[str]:
     auroc = ["-", ""] if part.auroc is None else [_three(part.auroc.mean), _between(part.auroc)]
     return [
         name,
-        f"{part.values:,.4g}",
+        number_text(part.values),
         _three(part.accuracy.mean),
         _between(part.accuracy),
         _three(part.error.mean),

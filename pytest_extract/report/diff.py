@@ -24,9 +24,11 @@ from pytest_extract.report.findings import (
     split_known,
 )
 from pytest_extract.report.lines import (
+    ELLIPSIS,
     Line,
     Span,
     Style,
+    left_part,
     line,
     number_text,
     padded,
@@ -194,15 +196,16 @@ def score_lines(
 _ARROW: Final = " → "
 _LEAST_BRIEF: Final = 24
 """Columns that a path leaves to the values."""
-_MORE_THAN_BRIEF: Final = "--tb=auto shows metrics and reasons"
 
 
 def _brief_lines(bad: Sequence[Finding], score: ScoreRecord, options: DiffOptions) -> list[Line]:
-    """Show a failing field in one line, `path  gold → extracted  mistake`, and how to see more."""
+    """Show a failing field in one line, `path  gold → extracted  mistake`."""
     lines: list[Line] = []
     for gate in score.gates.failed:
-        head = f"{gate.name} gate: "
-        why = shorten(safe_prose(gate.why), options.width - len(_INDENT.text) - len(head))
+        head, why = f"{gate.name} gate: ", safe_prose(gate.why)
+        room = options.width - len(_INDENT.text) - len(head)
+        if text_width(why) > room:
+            why = left_part(why, room - 1) + ELLIPSIS
         lines.append(line(Span(head, "head"), Span(why, "bad"), indent=len(_INDENT.text)))
     shown = bad[: options.most]
     paths = [safe_prose(str(finding.result.path)) for finding in shown]
@@ -213,34 +216,45 @@ def _brief_lines(bad: Sequence[Finding], score: ScoreRecord, options: DiffOption
             (_INDENT, Span(padded(shorten(path, column), column), "head"), _GAP, *_brief_values(finding, room))
         )
     left = sum(finding.stands_for for finding in bad[len(shown) :])
-    if bad:
-        more = f"… {plural(left, 'more failing field')} (-vv shows all); " if left else ""
-        lines += prose(f"{more}{_MORE_THAN_BRIEF}", "dim", indent=len(_INDENT.text), width=options.width)
+    if left:
+        more = f"… {plural(left, 'more failing field')} (-vv shows all)"
+        lines += prose(more, "dim", indent=len(_INDENT.text), width=options.width)
     return lines
 
 
 def _brief_values(finding: Finding, room: int) -> Line:
-    """Write what is wrong in at most `room` columns: a note, or both values, and the mistake if there is room."""
+    """Write what is wrong in at most `room` columns: a note, or both values and the mistake, by its name if need be."""
     item = finding.result
-    said = finding.note or mistake_text(finding)
+    said = safe_prose(finding.note or mistake_text(finding))
     if item.status is Status.JUDGE_ERROR:
         return (Span(shorten(safe_prose(f"not decided: {item.reason or ''}"), room), "warn"),)
     if finding.note or (item.gold is MISSING and item.extracted is MISSING):
-        return (Span(shorten(safe_prose(said), room), "mark"),)
-    sides = [_brief_value(value, room) for value in (item.gold, item.extracted)]
-    spans = [Span(sides[0], "good"), Span(_ARROW), Span(sides[1], "bad")]
-    if text_width(text_of(spans)) > room:
-        marked = value_difference(item.gold, item.extracted, room) if item.status is Status.MISMATCH else ()
-        if marked and text_width(text_of(marked)) <= room:
-            spans = [*marked]
-        else:
-            first = min(text_width(sides[0]), max(room - len(_ARROW) - text_width(sides[1]), (room - len(_ARROW)) // 2))
-            second = room - len(_ARROW) - first
-            spans = [Span(shorten(sides[0], first), "good"), Span(_ARROW), Span(shorten(sides[1], second), "bad")]
-    left = room - text_width(text_of(spans)) - len(_GAP.text)
-    if said and text_width(said) <= left:
-        spans += [_GAP, Span(safe_prose(said), "mark")]
-    return tuple(spans)
+        return (Span(shorten(said, room), "mark"),)
+    name = finding.mistake.kind.replace("_", " ") if said and finding.mistake is not None else ""
+    for text in dict.fromkeys((said, name)):
+        sides = _brief_sides(item, _beside(text, room))
+        if sides:
+            return (*sides, _GAP, Span(text, "mark")) if text else sides
+    name = name if _beside(name, room) >= _LEAST_BRIEF else ""
+    left = _beside(name, room) - len(_ARROW)
+    gold, extracted = (_brief_value(value, room) for value in (item.gold, item.extracted))
+    first = min(text_width(gold), max(left - text_width(extracted), left // 2))
+    spans = (Span(shorten(gold, first), "good"), Span(_ARROW), Span(shorten(extracted, left - first), "bad"))
+    return (*spans, _GAP, Span(name, "mark")) if name else spans
+
+
+def _beside(text: str, room: int) -> int:
+    """Return the columns that a text at the end leaves."""
+    return room - text_width(text) - len(_GAP.text) if text else room
+
+
+def _brief_sides(item: FieldResult, room: int) -> Line:
+    """Write both values, or where they differ; nothing if neither fits into `room` columns."""
+    gold, extracted = (_brief_value(value, max(room, 0)) for value in (item.gold, item.extracted))
+    if text_width(gold) + len(_ARROW) + text_width(extracted) <= room:
+        return (Span(gold, "good"), Span(_ARROW), Span(extracted, "bad"))
+    marked = value_difference(item.gold, item.extracted, room) if item.status is Status.MISMATCH and room > 0 else ()
+    return marked if marked and text_width(text_of(marked)) <= room else ()
 
 
 def _brief_value(value: Json | Missing, room: int) -> str:

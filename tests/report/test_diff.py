@@ -251,13 +251,29 @@ def test_tb_short_has_a_line_for_each_field() -> None:
         "  items[2]     whole row missing, 2 fields",
         "  summary      The quick brown fox jump[s→ed] over the dog",
         "  same         not decided: timed out",
-        "  --tb=auto shows metrics and reasons",
     ]
+
+
+def test_tb_short_names_a_mistake_by_its_kind_where_its_text_does_not_fit() -> None:
+    spelled = NamedMistake("diacritics", (FieldPath.parse("name"),), "letters with diacritics are written as others")
+    cut = NamedMistake("truncated", (FieldPath.parse("iban"),), "cut after 19 of 22 characters")
+    one = score(
+        leaf("name", "Müller & Söhne Maschinenbau GmbH", "Mueller & Soehne Maschinenbau GmbH"),
+        leaf("iban", "DE89370400440532013000", "DE89370400440532013"),
+        mistakes=(spelled, cut),
+    )
+    assert told(one, width=80, brief=True) == [
+        "  name  M[ü→ue]ller & S[ö→oe]hne Maschinenbau GmbH  diacritics",
+        "  iban  DE89370400440532013[-000]  cut after 19 of 22 characters",
+    ]
+    narrow = told(one, width=44, brief=True)
+    assert all(len(each) <= 44 for each in narrow)
+    assert [each.split()[-1] for each in narrow] == ["diacritics", "truncated"]
 
 
 def test_tb_short_shows_fields_that_count_first() -> None:
     lines = told(score(*ITEMS, fields=FIELDS), brief=True, breaches=breaches("fields.note"))
-    assert [each.split()[0] for each in lines] == ["note", "items[0].price", "items[1].price", "--tb=auto"]
+    assert [each.split()[0] for each in lines] == ["note", "items[0].price", "items[1].price"]
 
 
 def test_tb_short_keeps_gates_and_unreadable_outputs_to_a_line() -> None:
@@ -276,7 +292,7 @@ def test_tb_short_keeps_gates_and_unreadable_outputs_to_a_line() -> None:
         pytest.param(
             {"brief": True},
             8,
-            "… 192 more failing fields (-vv shows all); --tb=auto shows metrics and reasons",
+            "… 192 more failing fields (-vv shows all)",
             id="tb-short",
         ),
         pytest.param({}, 25, "… 175 more failing fields (-v shows more, -vv all)", id="plain"),

@@ -151,6 +151,10 @@ def _error(gold: Number, extracted: Number) -> str:
     error = gap(gold, extracted)
     try:
         off = f"off by {error_text(float(error))}"
-        return f"{off}, relative error {float(error) / abs(gold):.3g}" if gold else off
+        return f"{off}, relative error {_ratio_text(float(error) / abs(gold))}" if gold else off
     except OverflowError:
         return "off by more than a float can hold"
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:,.0f}" if 1e3 <= ratio < 1e15 else f"{ratio:.3g}"

@@ -116,7 +116,7 @@ def _message(found: Checked, status: RuleStatus) -> str:
         return found.not_computable
     if status is RuleStatus.UNCHECKED and found.reason != _NO_OUTPUT:
         more = f", and {found.without_value - 1:,} more" if found.without_value > 1 else ""
-        return f"{found.reason}{more}, but not in the gold"
+        return f"{found.reason}{more}; the gold has a value"
     return found.reason
 
 

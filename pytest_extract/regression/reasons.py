@@ -94,16 +94,19 @@ def _pattern_text(test: TestResult, arm: ArmComparison, name: str | None = None)
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
     """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 others`; empty if no mistake has a name."""
-    worse = [change.mistake for change in changes if change.after < change.before]
-    texts: dict[str, list[str]] = {}
-    for mistake in worse:
-        if mistake is not None:
-            texts.setdefault(mistake.kind, []).append(mistake.text)
-    if not texts:
+    worse = [change for change in changes if change.after < change.before]
+    named = {  # a mistake of several values, such as swapped columns, once
+        (change.case, change.mistake.paths): change.mistake for change in worse if change.mistake is not None
+    }
+    if not named:
         return ""
+    texts: dict[str, list[str]] = {}
+    for mistake in named.values():
+        texts.setdefault(mistake.kind, []).append(mistake.text)
     ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
     parts = [f"{len(found):,} {_kind_text(kind, found)}" for kind, found in ranked]
-    left = len(worse) - sum(len(found) for _, found in ranked)
+    unnamed = sum(change.mistake is None for change in worse)
+    left = unnamed + len(named) - sum(len(found) for _, found in ranked)
     return f"; new mistakes: {', '.join(parts)}" + (f", {left:,} other{'s' * (left > 1)}" if left else "")
 
 

@@ -85,6 +85,17 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     assert {each.get("mistake", {}).get("kind") for each in fields} == {"power_of_ten", None}
 
 
+def wrapped(case_id):
+    gold = {"total": 1200, "name": f"Company {case_id}"}
+    return result(case_id, attempt({}, score=SCORER.score(gold, {"data": gold}).record()))
+
+
+def test_reasons_count_a_mistake_of_several_values_once():
+    before = [scored(f"c{number}", right) for number in range(40)]
+    after = [wrapped(f"c{n}") if n < 12 else scored(f"c{n}", right) for n in range(40)]
+    assert "new mistakes: 12 wrapped (all of it stands under the key `data`)" in verdict(before, after).reasons[0]
+
+
 def test_the_mistake_is_that_of_the_last_failing_run_and_a_fixed_field_has_none():
     state = case_state(scored("c1", thousandfold, cut, thousandfold, right))
     assert {path: entry.mistake.kind for path, entry in state.failing.items()} == {

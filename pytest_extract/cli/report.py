@@ -81,8 +81,7 @@ def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="system",
         choices=VIEWS,
-        default=VIEWS[0],
-        help="the system whose numbers `--by` shows (default: %(default)s)",
+        help=f"the system whose numbers `--by` shows (default: {VIEWS[0]})",
     )
 
 
@@ -95,14 +94,21 @@ def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}")
 
 
+def _check_options(args: argparse.Namespace) -> None:
+    if args.samples < 1:
+        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
+    if args.auto_accept is not None and not 0 < args.auto_accept < 1:
+        raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
+    if args.system is not None and not args.by:
+        raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
+
+
 @no_collection()
 def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
-    if args.samples < 1:
-        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
+    _check_options(args)
     files = {name: getattr(args, name) for name in ("html", "markdown", "csv", "comment", "code_quality")}
-    if args.auto_accept is not None and not 0 < args.auto_accept < 1:
-        raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
+    view = args.system or VIEWS[0]
     values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
     values = values or args.calibration is not None
     results = read_all_results("runs report", args.results, values=values)
@@ -119,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
             results=results,
             written=written_now(),
             by=tuple(args.by),
+            view=view,
             runs=tuple(dict.fromkeys(result.arm.label for result in results)) if len(args.results) > 1 else (),
             facts={"made from": ", ".join(map(str, args.results))},
             find_case=CaseFinder(*folders),
@@ -134,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
             write_json([slice_record(table) for table in tables], None)
         else:
             most = None if args.verbose else MOST_SLICES
-            print_lines(slice_lines(tables, width=terminal_width(), view=args.system, most=most))
+            print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
         return 0
     arms = standings(results)
     runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]

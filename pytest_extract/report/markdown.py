@@ -69,7 +69,7 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
     yield _field_table(worst_patterns(run.totals.fields))
-    yield from (_slice_table(table) for table in run.slices if table.is_known)
+    yield from (_slice_table(table, run.view) for table in run.slices if table.is_known)
     lines = summary_lines(
         run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False
     )
@@ -101,8 +101,8 @@ def _field_table(bad: Sequence[tuple[str, PatternCounts]]) -> str:
     return "\n".join([*rows, *(["", f"{plural(left, 'more field')} failed."] if left > 0 else []), ""])
 
 
-def _slice_table(table: SliceTable) -> str:
-    found = slice_rows(table, most=MOST_FIELDS)
+def _slice_table(table: SliceTable, view: str) -> str:
+    found = slice_rows(table, view=view, most=MOST_FIELDS)
     head, *others = (_code(name) if _escape_markup(name) != name else name for name in found.heads)
     rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
     rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in found.rows]

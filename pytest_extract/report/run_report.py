@@ -16,6 +16,7 @@ from pytest_extract.lazy import dataclass
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
+from pytest_extract.report.slices import VIEWS
 from pytest_extract.report.totals import RunTotals, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
@@ -37,9 +38,10 @@ class RunReport:
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
     `judge`: what the judge's model has used.
-    `by`: the tags and dimensions that the run is split by. `runs`: labels of the arms that are runs over time, the
-    first run first. `facts`: the command, the revision and the like. `find_case`: finds the case of a result, for its
-    document; `pages`: which pages of PDFs the HTML page shows as images.
+    `by`: the tags and dimensions that the run is split by; `view`: the system whose numbers its slices show. `runs`:
+    labels of the arms that are runs over time, the first run first. `facts`: the command, the revision and the like.
+    `find_case`: finds the case of a result, for its document; `pages`: which pages of PDFs the HTML page shows as
+    images.
     `written` says when and by what, for the reader of a file that has left its folder.
     """
 
@@ -54,6 +56,7 @@ class RunReport:
     judge: Spending = NO_JUDGE
     written: str = ""
     by: Sequence[str] = ()
+    view: str = VIEWS[0]
     runs: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     find_case: Callable[[CaseResult], Case | None] | None = None

@@ -58,7 +58,7 @@ def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MO
         heads, rows = _VALUE_HEADS, [_value_cells(counts) for counts in table.values.values()]
         rows = [(_row_name(key, table), *cells) for key, cells in zip(table.values, rows, strict=True)]
     else:
-        heads, cells_of = _CASE_VIEWS[view]
+        heads, cells_of = _case_columns(table, view)
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
         totals = [(_row_name((ALL, arm), table), *cells_of(each)) for arm, each in table.totals.items()]
     shown = rows if most is None else rows[:most]
@@ -117,10 +117,6 @@ def _mean_cell(value: float | None) -> str:
     return "-" if value is None else score_number(value)
 
 
-def _counts(each: Slice) -> tuple[str, ...]:
-    return f"{each.cases:,}", f"{each.outcomes.get(Outcome.PASSED, 0):,}"
-
-
 RATES: Final = ("valid", "pass rate", "fields", "on valid")
 
 
@@ -135,13 +131,13 @@ def rate_cells(rates: Rates) -> tuple[str, ...]:
 
 
 def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
-    return (*_counts(each), *rate_cells(each.rates), _mean_cell(each.means.get("f1")))
+    return (*rate_cells(each.rates), _mean_cell(each.means.get("f1")))
 
 
 def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
     def cells(each: Slice) -> tuple[str, ...]:
         means = each.weighted if weighted and each.weighted else each.means
-        return (*_counts(each), *(_mean_cell(means.get(name)) for name in names))
+        return tuple(_mean_cell(means.get(name)) for name in names)
 
     return cells
 
@@ -153,14 +149,27 @@ _SOB: Final[Mapping[str, str]] = {
 _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
-    "extract-bench": (
-        ("cases", "passed", *RATES, "f1"),
-        _extract_bench_cells,
-    ),
-    "struct-extract-eval": (("cases", "passed", *_STRUCT), _mean_cells(_STRUCT)),
-    "sob": (("cases", "passed", *_SOB.values()), _mean_cells(tuple(_SOB), weighted=True)),
-    "deepjsoneval": (("cases", "passed", *_DEEPJSON), _mean_cells(_DEEPJSON)),
+    "extract-bench": ((*RATES, "f1"), _extract_bench_cells),
+    "struct-extract-eval": (_STRUCT, _mean_cells(_STRUCT)),
+    "sob": (tuple(_SOB.values()), _mean_cells(tuple(_SOB), weighted=True)),
+    "deepjsoneval": (_DEEPJSON, _mean_cells(_DEEPJSON)),
 }
+_OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
+"""Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
+
+
+def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]:
+    """Return the heads of a table of cases (counts of outcomes, then the view's), and what makes the cells of a row."""
+    names, measure_cells = _CASE_VIEWS[view]
+    there = [each for each in _OUTCOMES if any(one.outcomes.get(each) for one in table.slices.values())]
+    outcomes = (Outcome.PASSED, *there)
+
+    def cells(each: Slice) -> tuple[str, ...]:
+        return (f"{each.cases:,}", *(f"{each.outcomes.get(one, 0):,}" for one in outcomes), *measure_cells(each))
+
+    return ("cases", *(str(one).replace("_", " ") for one in outcomes), *names), cells
+
+
 _VALUE_HEADS: Final = ("values", "right", "match", "mism.", "omit.", "halluc.", "undec.", "score", "f1")
 
 

@@ -14,7 +14,7 @@ from pytest_extract.cli.console import read_all_results
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.results import dump_result, write_results
 from tests.core.aggregate.test_run import RUN, result, score
-from tests.report.runs import GOLD, scored, wrong
+from tests.report.runs import GOLD, broken, scored, wrong
 
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
 
@@ -282,6 +282,24 @@ def test_csv_and_markdown_by_a_tag(tagged, tmp_path, capsys):
     }
     call(capsys, "runs", "report", tagged, "--markdown", path, "--by", "domain")
     assert "| <code>finance, m</code> | 2 | 1 | 2 of 2 | 83.3 % |" in path.read_text(encoding="utf-8")
+
+
+def test_reports_have_the_slices_in_the_numbers_of_the_system(tagged, tmp_path, capsys):
+    for name, sign in (("html", "key_match</th>"), ("markdown", "<code>key&#95;match</code> |")):
+        path = tmp_path / f"r.{name}"
+        call(capsys, "runs", "report", tagged, f"--{name}", path, "--by", "domain", "--as", "deepjsoneval")
+        assert sign in path.read_text(encoding="utf-8")
+    assert main(["runs", "report", str(tagged), "--as", "sob"]) == 2
+    assert "give --by, or leave --as out" in capsys.readouterr().err
+
+
+def test_slices_count_what_broke_and_what_did_not_run(tmp_path, capsys):
+    write_results(tmp_path / "r.jsonl", [scored("a", GOLD), broken("b", "down"), broken("c", "down")])
+    rows = rows_of(call(capsys, "runs", "report", tmp_path / "r.jsonl", "--by", "modality").out)
+    assert rows[1:] == [
+        "modality cases passed broken valid pass rate fields on valid f1",
+        "text 3 1 2 1 of 1 100 % 3 of 3 100 % 1",
+    ]
 
 
 @pytest.mark.parametrize("command", ["report", "leaderboard"])

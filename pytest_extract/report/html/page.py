@@ -167,7 +167,7 @@ def _context(run: RunReport) -> dict[str, Any]:
         "mistakes": _mistakes(run.mistakes),
         "compared": comparison_context(run.judged, anchors),
         "fields": _fields(bad, totals.fields, arms),
-        "slices": [slice_rows(table) for table in run.slices if table.is_known],
+        "slices": [slice_rows(table, view=run.view) for table in run.slices if table.is_known],
         "plots": _plots(run),
         "arms": _arms(totals.arms),
         "more": _more(run),

@@ -33,7 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
-        "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag by itself; repeatable"
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="rank each slice of this tag of the cases (or depth, breadth, modality, ...) by itself; repeatable",
     )
     parser.add_argument(
         "--as",

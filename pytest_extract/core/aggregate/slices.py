@@ -26,6 +26,8 @@ from pytest_extract.lazy import dataclass
 Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"
 """The slice of the cases that do not have the tag, or whose number is unknown."""
+FIELD: Final = "field"
+"""The dimension whose slices stand in the order of their wrong values, most first; others are in natural order."""
 TAG: Final = "tag:"
 """Prefix that makes a name a tag's, although a built-in dimension has the name."""
 
@@ -107,7 +109,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
     each.name: each
     for each in (
         Dimension(
-            name="field", kind="value", doc="the pattern of the field", of_value=lambda result: result.pattern or "$"
+            name=FIELD, kind="value", doc="the pattern of the field", of_value=lambda result: result.pattern or "$"
         ),
         Dimension(name="type", kind="value", doc="the JSON type of the gold value", of_value=_json_type_of),
         Dimension(
@@ -278,7 +280,10 @@ class Slicer:
                 key=lambda key: (ranks.get(key[0].partition(":")[0], len(ranks)), -totals[key[0]], key),
             )
         else:
-            keys = sorted((*self._cells, *self._values), key=lambda key: (natural_key(key[0]), key[1]))
+            wrong: Counter[str] = Counter()
+            for (label, _arm), found in self._values.items() if self._by.name == FIELD else ():
+                wrong[label] += found.total - found.match
+            keys = sorted((*self._cells, *self._values), key=lambda key: (-wrong[key[0]], natural_key(key[0]), key[1]))
         return SliceTable(
             by=self._by,
             arms=arms,

@@ -136,6 +136,7 @@ def test_values_are_split_by_field_and_by_type():
     by_field = table_of(runs, "field")
     assert by_field.values["total", ""].mismatch == 1
     assert by_field.values["items[].name", ""].match == 4
+    assert by_field.labels == ["total", "vendor", *sorted({*by_field.labels} - {"total", "vendor"})]
     by_type = table_of(runs, "type")
     assert set(by_type.labels) == {"number", "string"}
     assert by_type.values["string", ""].omission == 1

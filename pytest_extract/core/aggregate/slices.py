@@ -19,7 +19,7 @@ from pytest_extract.core.aggregate.fields import FieldCounts
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes.limit import NamingLimit
-from pytest_extract.core.results import FieldResult, ScoreRecord, Status
+from pytest_extract.core.results import DECLINED, FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type
 from pytest_extract.lazy import dataclass
 
@@ -44,6 +44,7 @@ class Dimension:
     size: Callable[[CaseResult], int | None] | None = None
 
 
+NO_OUTPUT: Final = "no output"
 PARSE_FAILURE: Final = "no JSON could be read"
 SCHEMA_FAILURE: Final = "schema violation"
 _UNNAMED: Final = "(not named)"
@@ -260,17 +261,20 @@ class Slicer:
                     self._failures[_UNNAMED, arm] += limit.wrong - limit.named
                 continue
             if score.failure is not None and not score.readable:
-                self._failures[f"{PARSE_FAILURE}: {score.failure.kind}", arm] += 1
+                kind = score.failure.kind
+                what = NO_OUTPUT if kind in {*DECLINED, FailureKind.EMPTY_RESPONSE} else PARSE_FAILURE
+                self._failures[f"{what}: {kind}", arm] += 1
                 continue
             if score.failure is not None or not score.gates.structural:
                 self._failures[SCHEMA_FAILURE, arm] += 1
-            self._failures.update((kind, arm) for leaf in score.leaves if (kind := value_failure(leaf)) is not None)
+            failures = (value_failure(leaf) for leaf in score.leaves)
+            self._failures.update((each, arm) for each in failures if each is not None)
 
     def table(self) -> SliceTable:
         """Return what was counted."""
         arms = tuple(sorted(self._arms))
         if self._by.kind == "failure":
-            order = (PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
+            order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
             ranks = {kind: rank for rank, kind in enumerate(order)}
             totals: Counter[str] = Counter()
             for (kind, _arm), count in self._failures.items():

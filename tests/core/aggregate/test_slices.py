@@ -146,6 +146,8 @@ def test_values_are_split_by_field_and_by_type():
 def test_failures_count_outputs_and_values():
     runs = [
         result("a", score(0.0, failure="no_json")),
+        result("f", score(0.0, failure="refusal")),
+        result("g", score(0.0, failure="empty_response")),
         scored("b", wrong(total="x")),
         scored("c", wrong(total=1)),
         scored("d", {key: value for key, value in GOLD.items() if key != "vendor"}),
@@ -153,6 +155,8 @@ def test_failures_count_outputs_and_values():
     ]
     table = table_of(runs, "failure")
     assert dict(table.failures) == {
+        ("no output: empty_response", ""): 1,
+        ("no output: refusal", ""): 1,
         ("no JSON could be read: no_json", ""): 1,
         ("schema violation", ""): 1,
         ("missing value", ""): 1,
@@ -160,7 +164,8 @@ def test_failures_count_outputs_and_values():
         ("wrong type", ""): 1,
         ("wrong value", ""): 1,
     }
-    assert table.outputs == {"": 5}
+    assert table.labels[:3] == ["no output: empty_response", "no output: refusal", "no JSON could be read: no_json"]
+    assert table.outputs == {"": 7}
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,8 @@ class PageDocuments:
 
 
 def _pages_note(images: int, wanted: int, pages: int, *, every: bool) -> str:
+    if images == pages:
+        return f"all {plural(pages, 'page')} shown" if pages > 1 else "its one page"
     which = "" if every else ", those with a value of the case"
     text = f"{images:,} of {plural(pages, 'page')} shown{which}"
     return text if images == wanted else f"{text}; there is no room for the others"

@@ -243,7 +243,7 @@ function attemptParts(attempt) {
     const title = `${count(attempt.known.length)} known failure${attempt.known.length === 1 ? "" : "s"}, not in the verdict`;
     parts.push(folded(title, make("ul", { class: "fields", role: "list" }, attempt.known.map(fieldCard))));
   }
-  if (attempt.matches?.length) parts.push(matchesPart(attempt.matches));
+  if (attempt.matches?.length) parts.push(matchesPart(attempt.matches, !attempt.fields?.length));
   for (const note of attempt.notes ?? []) parts.push(make("p", { class: "note", text: note }));
   if (attempt.output) parts.push(outputPart(attempt.output));
   return parts;
@@ -300,16 +300,18 @@ function placesPart(field) {
   return parts.length ? make("p", { class: "note places" }, parts) : null;
 }
 
-function matchesPart(matched) {
-  const body = make("tbody", {}, matched.map(([path, value, places]) => {
-    const row = make("tr", { tabindex: places ? 0 : null, class: "f-match", "data-path": path },
-      make("th", { scope: "row" }, make("code", { text: path })), make("td", { class: "v" }, make("bdi", { text: value })));
-    register(row, path, places ?? [], "match");
+function matchesPart(matched, open) {
+  const body = make("tbody", {}, matched.map(([name, value, places]) => {
+    const row = make("tr", { tabindex: places ? 0 : null, class: "f-match", "data-path": name },
+      make("th", { scope: "row" }, path(name)), make("td", { class: "v" }, make("bdi", { text: value })));
+    register(row, name, places ?? [], "match");
     wire(row, places ?? []);
     return row;
   }));
-  return folded(`${count(matched.length)} field${matched.length === 1 ? "" : "s"} that match${matched.length === 1 ? "es" : ""}`,
+  const part = folded(`${count(matched.length)} field${matched.length === 1 ? "" : "s"} that match${matched.length === 1 ? "es" : ""}`,
     make("div", { class: "scroll" }, make("table", {}, body)));
+  part.open = open;
+  return part;
 }
 
 function rowTable(table) {

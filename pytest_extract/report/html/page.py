@@ -194,7 +194,7 @@ def _context(run: RunReport) -> dict[str, Any]:
             (kind.replace("_", " "), f"{number:,}")
             for kind, number in sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))[:_MOST_KINDS]
         ],
-        "more_kinds": max(len(totals.mistakes) - _MOST_KINDS, 0),
+        "more_kinds": plural(left, "more kind") if (left := len(totals.mistakes) - _MOST_KINDS) > 0 else "",
         "unnamed": str(totals.naming_limit) if totals.naming_limit else "",
         "hindered": [
             text_of(line)
@@ -221,6 +221,9 @@ def _context(run: RunReport) -> dict[str, Any]:
 
 
 def _models(run: RunReport) -> list[tuple[str, str]]:
+    """Return the fact that names the models; none where the arms are runs, which a table names."""
+    if run.runs:
+        return []
     models = sorted({result.arm.model for result in run.results if result.arm.model})
     return [("model" if len(models) == 1 else "models", ", ".join(models))] if models else []
 

@@ -59,7 +59,7 @@ class Plot:
 def size_plots(results: Iterable[CaseResult]) -> list[Plot]:
     """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
 
-    A size is plotted if cases of at least three sizes were scored.
+    A size is plotted if cases of at least three sizes were scored, and not all alike.
     """
     found: dict[str, list[tuple[int, float, str, str]]] = {name: [] for name in _SIZES}
     for result in results:
@@ -70,7 +70,10 @@ def size_plots(results: Iterable[CaseResult]) -> list[Plot]:
             if rate is not None and size is not None:
                 found[name].append((size, rate, result.arm.label, result.case_id))
     return [
-        _size_plot(name, rows) for name, rows in found.items() if len({size for size, _rate, _arm, _case in rows}) >= 3
+        _size_plot(name, rows)
+        for name, rows in found.items()
+        if len({size for size, _rate, _arm, _case in rows}) >= 3
+        and len({rate for _size, rate, _arm, _case in rows}) > 1
     ]
 
 

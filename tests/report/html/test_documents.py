@@ -79,7 +79,7 @@ def test_all_pages_of_a_scan_are_shown(make: Callable[..., PageData]) -> None:
     pytest.importorskip("PIL")
     (document,) = make("a.pdf", small_pdf("", "", "")).documents
     assert [each["n"] for each in document["pages"] if "i" in each] == [1, 2, 3]
-    assert document["notes"] == ["has no text (a scan?), so no value can be found in it", "3 of 3 pages shown"]
+    assert document["notes"] == ["has no text (a scan?), so no value can be found in it", "all 3 pages shown"]
 
 
 def test_images_have_bounds_and_the_rest_is_text(

@@ -316,7 +316,8 @@ def test_cases_of_one_size_have_one_mean() -> None:
 
 def test_sizes_and_runs_are_plotted() -> None:
     sizes = [
-        scored(f"c{size}", wrong(total=size), shape={"values": size, "fields": 3, "depth": 2}) for size in (5, 50, 500)
+        scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
+        for size in (5, 50, 500)
     ]
     text = shown(*sizes)
     assert text.count('<svg class="plot"') == 1
@@ -324,6 +325,7 @@ def test_sizes_and_runs_are_plotted() -> None:
     assert "<title>c50: 50, 66.7 %</title>" in text
     (line,) = re.findall(r'<polyline class="s0" points="([^"]*)"', text)
     assert len(line.split()) == 3
+    assert '<svg class="plot"' not in shown(*sizes[1:], scored("d", wrong(total=1), shape={"values": 70}))  # all alike
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     text = shown(*runs, runs=["m (one)", "m (two)"])
     assert "Score over runs" in text

@@ -59,6 +59,18 @@ class _Shown:
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
+    page_count: int = 0
+
+    def add_note(self, text: str) -> None:
+        """Add a note once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def chosen_pages(self, choice: PageChoice) -> list[int]:
+        """Return the pages to show: those with evidence, or the first; all of a scan, whose evidence nobody knows."""
+        if choice == "all" or self.page_count == 1 or not self.has_text:
+            return [*range(1, self.page_count + 1)]
+        return [number for number in sorted(self.pages or {1}) if number <= self.page_count]
 
     def places(self) -> list[Json]:
         """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
@@ -107,13 +119,12 @@ class CaseEvidence:
         try:
             evidence = find_evidence(self.shown.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
-            if self.shown.has_text:
-                self.shown.notes.append(
-                    "an image: values are not marked in it"
-                    if self.shown.kind == "image"
-                    else _without_folder(error, self.shown.document)
-                )
             self.shown.has_text = False
+            self.shown.add_note(
+                "an image: values are not marked in it"
+                if self.shown.kind == "image"
+                else _without_folder(error, self.shown.document)
+            )
             return [], 0
         if evidence is None or not evidence.found:
             return [], 0
@@ -186,15 +197,13 @@ class PageDocuments:
                     data["pages"], used = _image_page(shown.document, images)
                     images -= used
                 elif shown.kind != "other":
-                    rendered: Mapping[int, _PageImage] = {}
-                    if shown.kind == "pdf" and self._choice != "none":
-                        rendered = self._rendered(shown, images)
-                        images -= sum(len(image.data) for image in rendered.values())
-                    data["pages"], used, cut = _text_pages(shown, rendered, texts, every=self._choice == "all")
+                    rendered = self._rendered(shown, images)
+                    images -= sum(len(image.data) for image in rendered.values())
+                    data["pages"], used, cut = _pages(shown, self._choice, rendered, texts)
                     texts -= used
                     without += cut
             except DocumentError as error:
-                shown.notes.append(_without_folder(error, shown.document))
+                shown.add_note(_without_folder(error, shown.document))
             if shown.kind == "other":
                 shown.notes.append(f"a browser cannot show {shown.document.media_type}")
             data["places"] = shown.places()
@@ -209,35 +218,29 @@ class PageDocuments:
         return found, limits
 
     def _rendered(self, shown: _Shown, room: int) -> dict[int, _PageImage]:
-        """Render the pages with evidence, or all pages, as images, by page (from 1)."""
+        """Render the pages of a PDF that are chosen as images, by page (from 1), as far as there is room."""
+        if shown.kind != "pdf" or self._choice == "none":
+            return {}
         from pytest_extract.documents.pdf import open_pdf
 
         try:
             import PIL.Image  # noqa: F401  # pypdfium2 makes images by it
         except ImportError:
-            shown.notes.append("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
+            shown.add_note("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
             return {}
         found: dict[int, _PageImage] = {}
         with open_pdf(shown.document.bytes, shown.name) as pdf:
-            every = self._choice == "all" or not shown.has_text  # nobody knows which pages of a scan have evidence
-            wanted = range(1, len(pdf) + 1) if every else sorted(shown.pages or {1})
-            pages = [number for number in wanted if number <= len(pdf)]
-            for number in pages[:MOST_PAGES]:
+            shown.page_count = len(pdf)
+            chosen = shown.chosen_pages(self._choice)
+            for number in chosen[:MOST_PAGES]:
                 image = _page_image(pdf[number - 1])
                 room -= len(image.data)
                 if room < 0:
                     break
                 found[number] = image
-            shown.notes.append(_pages_note(len(found), len(pages), len(pdf), every=every))
+        if len(found) < len(chosen):
+            shown.add_note("the report has no room for more images")
         return found
-
-
-def _pages_note(images: int, wanted: int, pages: int, *, every: bool) -> str:
-    if images == pages:
-        return f"all {plural(pages, 'page')} shown" if pages > 1 else "its one page"
-    which = "" if every else ", those with a value of the case"
-    text = f"{images:,} of {plural(pages, 'page')} shown{which}"
-    return text if images == wanted else f"{text}; there is no room for the others"
 
 
 class _PageImage(NamedTuple):
@@ -281,31 +284,46 @@ def _image_page(document: Document, room: int) -> tuple[list[Json], int]:
     return [{"n": 1, "i": document.data_url}], size
 
 
-def _text_pages(
-    shown: _Shown, rendered: Mapping[int, _PageImage], room: int, *, every: bool
+def _pages(
+    shown: _Shown, choice: PageChoice, rendered: Mapping[int, _PageImage], room: int
 ) -> tuple[list[Json], int, bool]:
-    """Return the pages as data, the characters used, and whether something was left out."""
+    """Return the chosen pages as data, as text where they are no image; the characters used; whether text was cut."""
+    texts: Sequence[str] = ()
+    if not rendered or (shown.has_text and len(rendered) < len(shown.chosen_pages(choice))):
+        texts = shown.document.pages
+        shown.page_count = len(texts)
+    chosen = shown.chosen_pages(choice)
     used, cut = 0, False
     found: list[Json] = []
-    texts: Sequence[str] = shown.document.pages if shown.kind != "pdf" or len(rendered) < len(shown.pages) else ()
-    numbers = sorted(rendered) if rendered else []
-    if texts:
-        some = sorted(shown.pages or {1})
-        numbers = list(range(1, len(texts) + 1)) if every or len(texts) == 1 else sorted({*some, *numbers})
-    for number in numbers:
+    for number in chosen:
         page: dict[str, Json] = {"n": number}
         if number in rendered:
             image = rendered[number]
             page["i"] = f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}"
             page["s"] = [image.width, image.height]
-        elif number <= len(texts):
-            text = document_text(texts[number - 1][: min(MOST_TEXT, max(room - used, 0))])
-            cut = cut or len(text) < len(texts[number - 1])
+        elif texts:
+            whole = texts[number - 1]
+            text = document_text(whole[: min(MOST_TEXT, max(room - used, 0))])
+            cut = cut or len(text) < len(whole)
             page["t"] = text
             used += len(text)
-            if shown.kind == "html" and len(text) == len(texts[number - 1]):
+            if shown.kind == "html" and len(text) == len(whole):
                 page["h"] = shown.document.outline()
+        else:
+            continue
         found.append(page)
-    if texts and shown.kind == "pdf" and not rendered:
-        shown.notes.append(f"the text of {len(found):,} of {plural(len(texts), 'page')}")
+    if shown.kind == "pdf":
+        shown.add_note(_pages_note(shown, choice, images=len(rendered), texts=len(found) - len(rendered)))
     return found, used, cut
+
+
+def _pages_note(shown: _Shown, choice: PageChoice, *, images: int, texts: int) -> str:
+    """Say which pages of a PDF are shown, and how."""
+    count, chosen = shown.page_count, len(shown.chosen_pages(choice))
+    if chosen == count:
+        which = f"all {plural(count, 'page')}" if count > 1 else "1 page"
+    else:
+        which = f"{chosen:,} of {plural(count, 'page')}: those with a value of the case"
+    left = chosen - images - texts
+    parts = [which, *([f"{texts:,} as text"] if texts else []), *([f"{left:,} not shown"] if left else [])]
+    return ", ".join(parts)

@@ -75,11 +75,26 @@ def test_pages_of_a_pdf_are_images(make: Callable[..., PageData], choice: str, i
     assert any(("3 pages" in note) for note in document["notes"])
 
 
+def test_pages_beyond_the_images_are_text(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("PIL")
+    monkeypatch.setattr(documents, "MOST_PAGES", 1)
+    (document,) = make("a.pdf", small_pdf("Cover", "total 907.20"), pages="all").documents
+    assert [sorted(each) for each in document["pages"]] == [["i", "n", "s"], ["n", "t"]]
+    assert document["notes"] == ["the report has no room for more images", "all 2 pages, 1 as text"]
+
+
+def test_a_pdf_without_evidence_shows_its_first_page(make: Callable[..., PageData]) -> None:
+    content = small_pdf("Cover", "Terms")
+    for choice in ("evidence", "none"):
+        (document,) = make("a.pdf", content, {}, pages=choice).documents
+        assert [each["n"] for each in document["pages"]] == [1]
+
+
 def test_all_pages_of_a_scan_are_shown(make: Callable[..., PageData]) -> None:
     pytest.importorskip("PIL")
     (document,) = make("a.pdf", small_pdf("", "", "")).documents
     assert [each["n"] for each in document["pages"] if "i" in each] == [1, 2, 3]
-    assert document["notes"] == ["has no text (a scan?), so no value can be found in it", "all 3 pages shown"]
+    assert document["notes"] == ["has no text (a scan?), so no value can be found in it", "all 3 pages"]
 
 
 def test_images_have_bounds_and_the_rest_is_text(
@@ -89,7 +104,7 @@ def test_images_have_bounds_and_the_rest_is_text(
     found = make("a.pdf", small_pdf("total 907.20"))
     (document,) = found.documents
     assert [sorted(each) for each in document["pages"]] == [["n", "t"]]
-    assert "there is no room for the others" in document["notes"][0]
+    assert document["notes"] == ["the report has no room for more images", "1 page, 1 as text"]
 
 
 def test_an_image_is_shown_as_it_is(make: Callable[..., PageData]) -> None:

@@ -116,7 +116,7 @@ def _message(found: Checked, status: RuleStatus) -> str:
         return found.not_computable
     if status is RuleStatus.UNCHECKED and found.reason != _NO_OUTPUT:
         more = f", and {found.without_value - 1:,} more" if found.without_value > 1 else ""
-        return f"{found.reason}{more}; the gold has a value"
+        return f"{found.reason}{more}; not so in the gold"
     return found.reason
 
 
@@ -154,7 +154,7 @@ def _compile(
         report(f"{short_repr(config['rule'], 80)}: {error}", "rule")
         return None
     each = _each(config.get("each"), program, report)
-    fields = [*fields_in(parsed.left), *fields_in(parsed.right)]
+    fields = dict.fromkeys((*fields_in(parsed.left), *fields_in(parsed.right)))
     if not fields:
         report(f"{parsed.text!r} names no field", "rule")
     if problems:

@@ -146,7 +146,9 @@ def _compile(
     config: Mapping[str, Json] = {"rule": entry} if isinstance(entry, str) else entry
 
     def report(message: str, key: str | None = None) -> None:
-        problems.append(RuleProblem(index, key if isinstance(entry, Mapping) else None, message))
+        problem = RuleProblem(index, key if isinstance(entry, Mapping) else None, message)
+        if problem not in problems:  # a field may stand on both sides
+            problems.append(problem)
 
     try:
         parsed = parse_rule(config["rule"])
@@ -154,7 +156,7 @@ def _compile(
         report(f"{short_repr(config['rule'], 80)}: {error}", "rule")
         return None
     each = _each(config.get("each"), program, report)
-    fields = dict.fromkeys((*fields_in(parsed.left), *fields_in(parsed.right)))
+    fields = [*fields_in(parsed.left), *fields_in(parsed.right)]
     if not fields:
         report(f"{parsed.text!r} names no field", "rule")
     if problems:

@@ -234,8 +234,10 @@ def test_rules_of_the_schema_come_first_and_choose_no_semantics():
 
 def test_all_mistakes_of_rules_are_told_at_once():
     with pytest.raises(SchemaErrors) as caught:
-        compile_schema(SCHEMA, semantics="ours", rules=["totl == 1", "total ==", "total == 1", "total == 1"])
-    assert [error.rule for error in caught.value.errors] == [0, 1, 3]
+        compile_schema(
+            SCHEMA, semantics="ours", rules=["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
+        )
+    assert [error.rule for error in caught.value.errors] == [0, 1, 3, 4]
 
 
 def test_rules_change_no_result_and_no_measure_but_their_own():

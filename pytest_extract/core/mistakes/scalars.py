@@ -66,8 +66,10 @@ def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount 
         return None
     words = _THOUSANDS.sub(r"tsd \1", f"{written.before} {written.after}").split()
     scale = 1
+    of_money = any(currency_of(word, "") is not None for word in words)  # where k is a thousand, and M a million
     for word in words:
-        factor = scale_of(word, styles) if scale == 1 and (len(word) > 1 or not word.isascii()) else None
+        is_word = len(word) > 1 or not word.isascii() or (of_money and word != "t")
+        factor = scale_of(word, styles) if scale == 1 and is_word else None
         if factor is not None and factor > 1:
             scale = factor
             words = [each for each in words if each is not word]
@@ -381,11 +383,16 @@ def _digit_misread(gold: Json, extracted: Json) -> str:
 # --- dates
 
 
+_KOREAN: Final = str.maketrans("년월일", "年月日", " ")
+
+
 def _readings(value: Json) -> dict[str, PartialDate]:
     """Return the readings of a date by its order: `iso`, `DMY`, `MDY`, or `year` of two digits."""
     if not isinstance(value, str) or not 6 <= len(value) <= LONGEST:
         return {}
     text = fold(value)
+    if "년" in text:
+        text = text.translate(_KOREAN)
     found = read_iso(text)
     if found is not None:
         return {"iso": found} if len(text) > 7 or (found.month is not None and "-" in text) else {}

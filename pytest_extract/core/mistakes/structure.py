@@ -49,6 +49,9 @@ def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
                 "wrapped", (result.path for result in output.failing), "all of it stands in a list of one"
             )
         return
+    text = _around_value(gold, extracted)
+    if text:
+        yield from _named("wrapped", (result.path for result in output.failing), text)
     paths: dict[tuple[Steps, str], list[FieldPath]] = defaultdict(list)
     for path, one, at, other in output.containers:
         if isinstance(one, dict):
@@ -480,12 +483,16 @@ def _shared(one: Steps, other: Steps) -> int:
     )
 
 
+_MOST_PLACES: Final = 3
+"""Places of the gold with one value, such as a unit, from which on it stands elsewhere by chance."""
+
+
 def _foreign(output: ComparedOutput) -> Iterator[tuple[Json, Sequence[FieldPath]]]:
     """Yield the failing results whose extracted value is a distinctive value of other fields of the gold."""
     for result in output.failing:
         key = value_key(result.extracted)
         places = [place for place in output.gold_places.get(key, ()) if place != result.path] if key else []
-        if 0 < len(places) <= 20 and result.extracted != result.gold:
+        if 0 < len(places) <= _MOST_PLACES and result.extracted != result.gold:
             yield result, places
 
 

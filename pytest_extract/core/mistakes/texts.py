@@ -101,7 +101,7 @@ def _compatible(text: str) -> str:
     return unicodedata.normalize("NFKC", text).translate(_JOINED)
 
 
-_JOINED: Final = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae"})
+_JOINED: Final = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "\u2044": "/"})
 """Ligatures that Unicode takes for letters of their own."""
 
 
@@ -212,8 +212,9 @@ def _punctuation(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or any(not _WORD.search(text) for text in pair):
         return ""
-    if all(_TELEPHONE.fullmatch(text) for text in pair) and _DIGITS.findall(pair[0]) == _DIGITS.findall(pair[1]):
-        return "only punctuation differs"  # no brackets of a loss
+    digits = ["".join(_DIGITS.findall(text)) for text in pair]
+    if digits[0] == digits[1] and all(_TELEPHONE.fullmatch(text) for text in pair):
+        return "only punctuation differs"  # no decimal sign, no brackets of a loss
     if any(found.findall(pair[0]) != found.findall(pair[1]) for found in (_DIGITS, _OF_NUMBERS)):
         return ""
     one, other = ("".join(_WORD.findall(text)) for text in pair)
@@ -380,7 +381,8 @@ def _country_code(gold: str, extracted: str) -> str:
         return ""
     one, other = (re.sub(r"\D", "", text).lstrip("0") for text in (gold, extracted))
     if one == other:
-        return "00 stands for + before the country code"
+        starts = {text[: 1 if text.startswith("+") else 2] for text in (gold, extracted)}
+        return "00 and + before the country code were exchanged" if starts == {"+", "00"} else ""
     long, short = sorted((one, other), key=len, reverse=True)
     if len(short) < 6 or not 1 <= len(long) - len(short) <= 3 or not long.endswith(short):
         return ""

@@ -161,6 +161,10 @@ SINGLE_MISTAKES: Final = (
     SingleMistake("brackets of a telephone number", "(415) 555-0132", "415-555-0132", "punctuation"),
     SingleMistake("ligature that the PDF cannot name", "final offer", "nal offer", "ligature"),
     SingleMistake("letter with a stroke", "Łódź", "Lodz", "diacritics"),
+    SingleMistake("row of nothing", _ROWS, [*_ROWS, dict.fromkeys(_BOLT)], "invented_row"),
+    SingleMistake(
+        "only the rows", {"entries": [{"name": "Bolt", "net": 10.5}]}, [{"name": "Bolt", "net": 10.5}], "wrapped"
+    ),
     SingleMistake("list joined in a list", ["Python", "Go", "Rust"], ["Python, Go, Rust"], "merged_rows"),
     SingleMistake("net for gross", {"net": 1000.5, "gross": 1190.6}, {"net": 1000.5, "gross": 1000.5}, "other_field"),
     SingleMistake(

@@ -271,6 +271,17 @@ def test_tb_short_names_a_mistake_by_its_kind_where_its_text_does_not_fit() -> N
     assert [each.split()[-1] for each in narrow] == ["diacritics", "truncated"]
 
 
+def test_a_field_that_fails_alone_is_shown() -> None:
+    rows = [{"a": 1}]
+    lines = told(
+        score(
+            leaf("rows[0].a", 1, 1),
+            fields=(leaf("rows", rows, [*rows, {"a": None}], metric="array", reason="1 invented"),),
+        )
+    )
+    assert lines[0].split()[:3] == ["rows", "array", "mismatch"]
+
+
 def test_tb_short_shows_fields_that_count_first() -> None:
     lines = told(score(*ITEMS, fields=FIELDS), brief=True, breaches=breaches("fields.note"))
     assert [each.split()[0] for each in lines] == ["note", "items[0].price", "items[1].price"]

@@ -215,8 +215,16 @@ def value_key(value: Json | Missing) -> str:
 
 
 def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult]) -> list[FieldResult]:
-    """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
+    """Return all comparisons of a score: its leaf results, and field results of which no leaf result tells.
+
+    These are field results without a leaf result below them, and wrong ones with none below them that is wrong, such as
+    those of lists with a row of nothing but nulls.
+    """
     results, fields = [*leaves], [*fields]
     sizes = {len(result.path) for result in fields}
     shown = {leaf.path[:size] for leaf in results for size in sizes}
-    return [*results, *(result for result in fields if result.path not in shown)]
+    wrong = {leaf.path[:size] for leaf in results if leaf.status in WRONG for size in sizes}
+    return [
+        *results,
+        *(result for result in fields if result.path not in (wrong if result.status in WRONG else shown)),
+    ]

@@ -43,15 +43,12 @@ def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMi
 
 def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
     gold, extracted = output.gold, output.extracted
-    if isinstance(gold, dict) and isinstance(extracted, list) and len(extracted) == 1:
-        if isinstance(extracted[0], dict) and _shares_keys(gold, extracted[0]):
-            yield from _named(
-                "wrapped", (result.path for result in output.failing), "all of it stands in a list of one"
-            )
-        return
-    text = _around_value(gold, extracted)
+    inner = extracted[0] if isinstance(extracted, list) and len(extracted) == 1 else None
+    in_list = isinstance(gold, dict) and isinstance(inner, dict) and _shares_keys(gold, inner)
+    text = "all of it stands in a list of one" if in_list else _around_value(gold, extracted)
     if text:
         yield from _named("wrapped", (result.path for result in output.failing), text)
+        return
     paths: dict[tuple[Steps, str], list[FieldPath]] = defaultdict(list)
     for path, one, at, other in output.containers:
         if isinstance(one, dict):
@@ -442,7 +439,8 @@ def _invented_row(output: ComparedOutput) -> Iterator[NamedMistake]:
             elif any(_TOTAL.match(text) for text in texts):
                 yield from _named("invented_row", found, f"row {j} is a total of the table")
             elif isinstance(row, dict) and not any(_is_full(value) for value in row.values()):
-                yield from _named("invented_row", found, f"row {j} is empty")
+                own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
+                yield from _named("invented_row", found or own, f"row {j} is empty")
             else:
                 yield from _named("invented_row", found, f"row {j} is not in the gold")
 

@@ -243,3 +243,28 @@ def test_the_document_tells_where_a_value_is_from(gold, extracted, kinds):
     document = {"2024-03-15", "2023-11-30", "ACME", "Initech"}
     found = named(gold, extracted, in_document=lambda value: value in document)
     assert {str(path): mistake.kind for path, mistake in mistakes_by_path(found).items()} == kinds
+
+
+def test_a_row_of_nulls_is_named_at_its_list():
+    gold = {"rows": [{"name": "Bolt", "net": 12}, {"name": "Nut", "net": 17}]}
+    found = named(gold, {"rows": [*gold["rows"], {"name": None, "net": None}]})
+    assert [(each.kind, [str(path) for path in each.paths], each.text) for each in found] == [
+        ("invented_row", ["rows"], "row 2 is empty")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted"),
+    [
+        pytest.param(5000, 1000, id="round-numbers"),
+        pytest.param("13:26", "16:23", id="times"),
+        pytest.param("Junior Manager", "Senior Manager", id="words"),
+        pytest.param("Orange KG", "Orange SA", id="legal-forms"),
+        pytest.param("USD", "US", id="codes"),
+        pytest.param("12,5 Mio. EUR", "800 EUR", id="amounts"),
+        pytest.param("FR", "USD", id="country-and-currency"),
+        pytest.param("kg", "Wh", id="units-of-two-kinds"),
+    ],
+)
+def test_values_that_are_alike_by_chance_have_no_name(gold, extracted):
+    assert named({"a": gold, "b": "c"}, {"a": extracted, "b": "c"}) == ()

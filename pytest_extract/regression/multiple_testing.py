@@ -169,17 +169,16 @@ def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
 
 
 class _Member:
-    """One test of a family: the cases whose runs differ in it, and their sums in all arrangements."""
+    """One test of a family: the cases whose runs differ in it, and their sums in all arrangements.
+
+    `drop`: mean over all `of` cases of the test, those without a change too.
+    """
 
     def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int, flips: tuple[int, int]) -> None:
-        self.subject, self.name, self.of, self.flips = subject, name, of, flips
+        self.subject, self.name, self.flips = subject, name, flips
         self.runs = {row: found for row, found in runs.items() if found.varies}
         self.statistic = Statistic([*self.runs.values()])
-
-    @property
-    def drop(self) -> float:
-        """Mean over all cases of the test, those without a change too."""
-        return math.fsum(float(runs.loss) for runs in self.runs.values()) / self.of
+        self.drop = math.fsum(float(found.loss) for found in self.runs.values()) / of
 
 
 class _Family:

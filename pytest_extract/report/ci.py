@@ -195,11 +195,11 @@ def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> 
 
 
 def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
-    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field."""
+    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field that gold has."""
     lines = []
     for group in groups[:MOST_ANNOTATIONS]:
         whole, *fields = group
-        place = fields[0] if fields else whole
+        place = next((each for each in fields if (each.path, each.line) != (whole.path, whole.line)), whole)
         texts = [whole.text, *(each.text for each in fields[:MOST_FIELDS])]
         if len(fields) > MOST_FIELDS:
             texts.append(f"and {plural(len(fields) - MOST_FIELDS, 'more field')}")

@@ -117,6 +117,15 @@ def test_commands_of_github_are_escaped(root: Path) -> None:
     assert "title=cases/all.extract.yaml%3A%3Ab%2Cc%3A 5 %25" in commands[1]
 
 
+def test_an_annotation_stands_at_the_worst_field_that_gold_has(root: Path) -> None:
+    group = problems(root, scored("a", {**GOLD, "more": 1, "vendor": "x"}))
+    invented = {each.text.partition(":")[0]: each for each in group[0][1:]}["more"]
+    (command,) = github_commands([[group[0][0], invented, *(each for each in group[0][1:] if each is not invented)]])
+    assert command.startswith(f"::error file=cases/gold.json,line={line_of('vendor')},")
+    (alone,) = github_commands([[group[0][0], invented]])
+    assert alone.startswith("::error file=cases/all.extract.yaml,line=3,")
+
+
 def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ci, "MOST_FIELDS", 1)
     monkeypatch.setattr(ci, "MOST_ANNOTATIONS", 2)

@@ -14,6 +14,8 @@ from pytest_extract.report.lines import ELLIPSIS, left_part, plural, right_part,
 _MOST_PARTS: Final = 12
 WHOLE: Final = 1_000_000
 """Width at which values are shown whole; only megabytes are shortened."""
+_LEAST_TEXT: Final = 8
+"""Columns of a text that is shortened."""
 
 
 def show(value: Json | Missing, width: int, *, at: int = 0) -> str:
@@ -49,10 +51,12 @@ def _show_text(value: str, width: int, at: int) -> str:
         if text_width(shown) <= width - 2:
             return f'"{shown}"'
     count = f" ({len(value):,} characters)"
-    room = max(width - len(count) - 2, 8)
+    room = width - len(count) - 2
+    if room < _LEAST_TEXT:  # the text says more than its length
+        count, room = "", max(width - 2, _LEAST_TEXT)
     head, tail = room * 2 // 3, room - room * 2 // 3 - 1
     if len(value) <= room and text_width(value) <= room:
-        return f'"{shorten(safe(value), max(width - 2, 8))}"'
+        return f'"{shorten(safe(value), max(width - 2, _LEAST_TEXT))}"'
     if at > len(left_part(value[:room], head)):
         return f'"{_text_around(value, at, room)}"{count}'
     begin, end = left_part(value[:head], head), right_part(value[max(len(value) - tail, 0) :], tail)

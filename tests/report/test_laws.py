@@ -31,6 +31,7 @@ documents = st.fixed_dictionaries({}, optional={"a": any_json, "rows": rows | an
 
 @given(documents, documents, st.integers(40, 200), st.integers(0, 2))
 @example([None, {}], [None, {"\x7f": None}], 40, 0)
+@example({}, "a text of more than 26 characters", 40, 0)
 def test_any_two_documents_can_be_told_apart(gold: object, extracted: object, width: int, verbosity: int) -> None:
     score = SCORER.score(gold, extracted).record()
     for brief in (False, True):

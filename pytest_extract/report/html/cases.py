@@ -284,12 +284,12 @@ def _facts(result: CaseResult) -> list[Json]:
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, str(empty)))
     if result.uncompared:
-        facts.append(("compared with nothing", str(UncomparedCase.of(result))))
+        facts.append(("note", str(UncomparedCase.of(result))))
     tags = [*result.tags]
     facts += [(name, tag_text(result.tags, name)) for name in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:
         facts.append(("tags", f"{len(tags) - _MOST_TAGS:,} more"))
-    return [[short_name(name), short_name(value)] for name, value in facts]
+    return [[short_name(name), message(value)] for name, value in facts]
 
 
 def _attempt(

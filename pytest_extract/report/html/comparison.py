@@ -28,6 +28,8 @@ from pytest_extract.report.values import show
 
 MOST: Final = 100
 """Rows of each table and list; further ones are counted."""
+MOST_REASONS: Final = 8
+"""Reasons of the gate that are listed without a click."""
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
@@ -49,12 +51,13 @@ def comparison_context(judged: GateDecision | None, anchors: Anchors) -> dict[st
     """Return what the page shows of a comparison, what got worse first; None if nothing was compared."""
     if judged is None:
         return None
-    texts = [*judged.reasons, *judged.warnings, *judged.advice, *basis_texts(judged)]
-    texts += [f"Note: {note}" for note in judged.notes]
+    reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
     return {
         "answer": answer_word(judged),
         "tone": ANSWER_STYLE[judged.answer],
-        "reasons": _listed(texts),
+        "reasons": reasons[:MOST_REASONS],
+        "further": reasons[MOST_REASONS:],
+        "notes": _listed([*basis_texts(judged), *judged.notes]),
         "arms": [_arm_context(arm, judged, anchors) for arm in judged.comparison.arms],
     }
 

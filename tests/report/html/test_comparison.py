@@ -68,6 +68,14 @@ def test_a_row_of_one_field_counts_its_mistakes() -> None:
     assert "total 3 times 2 sign, 1 power of ten" in words(shown([*BASE[:3], *new]))
 
 
+def test_what_the_verdict_rests_on_is_folded_and_so_are_many_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown([*BASE, *NEW])
+    (basis,) = re.findall(r"<details><summary>What the verdict rests on</summary>(.*?)</details>", text)
+    assert "7 cases: 1 run of each before, 1 run now" in words(basis)
+    monkeypatch.setattr(comparison, "MOST_REASONS", 1)
+    assert re.search(r"<details><summary>\d more</summary><ul><li>", shown([*BASE, *NEW]))
+
+
 def test_many_changed_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '<details class="changes" open>' in shown([*BASE, *NEW])
     monkeypatch.setattr(comparison, "MOST_OPEN", 0)

@@ -127,8 +127,10 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport, root: Path)
         return [whole]
     findings = findings_of(split_known(score, result.known).counted)
     named = mistakes_by_path(score.mistakes)
-    lines = _gold_lines(case, findings)
     gold = None if case is None else _relative(case.gold_path, root)
+    # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
+    inside = gold is not None and not Path(gold).is_absolute()
+    lines = _gold_lines(case, findings) if inside else [None] * len(findings)
     found = [whole]
     for finding, line in zip(findings, lines, strict=True):
         mistake = named.get(finding.result.path)

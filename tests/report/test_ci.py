@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,18 @@ def test_a_failing_field_stands_at_its_gold_s_line(root: Path) -> None:
     assert first.text.startswith("total: mismatch, gold 907.2, extracted 1")
     assert (second.path, second.line) == ("cases/gold.json", line_of('"Nut"') - 1)
     assert second.text.startswith("items[1]: omission")
+
+
+def test_a_gold_outside_the_repository_leaves_the_place_to_the_case(root: Path) -> None:
+    run = RunReport(results=[scored("a", wrong(total=1))], find_case=CaseFinder(root))
+    (root / "repository").mkdir()
+    (root / "cases/gold.json").rename(root / "gold.json")
+    (root / "cases").rename(root / "repository/cases")
+    path = root / "repository/cases/all.extract.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace("gold.json", "../../gold.json"), encoding="utf-8")
+    ((_, field),) = problems_of(replace(run, find_case=CaseFinder(root / "repository")), root / "repository")
+    assert (field.path, field.line) == ("cases/all.extract.yaml", 3)
+    assert field.text.startswith("total: mismatch")
 
 
 def test_an_invented_value_and_a_case_that_broke_stand_at_the_case(root: Path) -> None:

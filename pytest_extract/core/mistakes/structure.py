@@ -73,7 +73,9 @@ def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
 
 def _around_object(gold: dict[str, Json], extracted: dict[str, Json]) -> str:
     """Say under which keys an object stands, or which object around it is missing."""
-    if _shares_keys(gold, extracted):
+    if _shares_keys(gold, extracted) or any(
+        key in extracted and same(value, extracted[key]) for key, value in gold.items()
+    ):
         return ""
     keys = _keys_around(gold, extracted, members=3)
     if keys:
@@ -124,21 +126,16 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
         extra = [key for key in extracted if key not in gold and _is_full(extracted[key])]
         if not missing or not extra or len(missing) * len(extra) > MOST_ROWS:
             continue
-        for key in missing:
-            other = _new_name(key, gold[key], {each: extracted[each] for each in extra})
-            if other is None and len(missing) == len(extra) == 1 and same(gold[key], extracted[extra[0]]):
-                other = extra[0]  # the only new key with the value of the only missing one
-            if other is not None:
-                extra.remove(other)
-                place = _pattern(path)
-                paths[place, key, other] += [*output.failing_at((*path, key)), *output.failing_at((*path, other))]
-                paths[place, key, other] += [
-                    result.path
-                    for result in output.failing
-                    if result.matched is not None and result.matched[: len(at) + 1] == (*at, other)
-                ]
+        place = _pattern(path)
+        for key, other in _new_names({key: gold[key] for key in missing}, {key: extracted[key] for key in extra}):
+            paths[place, key, other] += [*output.failing_at((*path, key)), *output.failing_at((*path, other))]
+            paths[place, key, other] += [
+                result.path
+                for result in output.failing
+                if result.matched is not None and result.matched[: len(at) + 1] == (*at, other)
+            ]
         for deep, flat in _flattened(gold, extracted, missing, extra):
-            paths[_pattern(path), ".".join(deep), ".".join(flat)] += [
+            paths[place, ".".join(deep), ".".join(flat)] += [
                 *output.failing_at((*path, *deep)),
                 *output.failing_at((*path, *flat)),
             ]
@@ -165,6 +162,22 @@ def _flattened(
             name = _new_name(f"{outer}.{key}", value, one) if _is_full(value) else None
             if name is not None:
                 yield (name,), (outer, key)
+
+
+def _new_names(missing: dict[str, Json], extra: dict[str, Json]) -> list[tuple[str, str]]:
+    """Return missing keys with their new names: if one of each is left over with the same value, those as well."""
+    names, left, extra = [], [], {**extra}
+    for key, value in missing.items():
+        other = _new_name(key, value, extra)
+        if other is None:
+            left.append(key)
+        else:
+            names.append((key, other))
+            del extra[other]
+    if len(left) == len(extra) == 1:
+        ((other, value),) = extra.items()
+        names += [(key, other) for key in left if same(missing[key], value)]
+    return names
 
 
 def _new_name(key: str, value: Json, extra: dict[str, Json]) -> str | None:

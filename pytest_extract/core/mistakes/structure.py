@@ -137,7 +137,7 @@ def _renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
         for deep, flat in _flattened(gold, extracted, missing, extra):
             paths[place, ".".join(deep), ".".join(flat)] += [
                 *output.failing_at((*path, *deep)),
-                *output.failing_at((*path, *flat)),
+                *output.failing_at((*path, flat[0])),  # a new object is one result
             ]
     for (_, key, other), found in paths.items():
         what = "in another case," if key.lower() == other.lower() else "written"

@@ -508,9 +508,10 @@ function drawHeat() {
       const letter = row.heat[index];
       const small = letter.toLowerCase();
       const [sign, name] = SIGNS[small];
-      const faint = small === letter && "xohj".includes(small) ? " faint" : "";
+      const partly = small === letter && "xohj".includes(small);
+      const meaning = `${data.patterns[index]}: ${name}${partly ? " in part" : ""}`;
       const kind = small === "!" ? "u" : small === "." ? "" : small;
-      const cell = make("td", { role: "gridcell", tabindex: -1, class: `cell ${kind}${faint}`, text: sign, title: `${row.name}, ${data.patterns[index]}: ${name}`, "aria-label": `${data.patterns[index]}: ${name}` });
+      const cell = make("td", { role: "gridcell", tabindex: -1, class: `cell ${kind}${partly ? " partly" : ""}`, text: sign, title: `${row.name}, ${meaning}`, "aria-label": meaning });
       cell.row = row;
       cell.field = index;
       return cell;

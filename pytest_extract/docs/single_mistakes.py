@@ -161,6 +161,7 @@ SINGLE_MISTAKES: Final = (
     SingleMistake("brackets of a telephone number", "(415) 555-0132", "415-555-0132", "punctuation"),
     SingleMistake("ligature that the PDF cannot name", "final offer", "nal offer", "ligature"),
     SingleMistake("letter with a stroke", "Łódź", "Lodz", "diacritics"),
+    SingleMistake("dashes of an identifier", "1-0-1", "101", "punctuation"),
     SingleMistake("row of nothing", _ROWS, [*_ROWS, dict.fromkeys(_BOLT)], "invented_row"),
     SingleMistake(
         "only the rows", {"entries": [{"name": "Bolt", "net": 10.5}]}, [{"name": "Bolt", "net": 10.5}], "wrapped"

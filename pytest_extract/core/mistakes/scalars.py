@@ -29,6 +29,8 @@ LONGEST: Final = 80
 """Longer texts are neither a number nor a date."""
 
 
+_CODE: Final = re.compile(r"\W*[^\W\d_]{1,3}\d")
+"""Letters before the digits: the start of a code such as J45.9, if they are no currency."""
 _THOUSANDS: Final = re.compile(r"\b[TtKk](EUR|CHF|USD|GBP|€|\$|£)")
 """Thousands of a currency, as balance sheets have them: TEUR, k€."""
 
@@ -62,7 +64,7 @@ def _read_written_amount(value: str, styles: tuple[NumberStyle, ...]) -> Amount 
     if not any(map(str.isdecimal, value)):
         return None
     written = read_written(value.strip(), styles)
-    if written is None:
+    if written is None or (_CODE.match(value) and currency_of(written.before, "") is None):
         return None
     words = _THOUSANDS.sub(r"tsd \1", f"{written.before} {written.after}").split()
     scale = 1

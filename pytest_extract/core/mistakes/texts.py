@@ -215,7 +215,7 @@ def _punctuation(gold: Json, extracted: Json) -> str:
     digits = ["".join(_DIGITS.findall(text)) for text in pair]
     if digits[0] == digits[1] and all(_TELEPHONE.fullmatch(text) for text in pair):
         return "only punctuation differs"  # no decimal sign, no brackets of a loss
-    if any(found.findall(pair[0]) != found.findall(pair[1]) for found in (_DIGITS, _OF_NUMBERS)):
+    if _OF_NUMBERS.findall(pair[0]) != _OF_NUMBERS.findall(pair[1]):
         return ""
     one, other = ("".join(_WORD.findall(text)) for text in pair)
     if one == other:

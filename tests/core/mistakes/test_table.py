@@ -264,6 +264,7 @@ def test_a_row_of_nulls_is_named_at_its_list():
         pytest.param("12,5 Mio. EUR", "800 EUR", id="amounts"),
         pytest.param("FR", "USD", id="country-and-currency"),
         pytest.param("kg", "Wh", id="units-of-two-kinds"),
+        pytest.param("J45.9", "J459", id="codes-that-begin-like-a-unit"),
     ],
 )
 def test_values_that_are_alike_by_chance_have_no_name(gold, extracted):

@@ -341,13 +341,19 @@ class BulkTotals:
 
 
 def score_table(
-    scorer: BulkScorer, source: Path, target: Path, *, workers: int | None = None, timeout_s: float | None = None
+    scorer: BulkScorer,
+    source: Path | str,
+    target: Path | str,
+    *,
+    workers: int | None = None,
+    timeout_s: float | None = None,
 ) -> BulkTotals:
     """Score the records of a Parquet or JSONL file, and write the results file, as Parquet by its name.
 
     `workers`, `timeout_s`: as in `score_records`. Raises StoreError for a source that cannot be read.
     """
     counts: Counter[str] = Counter()
+    target = Path(target)
     if target.suffix.lower() != ".parquet":
 
         def counted() -> Iterator[CaseResult]:
@@ -376,11 +382,12 @@ def _tables(
     yield from tables_of(score_records(scorer, records, timeout_s=timeout_s))
 
 
-def read_table(path: Path) -> Iterator[Record]:
+def read_table(path: Path | str) -> Iterator[Record]:
     """Yield the records of a Parquet or JSONL file, one batch or line in memory at a time; StoreError for another file.
 
     A line that is no JSON object is a record that `BulkScorer.score` finds broken; its id is its line.
     """
+    path = Path(path)
     try:
         if path.suffix.lower() == ".parquet":
             pa = import_pyarrow()

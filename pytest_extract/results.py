@@ -294,8 +294,9 @@ class ResultsReader:
             start += len(line)
 
 
-def write_results(path: Path, results: Iterable[CaseResult]) -> None:
+def write_results(path: Path | str, results: Iterable[CaseResult]) -> None:
     """Write a whole results file, atomically, result by result: as Parquet where the name ends in `.parquet`."""
+    path = Path(path)
     if path.suffix.lower() == ".parquet":
         from pytest_extract.parquet import write_parquet
 

@@ -300,7 +300,7 @@ def test_a_table_becomes_a_results_file(tmp_path, target, workers):
     pytest.importorskip("pyarrow")
     rows = [row for row in records(20) if row["id"] != "r26"]
     source = write_jsonl(tmp_path / "table.jsonl", rows)
-    totals = score_table(SCORER, source, tmp_path / target, workers=workers)
+    totals = score_table(SCORER, str(source), str(tmp_path / target), workers=workers)
     results = read_results(tmp_path / target).results
     assert results == tuple(in_one_process(SCORER, rows))
     outcomes = [result.outcome for result in results]
@@ -350,7 +350,7 @@ def test_commands_read_parquet_as_they_read_jsonl(tmp_path, capsys, command):
     pytest.importorskip("pyarrow")
     results = in_one_process(SCORER, list(records()))
     for name in ("run.jsonl", "run.parquet"):
-        write_results(tmp_path / name, results)
+        write_results(str(tmp_path / name), results)
     found = [run_command(capsys, *command, tmp_path / name) for name in ("run.jsonl", "run.parquet")]
     assert found[0] == found[1] != ""
 

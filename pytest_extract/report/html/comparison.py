@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, PatternComparison
 from pytest_extract.regression.gate import GateDecision
-from pytest_extract.regression.snapshots import CaseKey
+from pytest_extract.regression.snapshots import CaseKey, value_text
 from pytest_extract.report.gate import (
     ANSWER_STYLE,
     CHANGED_KINDS,
@@ -33,7 +33,9 @@ MOST_REASONS: Final = 8
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
-"""Cases listed for one changed field."""
+"""Different changes listed for one field pattern, and cases listed for them, at least one for each."""
+_SHORT: Final = 60
+"""Characters of a value in the title of a change."""
 _ROW_TONES: Final = {Change.REGRESSED: "bad", Change.FIXED: "good"}
 
 
@@ -122,18 +124,39 @@ def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, An
     return {
         "title": f"{plural(len(changes), 'field')} {kind}",
         "open": kind is Change.REGRESSED and len(patterns) <= MOST_OPEN,
-        "groups": [
-            {
-                "pattern": short_name(pattern),
-                "count": len(found),
-                "mistakes": _mistake_counts(found),
-                "changes": [_change(change, arm.after, anchors) for change in found[:MOST_REPEATS]],
-                "left": max(len(found) - MOST_REPEATS, 0),
-            }
-            for pattern, found in ranked[:MOST]
-        ],
+        "groups": [_group(pattern, found, arm.after, anchors) for pattern, found in ranked[:MOST]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
+
+
+def _group(pattern: str, changes: Sequence[FieldChange], arm: str, anchors: Anchors) -> dict[str, Any]:
+    """Return the changes of a field pattern, equal ones once with their cases, the most frequent first."""
+    equal: dict[tuple[str, ...], list[FieldChange]] = {}
+    for change in changes:
+        equal.setdefault(_key(change), []).append(change)
+    ranked = sorted(equal.values(), key=lambda found: -len(found))
+    room = MOST_REPEATS
+    shown = []
+    for found in ranked[:MOST_REPEATS]:
+        cases = [*dict.fromkeys(change.case for change in found)]
+        listed = cases[: max(room, 1)]
+        room -= len(listed)
+        shown.append(_change(found) | {"cases": [_case(case, arm, anchors) for case in listed]})
+        shown[-1]["more"] = len(cases) - len(listed)
+    return {
+        "pattern": short_name(pattern),
+        "count": len(changes),
+        "mistakes": _mistake_counts(changes),
+        "changes": shown,
+        "left": sum(map(len, ranked[MOST_REPEATS:])),
+    }
+
+
+def _key(change: FieldChange) -> tuple[str, ...]:
+    """Return what equal changes have in common: their values, their rates, and the kind of mistake."""
+    values = (change.value_before, change.value_after, change.gold)
+    kind = "" if change.mistake is None else change.mistake.kind
+    return (*map(value_text, values), kind, _rate(change))
 
 
 def _mistake_counts(changes: Sequence[FieldChange]) -> str:
@@ -142,25 +165,41 @@ def _mistake_counts(changes: Sequence[FieldChange]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
 
 
-def _change(change: FieldChange, arm: str, anchors: Anchors) -> dict[str, Any]:
-    """Return a changed field: its case, gold, and the values before and now."""
+def _rate(change: FieldChange) -> str:
     plain = change.before.denominator == change.after.denominator == 1
-    name = change.case.rpartition("::")[2] or change.case
+    return "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs"
+
+
+def _case(case: str, arm: str, anchors: Anchors) -> tuple[str, str | None]:
+    """Return the name of a case and its anchor."""
+    return short_name(case.rpartition("::")[2] or case), anchors.get(CaseKey(case, arm))
+
+
+def _change(equal: Sequence[FieldChange]) -> dict[str, Any]:
+    """Return changes that are equal as one: its field, gold, and the values before and now."""
+    change = equal[0]
     found: dict[str, Any] = {
         "path": short_name(change.path),
-        "case": short_name(name),
-        "anchor": anchors.get(CaseKey(change.case, arm)),
-        "rate": "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs",
+        "count": len(equal),
+        "rate": _rate(change),
+        "title": None,
         "values": [],
     }
     if not change.path.startswith("("):
         now = side_by_side(change.gold, change.value_after, VALUE_WIDTH)
         before = show(change.value_before, VALUE_WIDTH)
+        found["title"] = _short(change.value_before), _short(change.value_after)
         found["values"] = [
             ("gold", None if change.gold is MISSING else styled(now.gold), "good"),
             ("before", None if change.value_before is MISSING else [before], ""),
             ("now", None if change.value_after is MISSING else styled(now.extracted), "bad"),
         ]
         if change.mistake is not None:
-            found["values"].append(("mistake", [message(change.mistake.text)], ""))
+            texts = {each.mistake.text for each in equal if each.mistake is not None}
+            text = change.mistake.text if len(texts) == 1 else change.mistake.kind.replace("_", " ")
+            found["values"].append(("mistake", [message(text)], ""))
     return found
+
+
+def _short(value: Json | Missing) -> str | None:
+    return None if value is MISSING else show(value, _SHORT)

@@ -68,6 +68,35 @@ def test_a_row_of_one_field_counts_its_mistakes() -> None:
     assert "total 3 times 2 sign, 1 power of ten" in words(shown([*BASE[:3], *new]))
 
 
+def test_equal_changes_of_a_field_stand_once_with_their_cases() -> None:
+    new = [scored(f"c{index}", wrong(vendor=None if index in {1, 3, 5, 6} else "x"), model="new") for index in range(8)]
+    new[7] = scored("c7", wrong(vendor="<b>"), model="new")
+    base = [scored(f"c{index}", GOLD, model="base") for index in range(8)]
+    text = shown([*base, *new])
+    rows = re.findall(r'<details class="equal">(.*?)</details>', text, re.DOTALL)
+    assert [words(row.split("</summary>")[0]) for row in rows] == [
+        "&#34;ACME GmbH&#34; → null ×4",
+        "&#34;ACME GmbH&#34; → &#34;x&#34; ×3",
+    ]
+    assert words(rows[0]).endswith("in c1 , c3 , c5 , c6")
+    assert all(f'<a href="#{anchor(new[index])}">c{index}</a>' in rows[0] for index in (1, 3, 5, 6))
+    assert "vendor in c7 gold" in words(text)
+
+
+def test_a_field_that_changed_in_one_way_shows_it_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "MOST_REPEATS", 2)
+    base = [scored(f"c{index}", GOLD, model="base") for index in range(5)]
+    text = shown([*base, *(scored(f"c{index}", wrong(total=1), model="new") for index in range(5))])
+    (row,) = re.findall(r'<details class="equal" open>(.*?)</details>', text, re.DOTALL)
+    assert words(row) == "907.2 → 1 ×5 gold 907.2 before 907.2 now 1 in c0 , c1 and 3 more"
+
+
+def test_a_gate_that_broke_in_many_cases_stands_once() -> None:
+    base = [scored(f"c{index}", GOLD, model="base") for index in range(3)]
+    told = words(shown([*base, *(scored(f"c{index}", "{", model="new") for index in range(3))]))
+    assert "(root gate) 3 times (root gate) ×3 in c0 , c1 , c2" in told
+
+
 def test_what_the_verdict_rests_on_is_folded_and_so_are_many_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown([*BASE, *NEW])
     (basis,) = re.findall(r"<details><summary>What the verdict rests on</summary>(.*?)</details>", text)

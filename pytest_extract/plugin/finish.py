@@ -32,6 +32,8 @@ _COVERAGE = pytest.StashKey[list[Line]]()
 _ITEMS = pytest.StashKey[list[ExtractItem]]()
 _ANNOTATIONS = pytest.StashKey[list[Line]]()
 _SUITE = pytest.StashKey[list[tuple[bool, str]]]()
+_SIGNS: Final = 4
+"""Columns for the signs and spaces around the title of a section."""
 _MOST_SELECTED: Final = 10
 _MOST_WRITE_ERRORS: Final = 3
 _MOST_UNCOVERED: Final = 20
@@ -350,7 +352,7 @@ def _comparison_lines(config: pytest.Config, width: int) -> list[Line]:
 
 
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the decision of the regression gate, and have pytest's last line say it too."""
+    """Write the verdict on a comparison; where it is that of the regression gate, pytest's last line says it too."""
     run_results = run_results_of(config)
     if not run_results.results or run_results.forecasts or config.get_verbosity() < -1:
         return
@@ -360,8 +362,13 @@ def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
     if not lines:
         return
-    reporter.section("regression gate")
-    write_lines(reporter._tw, lines)  # noqa: SLF001
+    from pytest_extract.report.gate import comparison_title
+    from pytest_extract.report.lines import shorten
+
+    writer = reporter._tw  # noqa: SLF001
+    title = comparison_title(decision, is_gate=settings.gate == "regression")
+    reporter.section(shorten(title, writer.fullwidth - _SIGNS))
+    write_lines(writer, lines)
     word = decision_word(decision, settings)
     if word is not None:
         reporter.stats.setdefault(f"verdict: {word}", [decision])

@@ -28,6 +28,8 @@ _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
+_MOST_TITLED: Final = 3
+"""Arms that a title names."""
 _WORDS: Final[Mapping[Answer, str]] = {
     Answer.WORSE: "WORSE",
     Answer.NOT_WORSE: "PASS",
@@ -57,6 +59,18 @@ def answer_word(decision: GateDecision) -> str:
     if decision.answer is Answer.NOT_WORSE and decision.warnings:
         return "PASS with a warning"
     return _WORDS[decision.answer]
+
+
+def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
+    """Name the regression gate where it judges the run, else what is compared: its verdict is then a remark."""
+    if is_gate or decision is None:
+        return "regression gate"
+    arms = [arm for arm in decision.comparison.arms if arm.before != arm.after]
+    if not arms:
+        return "this run compared with its baseline"
+    names = ", ".join(arm.after or "now" for arm in arms[:_MOST_TITLED])
+    more = f" and {len(arms) - _MOST_TITLED:,} more" if len(arms) > _MOST_TITLED else ""
+    return safe_prose(f"{names}{more} compared with {arms[0].before or 'before'}")
 
 
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:

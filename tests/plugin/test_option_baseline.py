@@ -96,7 +96,7 @@ def test_without_the_gate_a_baseline_only_reports(pytester, suite):
     run(UPDATE)
     told = run("--extract-gate=none", total=list(range(12)))
     assert told.ret == 0
-    told.stdout.fnmatch_lines(["WORSE. *"])
+    told.stdout.fnmatch_lines(["*= this run compared with its baseline =*", "WORSE. *"])
     told.stdout.no_fnmatch_line("*verdict: WORSE*")
 
 

@@ -16,6 +16,7 @@ from pytest_extract.report.gate import (
     UNCOMPARED_KINDS,
     answer_word,
     basis_texts,
+    comparison_title,
     effect_lines,
     p_cell,
     tag_lines,
@@ -49,12 +50,17 @@ def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_context(judged: GateDecision | None, anchors: Anchors) -> dict[str, Any] | None:
-    """Return what the page shows of a comparison, what got worse first; None if nothing was compared."""
+def comparison_context(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> dict[str, Any] | None:
+    """Return what the page shows of a comparison, what got worse first; None if nothing was compared.
+
+    `is_gate`: the regression gate judges the run by it.
+    """
     if judged is None:
         return None
+    title = comparison_title(judged, is_gate=is_gate)
     reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
     return {
+        "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": answer_word(judged),
         "tone": ANSWER_STYLE[judged.answer],
         "reasons": reasons[:MOST_REASONS],

@@ -165,7 +165,7 @@ def _context(run: RunReport) -> dict[str, Any]:
     shown_documents, limits = documents.data()
     sections = {
         "mistakes": _mistakes(run.mistakes),
-        "compared": comparison_context(run.judged, anchors),
+        "compared": comparison_context(run.judged, anchors, is_gate=run.gate == "regression"),
         "fields": _fields(bad, totals.fields, arms),
         "slices": [slice_rows(table, view=run.view) for table in run.slices if table.is_known],
         "plots": _plots(run),

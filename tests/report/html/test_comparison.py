@@ -68,6 +68,16 @@ def test_a_row_of_one_field_counts_its_mistakes() -> None:
     assert "total 3 times 2 sign, 1 power of ten" in words(shown([*BASE[:3], *new]))
 
 
+def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares() -> None:
+    def titles(results: list[CaseResult]) -> str:
+        text = page(RunReport(results=results, judged=evaluate_base(results, "base", Rules())))
+        return words(text[text.index('<section id="compared"') :])
+
+    assert titles([*BASE, *NEW]).startswith("What changed new compared with base: WORSE")
+    others = [scored("c1", GOLD, model=f"m{number}") for number in range(5)]
+    assert titles([*BASE, *others]).startswith("What changed m0, m1, m2 and 2 more compared with base: ")
+
+
 def test_equal_changes_of_a_field_stand_once_with_their_cases() -> None:
     new = [scored(f"c{index}", wrong(vendor=None if index in {1, 3, 5, 6} else "x"), model="new") for index in range(8)]
     new[7] = scored("c7", wrong(vendor="<b>"), model="new")

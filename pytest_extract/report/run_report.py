@@ -190,7 +190,7 @@ def next_steps(run: RunReport) -> list[str]:
                 "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
             )
     elif run.judged is not None and run.judged.answer is Answer.CANNOT_TELL:
-        steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons of the verdict say how many.")
+        steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons say how many.")
     if left := outcomes[Outcome.NOT_RUN]:
         steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
     return steps

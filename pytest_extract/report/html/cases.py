@@ -450,6 +450,9 @@ def _places(item: FieldResult, evidence: CaseEvidence | None) -> dict[str, Json]
             data[f"{key}n"] = count
         elif evidence.is_complete and item.status is not Status.MATCH and _can_stand_in_text(value):
             data[key] = []
+            assert value is not MISSING  # noqa: S101 - the condition above
+            if (nearest := evidence.nearest_to(value)) is not None:
+                data[f"{key}~"] = [*nearest]
     return data
 
 

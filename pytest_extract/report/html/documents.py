@@ -15,6 +15,7 @@ from pytest_extract.documents import Document, DocumentError
 from pytest_extract.lazy import dataclass
 from pytest_extract.report.html.text import document_text, message, short_name
 from pytest_extract.report.lines import plural
+from pytest_extract.report.values import show
 
 if TYPE_CHECKING:
     from pytest_extract.evidence import TextLocation
@@ -38,6 +39,11 @@ MOST_SEARCHES: Final = 20_000
 """Values that are searched in documents."""
 MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
+MOST_NEAREST: Final = 40
+"""Values of one case that stand nowhere in its document and are shown with the nearest text, whose search is slow."""
+LONGEST_NEAREST: Final = 500
+"""Characters of the longest text that the nearest is searched for."""
+_NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
 _PAGE_WIDTH: Final = 900
@@ -59,6 +65,7 @@ class _Shown:
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
+    nearest: dict[tuple[object, ...], tuple[int, str] | None] = field(default_factory=dict)
     page_count: int = 0
 
     def add_note(self, text: str) -> None:
@@ -71,6 +78,14 @@ class _Shown:
         if choice == "all" or self.page_count == 1 or not self.has_text:
             return [*range(1, self.page_count + 1)]
         return [number for number in sorted(self.pages or {1}) if number <= self.page_count]
+
+    def place_of(self, location: TextLocation) -> int:
+        """Return the number of a place, the same for all values that are found there, and show its page."""
+        from pytest_extract.evidence import MatchLevel
+
+        self.pages.add(location.page or 1)
+        place = location._replace(level=MatchLevel.FOLDED, similarity=1.0)
+        return self.locations.setdefault(place, len(self.locations))
 
     def places(self) -> list[Json]:
         """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
@@ -92,6 +107,7 @@ class CaseEvidence:
 
     shown: _Shown
     documents: PageDocuments
+    nearest_searches: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -128,9 +144,28 @@ class CaseEvidence:
             return [], 0
         if evidence is None or not evidence.found:
             return [], 0
-        places = self.shown.locations
-        self.shown.pages.update(location.page or 1 for location in evidence.locations)
-        return [places.setdefault(location, len(places)) for location in evidence.locations], evidence.count
+        return [self.shown.place_of(location) for location in evidence.locations], evidence.count
+
+    def nearest_to(self, value: Json) -> tuple[int, str] | None:
+        """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
+        from pytest_extract.evidence import find_evidence
+
+        key, known = (type(value), value), self.shown.nearest
+        if key not in known:
+            too_long = isinstance(value, str) and len(value) > LONGEST_NEAREST
+            if too_long or self.nearest_searches >= MOST_NEAREST:
+                self.shown.add_note(
+                    f"nearest texts of the first {MOST_NEAREST} values of a case only, "
+                    f"up to {LONGEST_NEAREST} characters"
+                )
+                return None
+            self.nearest_searches += 1
+            evidence = find_evidence(self.shown.document, value, most=1)
+            location = None if evidence is None else next(iter(evidence.nearest), None)
+            known[key] = (
+                None if location is None else (self.shown.place_of(location), show(location.quote, _NEAREST_WIDTH))
+            )
+        return known[key]
 
 
 def _without_folder(error: DocumentError, document: Document) -> str:

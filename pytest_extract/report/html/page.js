@@ -253,7 +253,8 @@ const folded = (title, ...parts) => make("details", {}, make("summary", { text: 
 
 function fieldCard(field) {
   const tone = field.s === "judge_error" ? "warn" : "bad";
-  const places = [...(field.eg ?? []), ...(field.ex ?? [])];
+  const near = ["eg", "ex"].map((key) => field[`${key}~`]?.[0]).filter((place) => place !== undefined);
+  const places = [...(field.eg ?? []), ...(field.ex ?? []), ...near];
   const item = make("li", { class: "f", tabindex: 0, "data-path": field.p },
     make("div", { class: "fh" },
       path(field.p),
@@ -270,6 +271,7 @@ function fieldCard(field) {
   );
   register(item, field.p, field.eg ?? [], "gold");
   register(item, field.p, field.ex ?? [], "extracted");
+  register(item, field.p, near, "nearest");
   wire(item, places);
   return item;
 }
@@ -290,6 +292,11 @@ function placesPart(field) {
     if (found === undefined) continue;
     if (!found.length) {
       parts.push(make("span", { class: "place none", text: `${name}: not in the document` }));
+      const near = field[`${key}~`];
+      if (near) {
+        const page = view.paged ? `, page ${view.places[near[0]][0]}` : "";
+        parts.push(make("button", { type: "button", class: "place nearest", on: { click: () => goTo([near[0]]) } }, "nearest: ", make("bdi", { text: near[1] }), page));
+      }
       continue;
     }
     const total = field[`${key}n`];
@@ -389,7 +396,8 @@ function fillPages(paper, pages) {
   }
 }
 
-const nameOf = (mark) => `${mark.kind === "match" ? "value" : mark.kind} of ${mark.path}`;
+const NAMES = { match: "value of", nearest: "text nearest to a value of" };
+const nameOf = (mark) => `${NAMES[mark.kind] ?? `${mark.kind} of`} ${mark.path}`;
 
 function picture(page, marks) {
   const frame = make("div", { class: "picture" }, make("img", { src: page.i, width: page.s?.[0], height: page.s?.[1], alt: `Page ${page.n} of the document`, loading: "lazy", decoding: "async" }));
@@ -407,15 +415,19 @@ function picture(page, marks) {
   return frame;
 }
 
-// The marks of a text in its order; of marks that overlap, the first.
+// The marks of a text in its order; of marks that overlap, the first. A nearest text gives way to all others, which then
+// stand for its place, too.
 function apart(marks, length) {
-  let at = 0;
-  const ranked = [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other));
-  return ranked.filter(({ where: [, start, end] }) => {
-    if (start < at || end > length) return false;
-    at = end;
-    return true;
-  });
+  const kept = [];
+  const late = (mark) => Number(mark.kind === "nearest");
+  const ranked = [...marks].sort((one, other) => late(one) - late(other) || one.where[1] - other.where[1] || rank(one) - rank(other));
+  for (const mark of ranked) {
+    const [, start, end] = mark.where;
+    const over = kept.filter(({ where }) => start < where[2] && where[1] < end);
+    if (over.length && late(mark)) over[0].others.push(mark.place);
+    else if (!over.length && end <= length) kept.push({ ...mark, others: [] });
+  }
+  return kept.sort((one, other) => one.where[1] - other.where[1]);
 }
 
 // Part of a text with the marks in it; a mark may go on in the next part.
@@ -425,7 +437,7 @@ function markedText(text, from, to, marks) {
   for (const mark of marks) {
     const start = Math.max(mark.where[1], from), end = Math.min(mark.where[2], to);
     if (start >= end) continue;
-    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": mark.place, text: text.slice(start, end) });
+    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": [mark.place, ...mark.others].join(" "), text: text.slice(start, end) });
     part.addEventListener("click", () => goToField(mark.element));
     parts.push(text.slice(at, start), part);
     at = end;
@@ -459,8 +471,8 @@ function rendered(page, marks) {
   return make("div", { class: "rendered" }, build(page.h));
 }
 
-const rank = (mark) => ["gold", "extracted", "match"].indexOf(mark.kind);
-const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place]")].filter((box) => places.includes(Number(box.dataset.place)));
+const rank = (mark) => ["gold", "extracted", "nearest", "match"].indexOf(mark.kind);
+const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place]")].filter((box) => box.dataset.place.split(" ").some((place) => places.includes(Number(place))));
 
 function highlight(places) {
   for (const box of controls.view.querySelectorAll(".mark.on")) box.classList.remove("on");

@@ -73,9 +73,9 @@ class Evidence:
 def find_evidence(
     document: Document, value: Json, *, most: int = MOST_LOCATIONS, nearest: bool = True
 ) -> Evidence | None:
-    """Return where a text or a number stands in a document; None for a value that no text can show.
+    """Return where a text or a number stands in a document; None for a value that is not searched for.
 
-    These are null, booleans, empty texts, lists and objects. With `nearest=False` the most similar parts of the text
+    These are null, booleans, lists, objects, empty texts and those of more than 20,000 characters. With `nearest=False` the most similar parts of the text
     are not searched for, which takes most of the time for a value that stands nowhere. The index of the document is
     made once and kept until `document.release()`. Raises DocumentError for a document without text: an image, a
     scanned PDF, a broken file.

@@ -36,6 +36,8 @@ _SHORT_SIMILAR_FROM: Final = 0.87
 _MOST_NEAREST: Final = 3
 _MOST_WORDS: Final = 200
 """Words of a long text by which the nearest text is found."""
+_LONG: Final = 200
+"""Characters of a text up to which it is aligned as a whole."""
 _RARE: Final = 200
 """A word that occurs more often tells nothing about where a text stands."""
 _UNSPACED: Final = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f"
@@ -225,10 +227,10 @@ class TextIndex:
             start, end = self._words[max(first - 1, 0)][1], self._words[last - 1][2]
             if len(words) == _MOST_WORDS:
                 end = min(max(end, start + len(wanted) + 20), len(self._folded.text))
-            place = fuzz.partial_ratio_alignment(wanted, self._folded.text[start:end])
-            if place is None or place.dest_end <= place.dest_start:
+            part = _most_similar_part(wanted, self._folded.text[start:end])
+            if not part:
                 continue
-            begin, stop = self._whole_words(start + place.dest_start, start + place.dest_end)
+            begin, stop = self._whole_words(start + part.start, start + part.stop)
             similarity = fuzz.ratio(wanted, self._folded.text[begin:stop]) / 100
             if similarity >= (SIMILAR_FROM if len(wanted) > _SHORT else _SHORT_SIMILAR_FROM):
                 found[self._folded.span(begin, stop)] = min(similarity, 0.99)
@@ -267,6 +269,22 @@ class TextIndex:
             end += 1
         part = text[start:end]
         return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def _most_similar_part(wanted: str, text: str) -> range:
+    """Return where the part of a text stands that is most similar to another: by the ends of that, where it is long.
+
+    The time of an alignment grows with the cube of the length.
+    """
+    from rapidfuzz import fuzz
+
+    if len(wanted) <= _LONG:
+        whole = fuzz.partial_ratio_alignment(wanted, text)
+        return range(0) if whole is None else range(whole.dest_start, whole.dest_end)
+    rest = max(0, len(text) - 2 * _LONG)
+    head = fuzz.partial_ratio_alignment(wanted[:_LONG], text[: 2 * _LONG])
+    tail = fuzz.partial_ratio_alignment(wanted[-_LONG:], text[rest:])
+    return range(0) if head is None or tail is None else range(head.dest_start, rest + tail.dest_end)
 
 
 def _by_key(notations: Iterable[Notation]) -> dict[str, list[Notation]]:

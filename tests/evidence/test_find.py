@@ -114,6 +114,15 @@ def test_a_long_text_that_differs_in_a_word_is_nearest_to_itself():
     assert evidence.nearest[0].quote.endswith(" word99")
 
 
+def test_a_very_long_text_is_nearest_to_itself_and_one_beyond_the_limit_is_not_searched():
+    words = [f"word{number}" for number in range(4_000)]  # to align it as a whole takes minutes
+    document = Document(text=" ".join(["before it", *words, "after it"]))
+    value = " ".join([*words[50:1_000], "another", *words[1_001:2_000]])
+    (nearest, *_) = find_evidence(document, value).nearest
+    assert (nearest.quote[:7], nearest.quote[-8:]) == ("word50 ", "word1999")
+    assert find_evidence(document, value + " more" * 5_000) is None
+
+
 def test_locations_have_page_line_column_and_offsets():
     pages = ["first page", "second\n page: 42 items"]
     document = PagedDocument(pages)

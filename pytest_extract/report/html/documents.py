@@ -41,8 +41,6 @@ MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
 MOST_NEAREST: Final = 40
 """Values of one case that stand nowhere in its document and are shown with the nearest text, whose search is slow."""
-LONGEST_NEAREST: Final = 500
-"""Characters of the longest text that the nearest is searched for."""
 _NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
@@ -152,12 +150,8 @@ class CaseEvidence:
 
         key, known = (type(value), value), self.shown.nearest
         if key not in known:
-            too_long = isinstance(value, str) and len(value) > LONGEST_NEAREST
-            if too_long or self.nearest_searches >= MOST_NEAREST:
-                self.shown.add_note(
-                    f"nearest texts of the first {MOST_NEAREST} values of a case only, "
-                    f"up to {LONGEST_NEAREST} characters"
-                )
+            if self.nearest_searches >= MOST_NEAREST:
+                self.shown.add_note(f"nearest texts of the first {MOST_NEAREST} values of a case only")
                 return None
             self.nearest_searches += 1
             evidence = find_evidence(self.shown.document, value, most=1)

@@ -419,13 +419,18 @@ function picture(page, marks) {
 // stand for its place, too.
 function apart(marks, length) {
   const kept = [];
-  const late = (mark) => Number(mark.kind === "nearest");
-  const ranked = [...marks].sort((one, other) => late(one) - late(other) || one.where[1] - other.where[1] || rank(one) - rank(other));
+  const ranked = [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other));
+  let at = 0;
   for (const mark of ranked) {
-    const [, start, end] = mark.where;
-    const over = kept.filter(({ where }) => start < where[2] && where[1] < end);
-    if (over.length && late(mark)) over[0].others.push(mark.place);
-    else if (!over.length && end <= length) kept.push({ ...mark, others: [] });
+    if (mark.kind === "nearest" || mark.where[1] < at || mark.where[2] > length) continue;
+    at = mark.where[2];
+    kept.push({ ...mark, others: [] });
+  }
+  for (const mark of ranked) {
+    if (mark.kind !== "nearest" || mark.where[2] > length) continue;
+    const over = kept.find(({ where }) => mark.where[1] < where[2] && where[1] < mark.where[2]);
+    if (over) over.others.push(mark.place);
+    else kept.push({ ...mark, others: [] });
   }
   return kept.sort((one, other) => one.where[1] - other.where[1]);
 }

@@ -75,10 +75,10 @@ def find_evidence(
 ) -> Evidence | None:
     """Return where a text or a number stands in a document; None for a value that is not searched for.
 
-    These are null, booleans, lists, objects, empty texts and those of more than 20,000 characters. With `nearest=False` the most similar parts of the text
-    are not searched for, which takes most of the time for a value that stands nowhere. The index of the document is
-    made once and kept until `document.release()`. Raises DocumentError for a document without text: an image, a
-    scanned PDF, a broken file.
+    These are null, booleans, lists, objects, empty texts and those of more than 20,000 characters. With `nearest=False`
+    the most similar parts of the text are not searched for, which takes most of the time for a value that stands
+    nowhere. The index of the document is made once and kept until `document.release()`. Raises DocumentError for a
+    document without text: an image, a scanned PDF, a broken file.
     """
     index = _index_of(document)
     found = index.find(value)

@@ -387,7 +387,7 @@ def _score(
 
 
 def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
-    """Whether a field, or one of the fields that a finding sums up, was right in the baseline."""
+    """Whether a field, or one of the fields that a finding sums up, was right in what the run is compared with."""
     place = str(finding.result.path)
     return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
 
@@ -431,7 +431,7 @@ def _field(
     if mistake:
         data["k"] = mistake
     if was_right:
-        data["w"] = "right in the baseline"
+        data["w"] = "right before"
     if before is not None:
         data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
     return data | _places(item, evidence)

@@ -309,7 +309,7 @@ def test_what_got_worse_stands_first_and_can_be_filtered(show: Open) -> None:
     results += [scored("c2", GOLD, model="new"), scored("old", wrong(vendor="x", total=0, items=[]), model="new")]
     browser = show(results, judged=evaluate_base(results, "base", Rules()))
     assert names(browser)[:3] == ["c0", "c1", "old"]
-    assert "right in the baseline" in one(browser, "#case .f").text
+    assert "right before" in one(browser, "#case .f").text
     assert one(browser, "#case .f dl").text.split("\n")[:4] == ["gold", '"ACME GmbH"', "before", '"ACME GmbH"']
     group = one(browser, "#compared .group")
     assert group.text == "total 2 times"

@@ -80,7 +80,9 @@ def scheme(browser: Any, name: str, media: str = "") -> None:
 
 
 def until(browser: Any, condition: Callable[[], object]) -> None:
-    """Wait until a condition is true."""
+    """Wait until a condition is true; an element that the page draws anew while it is read is asked for again."""
+    from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
     from selenium.webdriver.support.wait import WebDriverWait
 
-    WebDriverWait(browser, PATIENCE, poll_frequency=0.05).until(lambda _: condition())
+    redrawn = (NoSuchElementException, StaleElementReferenceException)
+    WebDriverWait(browser, PATIENCE, poll_frequency=0.05, ignored_exceptions=redrawn).until(lambda _: condition())

@@ -6,15 +6,18 @@ path maps of `leaf_paths` instead, as published.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
-from itertools import repeat
-from operator import add
+from itertools import compress, repeat
+from operator import add, ne
 from typing import TYPE_CHECKING, Any, Final
 
+from pytest_extract.core.matching.assignment import installed
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
+from pytest_extract.core.measures.token_f1_numpy import texts_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
@@ -86,13 +89,19 @@ def _jaccard(gold: list[Json], value: list[Json]) -> float:
     except TypeError:
         ours, theirs = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
         return (ours & theirs).total() / (ours | theirs).total()
-    return len(one & other) / len(one | other)
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
 _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 _DICT: Final = frozenset({dict})
+_TEXT: Final = frozenset({str})
 _CONTAINERS: Final = frozenset({dict, list})
+_NUMPY_PAYS: Final = 200_000  # characters of gold from which importing numpy pays for a few such documents
+_NUMPY_PAYS_LOADED: Final = 5_000
+_LONG_TEXT: Final = 40
+"""Characters of a text in a table from which on it is compared with many others at once."""
 _LEAST_CELLS: Final = 8
 """Cells of a table from which on they are counted faster by columns than leaf by leaf."""
 
@@ -190,6 +199,8 @@ class _LeafCountWalk(LeafCounts):
         table = self.tables.get((id(gold), id(extracted)))
         if table is not None and len(gold) == len(extracted) == table.height:
             return self._rows(gold, extracted, table, item, depth + 1)
+        if gold and _TEXT.issuperset(map(type, gold)) and _TEXT.issuperset(map(type, extracted)):
+            return self._texts(gold, extracted, item)
         count = len(extracted)
         scores: list[float] = []
         for index, value in enumerate(gold):
@@ -199,10 +210,6 @@ class _LeafCountWalk(LeafCounts):
                 scores.append(self._objects(value, other, item, depth + 1))
             elif kind is dict or kind is list:
                 scores.append(self.containers(value, other, item, depth + 1))
-            elif kind is str and value == other:
-                self.matched += 1
-                self.tokens += 1.0
-                self.typed += str in item.leaf
             else:
                 self._leaf(value, other, item, depth + 1)
         if count > len(gold):
@@ -213,11 +220,35 @@ class _LeafCountWalk(LeafCounts):
             return 0.0 if extracted else 1.0
         return sum(scores) / max(len(gold), count) if _DICT.issuperset(map(type, extracted)) else 0.0
 
+    def _texts(self, gold: list[Any], extracted: list[Any], item: TypeNode) -> float:
+        """Count two lists of texts."""
+        both = min(len(gold), len(extracted))
+        unlike = [*compress(range(both), map(ne, gold, extracted))]
+        f1s = [1.0] * both
+        for place, f1 in zip(unlike, self._f1s([gold[i] for i in unlike], [extracted[i] for i in unlike]), strict=True):
+            f1s[place] = f1
+        f1s += [words_f1(self._words(value), _NULL) for value in gold[both:]]
+        self.tokens = reduce(add, f1s, self.tokens)
+        self.matched += both - len(unlike)
+        self.expected += len(gold) - both + len(unlike)
+        self.found += len(extracted) - both + len(unlike)
+        self.shared += len(unlike)
+        if str in item.leaf:
+            self.typed += len(extracted)
+        return _jaccard(gold, extracted)
+
+    def _f1s(self, gold: Sequence[str], extracted: Sequence[str]) -> list[float]:
+        """Return the token F1 of each text with the one in its place."""
+        size = sum(map(len, gold))
+        if size > (_NUMPY_PAYS_LOADED if "numpy" in sys.modules else _NUMPY_PAYS) and installed("numpy"):
+            return texts_f1(gold, extracted)
+        return [*map(self._tokens, gold, extracted)]
+
     def _rows(self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int) -> float:
         """Count two lists whose rows all have the same keys by the cells that may differ, in the order of each."""
         if depth >= MAX_DEPTH:
             raise TooDeep
-        names, width, cells = table.items.places.names, table.width, table.extracted
+        names, width, gold_cells, cells = table.items.places.names, table.width, table.gold, table.extracted
         if item.members or not self.plain.issuperset(names):
             self._columns(table, item)
         unlike = {*table.diff.differing, *table.diff.both_absent}
@@ -227,6 +258,13 @@ class _LeafCountWalk(LeafCounts):
             self.matched += len(cells)
             self.tokens = reduce(add, repeat(width, len(gold)), self.tokens)
             return 1.0
+        texts = {
+            (one, other)
+            for cell in unlike
+            if type(one := gold_cells[cell]) is str is type(other := cells[cell]) and len(one) >= _LONG_TEXT
+        }
+        if texts:
+            self.compared.update(zip(texts, self._f1s(*zip(*texts, strict=True)), strict=True))
         by_row: dict[int, list[int]] = {}
         for cell in sorted(unlike):
             by_row.setdefault(cell // width, []).append(cell)

@@ -7,14 +7,15 @@ from operator import ne
 
 from pytest_extract.core.compile.nodes import FlatTable
 from pytest_extract.core.engine.context import is_present
-from pytest_extract.core.engine.table import Cells, Table
+from pytest_extract.core.engine.table import Table
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import Value
 
 
-def rows_score(table: Table, ours: Cells, theirs: Cells) -> float:
+def row_score(table: Table, i: int, j: int) -> float:
     """Return the weighted mean score of two rows, as scoring them would give it (nulls being absent)."""
-    weights = table.bulk.weights
+    weights, width = table.bulk.weights, table.width
+    ours, theirs = table.gold[i * width : (i + 1) * width], table.extracted[j * width : (j + 1) * width]
     total, lost = sum(weights), 0.0
     unlike = {*compress(range(len(ours)), map(ne, ours, theirs))}
     if [*map(type, ours)] != [*map(type, theirs)]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Final, TypeAlias
 
-from pytest_extract.core.engine.cells import rows_score
+from pytest_extract.core.engine.cells import row_score
 from pytest_extract.core.engine.context import is_present
-from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Row, Table, identity
+from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.pairing import equal_pairs, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
@@ -67,14 +67,14 @@ def _likely_pairs(table: Table) -> Pairs | None:
         return identity(height)
     ours, theirs = table.rows()
     if len(ours) != len(theirs) or not {theirs[row] for row in unlike_rows}.isdisjoint(
-        [ours[row] for row in unlike_rows]
+        map(ours.__getitem__, unlike_rows)
     ):
         return _equal_then_alike(table, ours, theirs)
     cells = table.declared_width * len(unlike_rows) if width > 1 else height
     return identity(height) if 2 * len(differing) <= cells else None
 
 
-def _equal_then_alike(table: Table, ours: Sequence[Row], theirs: Sequence[Row]) -> Pairs | None:
+def _equal_then_alike(table: Table, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Pairs | None:
     """Pair equal rows, then the others by their scores; which of several equal rows these are goes by order."""
     pairs = equal_pairs(ours, theirs)
     if len(pairs) == len(ours) == len(theirs):
@@ -82,17 +82,17 @@ def _equal_then_alike(table: Table, ours: Sequence[Row], theirs: Sequence[Row]) 
     _, rows, columns = paired(pairs, len(ours), len(theirs))
     if len(rows) * len(columns) > MOST_LIKELY or (columns and len(pairs) < LEAST_EQUAL * len(rows)):
         return None
-    score = cache(lambda i, j: rows_score(table, ours[i], theirs[j]))
+    score = cache(partial(row_score, table))
     found = best_assignment([[score(i, j) for j in columns] for i in rows]).pairs
     pairs = equal_in_order(pairs + [(rows[i], columns[j]) for i, j in found], ours, theirs)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    return sorted([*{*pairs}.difference(unlike), *in_order(unlike, score)])
+    return sorted({**dict(pairs), **dict(in_order(unlike, score))}.items())
 
 
 def fit_small_table(table: Table) -> Pairing:
     """Pair the rows of a table by all their scores."""
     ours, theirs = table.rows()
-    scores = [[rows_score(table, one, other) for other in theirs] for one in ours]
+    scores = [[row_score(table, i, j) for j in range(len(theirs))] for i in range(len(ours))]
     pairs = equal_in_order(best_assignment(scores).pairs, [*map(tuple, scores)], [*zip(*scores, strict=True)])
     pairs = in_order(pairs, lambda i, j: scores[i][j])
     return paired([(i, j) for i, j in pairs if scores[i][j] > 0.0], len(ours), len(theirs))

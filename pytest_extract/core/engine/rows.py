@@ -77,12 +77,7 @@ def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Pat
     kinds = [*map(type, ours)]
     if ours != theirs or kinds != [*map(type, theirs)] or not column.fast.issuperset(kinds):
         return False
-    size, places = max(len(table.gold), len(table.extracted)), table.items.places
-    paths = (*map(places.table(path, size).__getitem__, rows),)
-    wheres: list[FieldPath | None] | None = None
-    if at is not None or rows != others:
-        there = places.table(path if at is None else at, size)
-        wheres = [None if i == j and at is None else there[j] for i, j in pairs]
+    paths, wheres = places_of(table.items, pairs, path, at)
     matches = table.items.entries, 0, len(ours), paths, wheres, ours, theirs, NO_OTHERS
     run.keep(_new(Matches, matches), field=table.items.field)
     return True

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from operator import is_not, itemgetter, ne
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
@@ -15,7 +15,6 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Value
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 Rows: TypeAlias = Sequence[Json]
 Cells: TypeAlias = Sequence[Value]
-Row: TypeAlias = tuple[Value, ...]
 _new: Final = tuple.__new__
 _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
@@ -75,9 +74,11 @@ class Table(NamedTuple):
         """Cells in a row that has all declared properties."""
         return len(self.declared.entries)
 
-    def rows(self) -> tuple[list[Row], list[Row]]:
-        """Return the cells of each of gold's and of the extracted rows."""
+    def rows(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return the cells of each of gold's and of the extracted rows; the one cell of a row that has no other."""
         width = self.width
+        if width == 1:
+            return self.gold, self.extracted
         return [*zip(*[iter(self.gold)] * width, strict=True)], [*zip(*[iter(self.extracted)] * width, strict=True)]
 
     def take(self, run: ScoringContext, pairs: Pairs) -> Table:
@@ -86,8 +87,9 @@ class Table(NamedTuple):
         if len(self.gold) == len(self.extracted) == size * self.width and pairs == identity(size):
             return self
         ours, theirs = self.rows()
-        gold = [*chain.from_iterable([ours[i] for i, _ in pairs])]
-        extracted = [*chain.from_iterable([theirs[j] for _, j in pairs])]
+        gold, extracted = [ours[i] for i, _ in pairs], [theirs[j] for _, j in pairs]
+        if self.width > 1:
+            gold, extracted = [*chain.from_iterable(gold)], [*chain.from_iterable(extracted)]
         diff = diff_cells(run, self.bulk, gold, extracted) or NO_DIFFERENCE
         return self._replace(gold=gold, extracted=extracted, diff=diff)
 
@@ -181,6 +183,8 @@ def places_of(
         return items.places.table(path, len(pairs)), None
     width, table = len(items.places.names), items.places.table(path, max(i for i, _ in pairs) + 1)
     others = items.places.table(path if at is None else at, max(j for _, j in pairs) + 1)
+    if width == 1:
+        return [table[i] for i, _ in pairs], [None if i == j and at is None else others[j] for i, j in pairs]
     nowhere = (None,) * width
     places = chain.from_iterable([table[i * width : (i + 1) * width] for i, _ in pairs])
     wheres = chain.from_iterable(

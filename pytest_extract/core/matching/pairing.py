@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from itertools import count
 
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
@@ -136,6 +137,9 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
 def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pair equal elements in order of appearance."""
+    partners = dict(zip(extracted, count(), strict=False))
+    if len(partners) == len(extracted) and len({*gold}) == len(gold):
+        return [(place, partners[value]) for place, value in enumerate(gold) if value in partners]
     waiting: dict[Hashable, list[int]] = {}
     for place in range(len(extracted) - 1, -1, -1):
         waiting.setdefault(extracted[place], []).append(place)

@@ -18,6 +18,8 @@ def equal_in_order(
 
     Where some of them have no partner, one that has it in its own place comes first.
     """
+    if len({*ours}) == len(ours) and len({*theirs}) == len(theirs):
+        return sorted(pairs)
     found = _sorted_within(pairs, ours)
     return sorted((i, j) for j, i in _sorted_within([(j, i) for i, j in found], theirs))
 

@@ -143,9 +143,9 @@ def text_search(
         similarity = edit_similarity(edits)
         texts = texts_of(extracted)
         odd = [j for j, text in enumerate(texts) if text is None]
-        order = sorted([(len(text), j) for j, text in enumerate(texts) if text is not None])
-        lengths, places = [length for length, _ in order], [j for _, j in order]
-        ordered = [texts[j] for j in places]
+        sizes = [-1 if text is None else len(text) for text in texts]
+        places = sorted(range(len(texts)), key=sizes.__getitem__)[len(odd) :]
+        lengths, ordered = [sizes[j] for j in places], [texts[j] for j in places]
 
         def scores(gold: Json, cutoff: float) -> list[tuple[int, float]]:
             text = normal(gold)

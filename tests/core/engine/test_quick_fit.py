@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from pytest_extract.core.engine.cells import rows_score
+from pytest_extract.core.engine.cells import row_score
 from pytest_extract.core.engine.context import CaseRules, ScoringContext
 from pytest_extract.core.engine.quick_fit import likely, proved
 from pytest_extract.core.engine.table import to_table
@@ -69,8 +69,7 @@ def proved_pairs(program, gold, extracted, pairs):
     run = ScoringContext(program, {}, {}, CaseRules())
     table = to_table(run, program.root, gold, extracted)
     assert table is not None
-    ours, theirs = table.rows()
-    scores = [[rows_score(table, one, other) for other in theirs] for one in ours]
+    scores = [[row_score(table, i, j) for j in range(len(extracted))] for i in range(len(gold))]
     lost = {row: 1.0 - scores[i][j] for row, (i, j) in enumerate(pairs) if scores[i][j] < 1.0}
     if not proved(table, table.take(run, pairs), paired(pairs, len(gold), len(extracted)), lost):
         return False

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
-from itertools import compress, repeat
-from operator import add, ne
+from itertools import compress, cycle, repeat
+from operator import add, contains, ne
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.matching.assignment import installed
@@ -19,7 +19,7 @@ from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, i
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
 from pytest_extract.core.measures.token_f1_numpy import texts_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, Json, Missing, Value, canonical_json
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.table import ListTable, Table
@@ -100,8 +100,9 @@ _TEXT: Final = frozenset({str})
 _CONTAINERS: Final = frozenset({dict, list})
 _NUMPY_PAYS: Final = 200_000  # characters of gold from which importing numpy pays for a few such documents
 _NUMPY_PAYS_LOADED: Final = 5_000
+_MANY_TEXTS: Final = 50
 _LONG_TEXT: Final = 40
-"""Characters of a text in a table from which on it is compared with many others at once."""
+"""Characters of texts in a table, which are compared at once where many are wrong."""
 _LEAST_CELLS: Final = 8
 """Cells of a table from which on they are counted faster by columns than leaf by leaf."""
 
@@ -248,7 +249,7 @@ class _LeafCountWalk(LeafCounts):
         """Count two lists whose rows all have the same keys by the cells that may differ, in the order of each."""
         if depth >= MAX_DEPTH:
             raise TooDeep
-        names, width, gold_cells, cells = table.items.places.names, table.width, table.gold, table.extracted
+        names, width, cells = table.items.places.names, table.width, table.extracted
         if item.members or not self.plain.issuperset(names):
             self._columns(table, item)
         unlike = {*table.diff.differing, *table.diff.both_absent}
@@ -258,13 +259,8 @@ class _LeafCountWalk(LeafCounts):
             self.matched += len(cells)
             self.tokens = reduce(add, repeat(width, len(gold)), self.tokens)
             return 1.0
-        texts = {
-            (one, other)
-            for cell in unlike
-            if type(one := gold_cells[cell]) is str is type(other := cells[cell]) and len(one) >= _LONG_TEXT
-        }
-        if texts:
-            self.compared.update(zip(texts, self._f1s(*zip(*texts, strict=True)), strict=True))
+        if len(unlike) >= _MANY_TEXTS:
+            self._compare_long_texts([(table.gold[cell], cells[cell]) for cell in unlike])
         by_row: dict[int, list[int]] = {}
         for cell in sorted(unlike):
             by_row.setdefault(cell // width, []).append(cell)
@@ -280,14 +276,20 @@ class _LeafCountWalk(LeafCounts):
             scores[row] = self._cells(table, places) / width
         return sum(scores) / len(scores)
 
+    def _compare_long_texts(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Compare long texts at once; `_tokens` finds how alike they are."""
+        texts = {(one, other) for one, other in pairs if type(one) is str is type(other) and len(one) >= _LONG_TEXT}
+        if texts:
+            self.compared.update(zip(texts, self._f1s(*zip(*texts, strict=True)), strict=True))
+
     def _columns(self, table: Table, item: TypeNode) -> None:
         """Learn the names of a table, and count the cells of the declared types."""
-        for place, name in enumerate(table.items.places.names):
+        names = table.items.places.names
+        for name in names:
             if name not in self.plain:
                 self._learn(name)
-            kinds = item.members.get(name, BLANK).leaf
-            if kinds:
-                self.typed += sum(map(kinds.__contains__, map(type, table.extracted[place :: table.width])))
+        kinds = [item.members.get(name, BLANK).leaf for name in names]
+        self.typed += sum(map(contains, cycle(kinds), map(type, table.extracted)))
 
     def _cells(self, table: Table, places: Sequence[int]) -> float:
         """Count a row of a table, of which the cells at these places may differ; return how many match."""

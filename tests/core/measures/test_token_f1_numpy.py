@@ -66,6 +66,7 @@ def test_measures_are_the_same_without_numpy(example):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leaf_counts, "_NUMPY_PAYS_LOADED", -1)
         patch.setattr(leaf_counts, "_LONG_TEXT", 0)
+        patch.setattr(leaf_counts, "_MANY_TEXTS", 0)
         at_once = everything(*example)
         patch.setitem(sys.modules, "numpy", None)
         assert everything(*example) == at_once

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
+from pytest_extract.core.aggregate.slices import case_dimensions
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
@@ -56,7 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, (kind, text) in _RULES.items():
         parser.add_argument(f"--{name}", type=kind, help=text)
-    parser.add_argument("--by", action="append", default=[], metavar="TAG", help="judge each value of this tag too")
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="judge each value of this tag (or depth, breadth, modality, ...) too",
+    )
     parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
     parser.add_argument("--allow-drafts", action="store_true", help="count cases whose golds nobody has reviewed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -87,7 +94,7 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     if rules.ratchet_slack is not None and before.baseline is None:
         raise ConfigError(f"{args.before}: --ratchet-slack needs a baseline as A")
-    _check_tags(rules.by, before.snapshot, after.snapshot)
+    _check_names(rules.by, before.snapshot, after.snapshot)
     judged = evaluate_gate(
         pick_arm(before.snapshot, args.before_arm),
         pick_arm(after.snapshot, args.after_arm),
@@ -99,9 +106,9 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
 
 
-def _check_tags(by: Iterable[str], *snapshots: Snapshot) -> None:
-    """Raise ConfigError for a tag that no case has."""
-    known = {name for states in snapshots for state in states.values() for name in state.tags}
+def _check_names(by: Iterable[str], *snapshots: Snapshot) -> None:
+    """Raise ConfigError for a tag that no case has, or a dimension that no case has a value for."""
+    known = {name for states in snapshots for state in states.values() for name in state.slices}
     for name in by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
@@ -116,7 +123,9 @@ def rules_from(args: argparse.Namespace) -> Rules:
     """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
     names = [name.replace("-", "_") for name in _RULES]
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
-    return Rules(**given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts, by=tuple(args.by))
+    return Rules(
+        **given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts, by=tuple(case_dimensions(args.by))
+    )
 
 
 def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedParts | None = None) -> Side:

@@ -352,8 +352,8 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "gate-by",
-            "Have the regression gate judge each value of this tag of the cases too, as --extract-by does, without "
-            "splitting the reports; repeatable.",
+            "Have the regression gate judge each value of this tag of the cases (or depth, breadth, modality, ...), as "
+            "--extract-by does, without splitting the reports; repeatable.",
             _nonempty_text,
             many=True,
             metavar="TAG",
@@ -436,8 +436,8 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(
             "by",
-            "Split summary, reports and the verdict of the regression gate by this tag of the cases, or summary and "
-            "reports by field, type, failure, depth, ...; repeatable.",
+            "Split summary, reports and the verdict of the regression gate by this tag of the cases (or depth, "
+            "breadth, modality, ...), or summary and reports by field, type, failure, ...; repeatable.",
             _nonempty_text,
             many=True,
             metavar="TAG",

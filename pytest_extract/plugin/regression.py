@@ -63,12 +63,12 @@ def _check_baseline_can_be_updated(settings: Settings) -> None:
 def rules_of(settings: Settings) -> Rules:
     """Return the gate's rules from `extract_rules`; ConfigError for a value out of range.
 
-    The tags that the reports are split by split the verdict as well.
+    What the reports are split by splits the verdict as well, if it groups cases.
     """
-    from pytest_extract.core.aggregate.slices import tags_among
+    from pytest_extract.core.aggregate.slices import case_dimensions
 
-    by = tuple(dict.fromkeys((*settings.rules.get("by", ()), *settings.gate_by, *tags_among(settings.by))))
-    return Rules(**{**settings.rules, "by": by})
+    by = case_dimensions([*settings.rules.get("by", ()), *settings.gate_by, *settings.by])
+    return Rules(**{**settings.rules, "by": tuple(by)})
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:

@@ -88,7 +88,7 @@ class CaseComparison:
     errors: Mapping[str, int] = field(default_factory=dict)
     cost_usd: tuple[float, float] | None = None
     latency_s: tuple[float, float] | None = None
-    tags: Mapping[str, Json] = field(default_factory=dict)
+    slices: Mapping[str, Json] = field(default_factory=dict)
     same_setup: bool = False
     settled: bool = False
     replayed: bool = False

@@ -157,7 +157,7 @@ def _case_row(
             why=_why_lost(was, now),
             runs_broken=_runs_broken(was, now),
             errors=now.errors,
-            tags=now.tags,
+            slices=now.slices,
         )
     if pairs is None or not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
@@ -183,7 +183,7 @@ def _case_row(
         errors=now.errors,
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
         latency_s=_both(was.latency_s, now.latency_s) if not now.replayed else None,
-        tags=now.tags,
+        slices=now.slices,
         same_setup=(same := same_setup(was, now)),
         settled=same and now.replayed,
         replayed=now.replayed,

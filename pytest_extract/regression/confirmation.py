@@ -131,7 +131,7 @@ def _loss(row: CaseComparison, suspect: Suspect, rules: Rules) -> float:
             return 0.0 if runs is None else float(runs.loss)
         case Subject.COMPLETE:
             return 0.0 if row.runs_complete is None else float(row.runs_complete.loss)
-        case Subject.TAG if not any(name == tag_label(row, tag) for tag in rules.by if row.tags.get(tag) is not None):
+        case Subject.TAG if not any(name == tag_label(row, tag) for tag in rules.by if row.slices.get(tag) is not None):
             return 0.0
         case _:
             return float(overall_runs(row, rules.measure).loss)

@@ -100,7 +100,7 @@ def tag_effects(arm: ArmComparison, rules: Rules) -> list[TagEffect]:
     for tag in rules.by:
         values: dict[str, list[CaseComparison]] = {}
         for row in _measured_rows(arm):
-            values.setdefault(tag_text(row.tags, tag), []).append(row)
+            values.setdefault(tag_text(row.slices, tag), []).append(row)
         effects: list[TagEffect] = []
         for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
             before, after = mean_levels([overall_runs(row, rules.measure) for row in values[value]], rules)

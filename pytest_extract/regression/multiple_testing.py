@@ -375,20 +375,25 @@ class _Family:
 
 def tag_label(row: CaseComparison, tag: str) -> str:
     """Return `tag=value` of a case, as its test is named."""
-    return f"{tag}={tag_text(row.tags, tag)}"
+    return f"{tag}={tag_text(row.slices, tag)}"
 
 
 def _tag_members(
     rows: Sequence[CaseComparison], rules: Rules, only: Collection[tuple[Subject, str]] | None
 ) -> list[_Member]:
-    """Return a test of the mean over all fields for each value of each tag; cases without the tag take no part."""
+    """Return a test of the mean over all fields for each value of each tag; cases without the tag take no part.
+
+    A value that all cases have is left to the overall test.
+    """
     members: list[_Member] = []
     for tag in rules.by:
         by_value: dict[str, dict[int, CaseComparison]] = {}
         for index, row in enumerate(rows):
-            if row.tags.get(tag) is not None:
+            if row.slices.get(tag) is not None:
                 by_value.setdefault(tag_label(row, tag), {})[index] = row
         for label, found in by_value.items():
+            if len(found) == len(rows):
+                continue
             if only is not None and (Subject.TAG, label) not in only:
                 continue
             runs = {index: overall_runs(row, rules.measure) for index, row in found.items()}

@@ -69,7 +69,7 @@ def _tag_fall_text(test: TestResult, arm: ArmComparison, rules: Rules) -> str:
     """Return `kind=credit: fields right 20.0 %, was 100.0 %: worse in 4 of 5 documents (c1, c2, ...), better in 0`."""
     tag = next(tag for tag in rules.by if test.name.startswith(f"{tag}="))
     rows = [
-        row for row in open_cases(arm.compared) if row.tags.get(tag) is not None and tag_label(row, tag) == test.name
+        row for row in open_cases(arm.compared) if row.slices.get(tag) is not None and tag_label(row, tag) == test.name
     ]
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
@@ -478,8 +478,8 @@ def note_texts(
     notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in comparison.arms for change in arm.rules]
     for tag in rules.by:
         rows = [row for arm in comparison.arms for row in arm.compared]
-        if rows and not any(row.tags.get(tag) is not None for row in rows):
-            known = {name for row in rows for name in row.tags}
+        if rows and not any(row.slices.get(tag) is not None for row in rows):
+            known = {name for row in rows for name in row.slices}
             notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
     for arm in comparison.arms:
         apart = [row for row in arm.cases if row.kind is Change.INCOMPARABLE or row.apart]

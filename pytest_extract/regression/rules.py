@@ -26,7 +26,8 @@ class Rules:
         what that assumes.
     overall_share: the part of alpha for the test over all fields; half of the rest is for the same test without answers
         that failed as a whole, and field patterns and tags have what these leave.
-    by: tags of the cases; the mean over all fields is tested for each value of each, in the family of the fields.
+    by: tags of the cases, and dimensions that group them (`case_slices`); the mean over all fields is tested for each
+        value of each, in the family of the fields.
     max_lost: highest share of cases lost to an outage with which the answer can be "not worse".
     max_gone: highest share of earlier cases missing from the later run with which the answer can be "not worse", as
         the few that remain may not represent the suite. With `statistics` only.

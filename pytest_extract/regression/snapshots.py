@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.aggregate.slices import case_slices
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
@@ -65,7 +66,7 @@ class CaseState:
     in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `golds` has a
     digest of the expected values of each of `patterns`. `measures` has the value of each run; `cost_usd` is the mean of
     a priced call and `latency_s` that of a call, None if unknown. `broken` counts the attempts that broke, `errors`
-    their kinds.
+    their kinds. `slices`: what the case is grouped by (`case_slices`).
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
 
@@ -83,7 +84,7 @@ class CaseState:
     known: tuple[str, ...] = ()
     broken: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
-    tags: Mapping[str, Json] = field(default_factory=dict)
+    slices: Mapping[str, Json] = field(default_factory=dict)
     cost_usd: float | None = None
     latency_s: float | None = None
     replayed: bool = False
@@ -240,7 +241,7 @@ def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseSt
         known=result.known,
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
         errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
-        tags=shared.mapping(result.tags),
+        slices=shared.mapping(case_slices(result)),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),

@@ -89,7 +89,7 @@ def test_a_tag_that_no_case_has_is_usage(files, capsys):
     paths = [str(files / "few.jsonl"), str(files / "tagged.jsonl")]
     assert main(["runs", "compare", *paths, "--by", "\x1bkind"]) == 3
     assert main(["runs", "compare", *paths, "--by", "domain"]) == 2
-    assert "--by: no case has the tag 'domain'; known: \\x1bkind\n" in capsys.readouterr().err
+    assert "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n" in capsys.readouterr().err
 
 
 def test_a_file_that_holds_no_results_is_usage(files, capsys):

@@ -265,7 +265,8 @@ def test_the_gate_judges_by_tag(pytester, suite):
     run = suite(40)
     content = json.loads((pytester.path / "all.extract.yaml").read_text())
     for index, case in enumerate(content["cases"]):
-        case["tags"] = {"kind": "credit" if index < 8 else "invoice"}
+        case["tags"] = {"kind": "credit" if index < 8 else "invoice", "depth": "flat"}
+        case["modality"] = "image" if index < 8 else "text"
     (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
     run(UPDATE)
     judged = run(GATE, "--extract-gate-by=kind", total=list(range(8)))
@@ -273,7 +274,13 @@ def test_the_gate_judges_by_tag(pytester, suite):
     judged.stdout.no_fnmatch_line("*kind=invoice*")
     split = run(GATE, "--extract-by=kind", "--extract-by=depth", total=list(range(8)))
     split.stdout.fnmatch_lines(["  kind *cases *before *after *p", "  credit * 8 *100 % *66.7 % *"])
+    split.stdout.fnmatch_lines(["  depth *cases *before *after *p", "  2 *40 *100 % *93.3 % *"])
     split.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
+    named = run(GATE, "--extract-by=modality", "--extract-by=tag:depth", "--extract-by=failure", total=list(range(8)))
+    named.stdout.fnmatch_lines(["  tag:depth *cases *before *after *p", "  flat *40 *100 % *93.3 % *"])
+    named.stdout.fnmatch_lines(["*modality=image: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
+    named.stdout.no_fnmatch_line("*no compared case has the tag*")
+    named.stdout.no_fnmatch_line("*depth=flat: *")  # all cases have it
 
 
 PRICED = """

@@ -607,6 +607,6 @@ def test_judging_by_tag_raises_no_more_false_alarms():
     rules = Rules(resamples=100, permutations=1_000, by=("kind",))
     for _ in range(60):
         before, after = simulated(source, cases=30, fields=4, chances=(steady(0.8),) * 2)
-        tagged = {key: replace(state, tags={"kind": int(state.case_id) % 6}) for key, state in after.items()}
+        tagged = {key: replace(state, slices={"kind": int(state.case_id) % 6}) for key, state in after.items()}
         alarms += any(test.adjusted <= 0.05 for test in run_tests(compare(before, tagged), rules).results)
     assert alarms <= 8

@@ -143,6 +143,10 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
 
 NEEDS_VALUES: Final = frozenset({"response-length"})
 """Dimensions that read the outputs themselves."""
+_OF_CASES: Final = {
+    each.name: each.of_case for each in DIMENSIONS.values() if each.of_case and each.name not in NEEDS_VALUES
+}
+"""Dimensions that group cases, whatever their outputs are: a comparison can be split by them, as by a tag."""
 
 
 def dimension(name: str) -> Dimension:
@@ -156,6 +160,21 @@ def dimension(name: str) -> Dimension:
 def tags_among(names: Iterable[str]) -> list[str]:
     """Return the tags among names of tags and built-in dimensions."""
     return list(dict.fromkeys(name.removeprefix(TAG) for name in names if name not in DIMENSIONS))
+
+
+def case_dimensions(names: Iterable[str]) -> list[str]:
+    """Return those of some names of tags and built-in dimensions that group cases, as in `case_slices`."""
+    found = [
+        name if name in _OF_CASES or name.removeprefix(TAG) in DIMENSIONS else name.removeprefix(TAG) for name in names
+    ]
+    return list(dict.fromkeys(name for name in found if name in _OF_CASES or name not in DIMENSIONS))
+
+
+def case_slices(result: CaseResult) -> dict[str, Json]:
+    """Return what a case is grouped by, by the names of tags (`tag:depth` where a dimension has it) and dimensions."""
+    tags = {f"{TAG}{name}" if name in DIMENSIONS else name: value for name, value in result.tags.items()}
+    own = {name: text for name, of_case in _OF_CASES.items() if (text := of_case(result)) != NONE}
+    return tags | own
 
 
 def tag_text(tags: Mapping[str, Json], name: str) -> str:

@@ -14,10 +14,8 @@ from itertools import compress, cycle, repeat
 from operator import add, contains, ne
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.matching.assignment import installed
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
-from pytest_extract.core.measures.token_f1_numpy import texts_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import MISSING, Json, Missing, Value, canonical_json
 
@@ -240,9 +238,12 @@ class _LeafCountWalk(LeafCounts):
 
     def _f1s(self, gold: Sequence[str], extracted: Sequence[str]) -> list[float]:
         """Return the token F1 of each text with the one in its place."""
-        size = sum(map(len, gold))
-        if size > (_NUMPY_PAYS_LOADED if "numpy" in sys.modules else _NUMPY_PAYS) and installed("numpy"):
-            return texts_f1(gold, extracted)
+        if sum(map(len, gold)) > (_NUMPY_PAYS_LOADED if "numpy" in sys.modules else _NUMPY_PAYS):
+            from pytest_extract.core.matching.assignment import installed  # few outputs have so many wrong texts
+            from pytest_extract.core.measures.token_f1_numpy import texts_f1
+
+            if installed("numpy"):
+                return texts_f1(gold, extracted)
         return [*map(self._tokens, gold, extracted)]
 
     def _rows(self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int) -> float:

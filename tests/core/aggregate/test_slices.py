@@ -13,6 +13,8 @@ from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.aggregate.slices import (
     NONE,
     SliceTable,
+    case_dimensions,
+    case_slices,
     known_tags,
     rank_correlation,
     slice_tables,
@@ -52,6 +54,17 @@ def test_a_tag_splits_cases_and_pools_their_fields():
     assert finance.means["pass_rate"] == pytest.approx((1 + 2 / 3) / 2)
     assert (finance.values.match, finance.values.mismatch) == (11, 1)
     assert known_tags(RUN_BY_DOMAIN) == ["domain"]
+
+
+def test_a_case_is_grouped_by_its_tags_and_what_it_is_itself():
+    result = tagged("a", GOLD, "finance", modality="image")
+    result = replace(result, tags={**result.tags, "depth": "deep"}, shape={"depth": 2, "fields": 30})
+    assert case_slices(result) == {
+        "domain": "finance", "tag:depth": "deep", "depth": "2", "breadth": "21 to 50", "modality": "image",
+    }  # fmt: skip
+    names = ["tag:domain", "tag:depth", "depth", "field", "failure", "response-length", "modality", "domain"]
+    assert case_dimensions(names) == ["domain", "tag:depth", "depth", "modality"]
+    assert set(case_dimensions(case_slices(result))) == set(case_slices(result))
 
 
 @pytest.mark.parametrize("by", ["domain", "depth", "breadth", "output-size", "response-length", "modality"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.base import BoundMetric
@@ -152,7 +152,7 @@ def strict_keys(*sides: Sequence[Value]) -> list[Sequence[Hashable]]:
 
     Most columns are their own keys. A NaN may then differ from another; it is compared with it later, not paired first.
     """
-    kinds = {*chain.from_iterable(map(type, side) for side in sides)}
+    kinds = set[type]().union(*[map(type, side) for side in sides])
     if len(kinds & _EQUAL_KINDS) <= 1 and kinds.isdisjoint((list, dict)):
         return [*sides]
     return [[value if value is MISSING else strict_key(value) for value in side] for side in sides]

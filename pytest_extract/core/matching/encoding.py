@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, count
@@ -200,18 +200,20 @@ def encode(column: Column) -> EncodedColumn:
     """Replace the values of a column by codes; nested values with contents by the same where these are."""
     metric, contents = column.metric, column.contents
     gold, extracted = column.keys()
-    distinct = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
-    distinct.pop(MISSING, None)
-    values, keys = list(distinct.values()), list(distinct)
+    codes: dict[Any, int] = defaultdict(count().__next__, {MISSING: ABSENT})
+    theirs, ours = [*map(codes.__getitem__, extracted)], [*map(codes.__getitem__, gold)]
+    values: list[Any] = [*codes][1:]
+    if gold is not column.gold:  # keys that stand for the values
+        keyed = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
+        values = [value for key, value in keyed.items() if key is not MISSING]
     equal_by = _equality_keys(metric, values)
-    codes: dict[Hashable, int] = dict(zip(keys, count(), strict=False))
-    if equal_by is not None and len({*equal_by}) < len(equal_by):
-        first = dict(zip(reversed(equal_by), range(len(keys) - 1, -1, -1), strict=True))
-        codes = dict(zip(keys, map(first.__getitem__, equal_by), strict=True))
-    codes[MISSING] = ABSENT
+    if equal_by is not None and equal_by is not values and len({*equal_by}) < len(equal_by):
+        first = dict(zip(reversed(equal_by), range(len(values) - 1, -1, -1), strict=True))
+        same = [*map(first.__getitem__, equal_by), ABSENT]  # ABSENT is the last place, too
+        theirs, ours = [same[code] for code in theirs], [same[code] for code in ours]
     return EncodedColumn(
-        gold=list(map(codes.__getitem__, gold)),
-        extracted=list(map(codes.__getitem__, extracted)),
+        gold=ours,
+        extracted=theirs,
         values=values,
         weight=column.weight,
         metric=metric,
@@ -277,7 +279,7 @@ def row_codes(problem: EncodedTable) -> tuple[list[int], list[int]]:
         return [0] * problem.height, [0] * problem.width
     gold = [*zip(*(column.gold for column in problem.columns), strict=True)]
     extracted = [*zip(*(column.extracted for column in problem.columns), strict=True)]
-    numbers = dict(zip(chain(gold, extracted), count(), strict=False))
+    numbers: dict[tuple[int, ...], int] = defaultdict(count().__next__)
     return [*map(numbers.__getitem__, gold)], [*map(numbers.__getitem__, extracted)]
 
 

@@ -413,9 +413,8 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
     """
     ours, theirs = similarity.row_codes
     pairs = equal_in_order(pairs, ours, theirs)
-    alike = [(i, j) for i, j in pairs if ours[i] == theirs[j]]
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    return sorted([*alike, *in_order(unlike, similarity.score, similarity.bound)])
+    return sorted({**dict(pairs), **dict(in_order(unlike, similarity.score, similarity.bound))}.items())
 
 
 def _pair_equal_rows(similarity: Similarity) -> Pairs:

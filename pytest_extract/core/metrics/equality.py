@@ -152,12 +152,21 @@ def keys_of(key: Callable[[Json], Hashable], values: Sequence[Json]) -> Sequence
     return [*map(key, values)]
 
 
+_ASCII_SPACES: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
+"""What `str.split` takes for white space besides a space."""
+
+
 def are_folded(texts: Sequence[str]) -> bool:
     """Whether each of these texts is what `fold` makes of it; False where finding out takes a look at each."""
     joined = "`".join(texts)
-    # of all white space, only a space is printable
-    spaced = "  " in joined or "` " in joined or " `" in joined or joined[:1] == " " or joined[-1:] == " "
-    return joined.isprintable() and not spaced and (joined.isascii() or unicodedata.is_normalized("NFC", joined))
+    if joined.isascii():
+        if any(space in joined for space in _ASCII_SPACES):
+            return False
+    elif not joined.isprintable() or not unicodedata.is_normalized("NFC", joined):  # all other spaces are not printable
+        return False
+    if " " not in joined:
+        return True
+    return not ("  " in joined or "` " in joined or " `" in joined or joined[0] == " " or joined[-1] == " ")
 
 
 def typed_key(value: Json) -> Hashable:

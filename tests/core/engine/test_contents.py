@@ -56,11 +56,12 @@ inner = st.fixed_dictionaries(
         "name": texts,
         "kind": texts,
         "price": st.sampled_from([1, 1.0, 1.0005, 1.001, 2, None]),
-        "tags": st.lists(st.sampled_from("tuv"), max_size=3),
+        "tags": st.none() | st.lists(st.sampled_from("tuv"), max_size=3),
     },
 )
 outer = st.fixed_dictionaries(
-    {"id": st.integers(1, 2)}, optional={"rows": st.lists(inner, min_size=1, max_size=3), "one": inner}
+    {"id": st.integers(1, 2)},
+    optional={"rows": st.none() | st.lists(inner, min_size=1, max_size=3), "one": st.none() | inner},
 )
 near = st.lists(outer, min_size=1, max_size=4)
 odd = st.sampled_from([7, "text", [], {}, None, [[]], [{}], [None], [7]])

@@ -221,6 +221,12 @@ class _LeafCountWalk(LeafCounts):
 
     def _texts(self, gold: list[Any], extracted: list[Any], item: TypeNode) -> float:
         """Count two lists of texts."""
+        if str in item.leaf:
+            self.typed += len(extracted)
+        if gold == extracted:
+            self.matched += len(gold)
+            self.tokens = reduce(add, repeat(1.0, len(gold)), self.tokens)
+            return 1.0
         both = min(len(gold), len(extracted))
         unlike = [*compress(range(both), map(ne, gold, extracted))]
         f1s = [1.0] * both
@@ -232,8 +238,6 @@ class _LeafCountWalk(LeafCounts):
         self.expected += len(gold) - both + len(unlike)
         self.found += len(extracted) - both + len(unlike)
         self.shared += len(unlike)
-        if str in item.leaf:
-            self.typed += len(extracted)
         return _jaccard(gold, extracted)
 
     def _f1s(self, gold: Sequence[str], extracted: Sequence[str]) -> list[float]:

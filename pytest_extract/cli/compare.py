@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.aggregate.slices import case_dimensions
+from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
@@ -124,7 +124,10 @@ def rules_from(args: argparse.Namespace) -> Rules:
     names = [name.replace("-", "_") for name in _RULES]
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
     return Rules(
-        **given, statistics=not args.no_statistics, allow_drafts=args.allow_drafts, by=tuple(case_dimensions(args.by))
+        **given,
+        statistics=not args.no_statistics,
+        allow_drafts=args.allow_drafts,
+        by=tuple(dict.fromkeys(map(slice_name, args.by))),
     )
 
 

@@ -65,10 +65,11 @@ def rules_of(settings: Settings) -> Rules:
 
     What the reports are split by splits the verdict as well, if it groups cases.
     """
-    from pytest_extract.core.aggregate.slices import case_dimensions
+    from pytest_extract.core.aggregate.slices import case_dimensions, slice_name
 
-    by = case_dimensions([*settings.rules.get("by", ()), *settings.gate_by, *settings.by])
-    return Rules(**{**settings.rules, "by": tuple(by)})
+    named = map(slice_name, [*settings.rules.get("by", ()), *settings.gate_by])
+    by = tuple(dict.fromkeys([*named, *case_dimensions(settings.by)]))
+    return Rules(**{**settings.rules, "by": by})
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:

@@ -88,6 +88,8 @@ def test_a_tag_that_no_case_has_is_usage(files, capsys):
     write_results(files / "tagged.jsonl", tagged)
     paths = [str(files / "few.jsonl"), str(files / "tagged.jsonl")]
     assert main(["runs", "compare", *paths, "--by", "\x1bkind"]) == 3
+    assert main(["runs", "compare", *paths, "--by", "failure"]) == 2
+    assert "--by: no case has the tag 'failure'" in capsys.readouterr().err
     assert main(["runs", "compare", *paths, "--by", "domain"]) == 2
     assert "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n" in capsys.readouterr().err
 

@@ -162,12 +162,15 @@ def tags_among(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(name.removeprefix(TAG) for name in names if name not in DIMENSIONS))
 
 
+def slice_name(name: str) -> str:
+    """Return the name of a tag or a dimension as `case_slices` has it."""
+    tag = name.removeprefix(TAG)
+    return name if tag in DIMENSIONS else tag
+
+
 def case_dimensions(names: Iterable[str]) -> list[str]:
     """Return those of some names of tags and built-in dimensions that group cases, as in `case_slices`."""
-    found = [
-        name if name in _OF_CASES or name.removeprefix(TAG) in DIMENSIONS else name.removeprefix(TAG) for name in names
-    ]
-    return list(dict.fromkeys(name for name in found if name in _OF_CASES or name not in DIMENSIONS))
+    return [slice_name(name) for name in names if name in _OF_CASES or name not in DIMENSIONS]
 
 
 def case_slices(result: CaseResult) -> dict[str, Json]:

@@ -63,7 +63,7 @@ def test_a_case_is_grouped_by_its_tags_and_what_it_is_itself():
         "domain": "finance", "tag:depth": "deep", "depth": "2", "breadth": "21 to 50", "modality": "image",
     }  # fmt: skip
     names = ["tag:domain", "tag:depth", "depth", "field", "failure", "response-length", "modality", "domain"]
-    assert case_dimensions(names) == ["domain", "tag:depth", "depth", "modality"]
+    assert case_dimensions(names) == ["domain", "tag:depth", "depth", "modality", "domain"]
     assert set(case_dimensions(case_slices(result))) == set(case_slices(result))
 
 

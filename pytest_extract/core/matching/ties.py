@@ -18,15 +18,13 @@ def equal_in_order(
 
     Where some of them have no partner, one that has it in its own place comes first.
     """
-    if len({*ours}) == len(ours) and len({*theirs}) == len(theirs):
-        return sorted(pairs)
-    found = _sorted_within(pairs, ours)
-    return sorted((i, j) for j, i in _sorted_within([(j, i) for i, j in found], theirs))
+    found = pairs if len({*ours}) == len(ours) else _sorted_within(pairs, ours)
+    if len({*theirs}) < len(theirs):
+        found = [(i, j) for j, i in _sorted_within([(j, i) for i, j in found], theirs)]
+    return sorted(found)
 
 
 def _sorted_within(pairs: Iterable[tuple[int, int]], rows: Sequence[Hashable]) -> list[tuple[int, int]]:
-    if len({*rows}) == len(rows):
-        return [*pairs]
     groups: dict[Hashable, list[tuple[int, int]]] = {}
     for i, j in pairs:
         groups.setdefault(rows[i], []).append((i, j))

@@ -8,9 +8,9 @@ from typing import Final, TypeAlias
 
 from pytest_extract.core.values import Json
 
-_WORD = re.compile(r"\w+")
-_ARTICLES: Final = ("a", "an", "the")
-_SPACED: Final = bytes([code if _WORD.match(chr(code)) else ord(" ") for code in range(128)]).ljust(256)
+WORD = re.compile(r"\w+")
+ARTICLES: Final = ("a", "an", "the")
+_SPACED: Final = bytes([code if WORD.match(chr(code)) else ord(" ") for code in range(128)]).ljust(256)
 """Translates ASCII: what no word holds becomes a space."""
 
 
@@ -37,13 +37,13 @@ def words(value: Json) -> Words:
     """Words of a leaf; null reads "null", true "true", numbers as Python writes them (2.5 is two words)."""
     text = _lowered_text(value)
     if text.isalnum():
-        return (0, {}) if text in _ARTICLES else (1, {text: 1})
-    listed = text.encode().translate(_SPACED).decode().split() if text.isascii() else _WORD.findall(text)
+        return (0, {}) if text in ARTICLES else (1, {text: 1})
+    listed = text.encode().translate(_SPACED).decode().split() if text.isascii() else WORD.findall(text)
     counts: dict[str, int] = {}
     for word in listed:  # a Counter takes longer to be made
         counts[word] = counts.get(word, 0) + 1
     size = len(listed)
-    for article in _ARTICLES:
+    for article in ARTICLES:
         if article in counts:
             size -= counts.pop(article)
     return size, counts

@@ -6,21 +6,19 @@ two of them share stands twice where both are sorted together.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from itertools import chain, count
 from typing import Any, Final
 
-from pytest_extract.core.measures.token_f1 import token_f1
+from pytest_extract.core.measures.token_f1 import ARTICLES, WORD, token_f1
 
-_WORD = re.compile(r"\w+")
-_IN_WORDS: Final = [chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)]
+_IN_WORDS: Final = [chr(code).lower() if WORD.match(chr(code)) else " " for code in range(128)]
 _FOLDED: Final = "".join(_IN_WORDS).encode() + bytes(range(128, 256))
 """Translates UTF-8: capitals of ASCII become small, and what of it no word holds a space."""
-_ARTICLES: Final = [int.from_bytes(article, "little") for article in (b"a", b"an", b"the")]
 _NO_TEXT: Final = 0xFF << 56
 """Marks what UTF-8 never writes."""
 _MULTIPLIERS: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+"""Odd numbers that spread words over the slots."""
 _SLOT_BITS: Final = 19
 """Slots take 4 MB. glibc keeps as much as was freed once, which halves the time: other arrays find no fresh pages."""
 _MOST: Final = 1_000_000
@@ -57,7 +55,7 @@ def _items(texts: Collection[str]) -> tuple[Any, Any]:
     """Return the items of all texts, text by text and ascending, and how many each text has."""
     import numpy as np
 
-    parts = [text.encode() if text.isascii() else " ".join(_WORD.findall(text.lower())).encode() for text in texts]
+    parts = [text.encode() if text.isascii() else " ".join(WORD.findall(text.lower())).encode() for text in texts]
     written = b" ".join([b"", *parts, bytes(16)]).translate(_FOLDED)
     blanks = np.flatnonzero(np.frombuffer(written, np.uint8)[:-16] == ord(" "))
     gaps = np.diff(blanks)
@@ -83,11 +81,11 @@ def _numbered(written: bytes, starts: Any, lengths: Any) -> tuple[Any, Any]:
     import numpy as np
 
     heads = np.ndarray((len(written) - 7,), "<u8", buffer=written, strides=(1,))
-    kept = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
-    head = heads.take(starts) & kept.take(lengths, mode="clip")
+    own_bytes = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
+    head = heads.take(starts) & own_bytes.take(lengths, mode="clip")
     rest = np.zeros(len(starts), np.uint64)
     long = np.flatnonzero(lengths > 8)
-    rest[long] = heads[starts[long] + 8] & kept.take(lengths[long] - 8, mode="clip")
+    rest[long] = heads[starts[long] + 8] & own_bytes.take(lengths[long] - 8, mode="clip")
     seen: dict[object, int] = {}
     longer = np.flatnonzero(lengths > 16)
     rest[longer] = [
@@ -104,4 +102,5 @@ def _numbered(written: bytes, starts: Any, lengths: Any) -> tuple[Any, Any]:
         len(starts) + seen.setdefault(word, len(seen))
         for word in zip(head[lost].tolist(), rest[lost].tolist(), strict=True)
     ]
-    return ids, (head != _ARTICLES[0]) & (head != _ARTICLES[1]) & (head != _ARTICLES[2])
+    articles = np.array([int.from_bytes(article.encode(), "little") for article in ARTICLES], np.uint64)
+    return ids, ~np.isin(head, articles)

@@ -144,7 +144,7 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     from pytest_extract.core.measures.fields import field_measures
 
     fields, leaves = results_without(score, known)
-    return {**score.measures, **field_measures(fields, leaves)}
+    return {**score.measures, **field_measures(fields, leaves)._asdict()}
 
 
 def results_without(

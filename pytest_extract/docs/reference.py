@@ -140,7 +140,7 @@ def measures_page() -> Iterator[str]:
     yield from _table(("measure", "reported by", "value", "published as"), map(_measure_row, MEASURES.values()))
 
 
-def _measure_row(measure: Measure[Any]) -> tuple[str, ...]:
+def _measure_row(measure: Measure) -> tuple[str, ...]:
     notes = [measure.doc]
     notes += ["Lower is better."] if measure.better == "lower" else []
     notes += [] if measure.threshold else ["It cannot be a threshold."]

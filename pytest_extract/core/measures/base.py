@@ -1,17 +1,14 @@
-"""The row of the measure table: a measure's name, its function, and what readers, gates and thresholds know of it."""
+"""The row of the measure table: what readers, gates and thresholds know of a measure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, Literal, ParamSpec
+from typing import Literal
 
 from pytest_extract.lazy import dataclass
 
-P = ParamSpec("P")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure(Generic[P]):
+class Measure:
     """One measure of an output, a number in [0, 1].
 
     systems: the systems that report it; column: its name in a row that the published program writes, None without one.
@@ -19,7 +16,6 @@ class Measure(Generic[P]):
     """
 
     name: str
-    function: Callable[P, float]
     doc: str
     systems: tuple[str, ...]
     column: str | None = None

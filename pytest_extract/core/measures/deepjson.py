@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
@@ -28,9 +28,19 @@ class DeepJsonScore:
     note: str
 
 
-def deepjson_measures(sides: DocumentPair) -> dict[str, float]:
-    """Compute `syntax`, `key_match` and `strict` of one comparison."""
-    return {measure.name: measure.function(sides) for measure in MEASURES}
+class DeepJsonMeasures(NamedTuple):
+    """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
+
+    syntax: float
+    key_match: float
+    strict: float
+
+
+def deepjson_measures(sides: DocumentPair) -> DeepJsonMeasures:
+    """Compute the measures of one comparison."""
+    if not sides.valid:
+        return _NOT_VALID
+    return DeepJsonMeasures(syntax=1.0, key_match=sides.key_match, strict=float(sides.equal))
 
 
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:
@@ -43,27 +53,26 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     except (ValueError, RecursionError):
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_JSON)
     measures = deepjson_measures(DocumentPair(gold, value, Validator(schema)))
-    if not measures["syntax"]:
+    if not measures.syntax:
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_MATCH)
-    return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
+    return DeepJsonScore(format=1, detailed=measures.key_match, strict=int(measures.strict), note=SCORED)
 
 
-MEASURES: Final[tuple[Measure[[DocumentPair]], ...]] = (
+_NOT_VALID: Final = DeepJsonMeasures(syntax=0.0, key_match=0.0, strict=0.0)
+
+MEASURES: Final = (
     Measure(
         name="syntax",
-        function=lambda sides: 1.0 if sides.valid else 0.0,
         doc="1 where the output satisfies the schema.",
         systems=("deepjsoneval",),
     ),
     Measure(
         name="key_match",
-        function=lambda sides: sides.key_match if sides.valid else 0.0,
         doc="Share of matching keys, level by level, of an output that satisfies the schema.",
         systems=("deepjsoneval",),
     ),
     Measure(
         name="strict",
-        function=lambda sides: 1.0 if sides.valid and sides.equal else 0.0,
         doc="1 where an output that satisfies the schema equals the gold.",
         systems=("deepjsoneval",),
     ),

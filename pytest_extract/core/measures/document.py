@@ -70,6 +70,6 @@ def check_output(
     return OutputCheck(gates, failure)
 
 
-def document_measures(sides: DocumentPair, gate: CoverageGate) -> list[float]:
+def document_measures(sides: DocumentPair, gate: CoverageGate) -> tuple[float, ...]:
     """Return SOB's nine measures and DeepJSONEval's three, as `SCORE_MEASURES` ends with them."""
-    return [*sob.sob_measures(sides, gate).values(), *deepjson.deepjson_measures(sides).values()]
+    return sob.sob_measures(sides, gate) + deepjson.deepjson_measures(sides)

@@ -56,21 +56,24 @@ def _share(score: float, size: int) -> float:
 def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
     """Sum over leaves; what is skipped or undecided does not count.
 
-    Each sum is rounded: 1.0 is added for one match after the other.
+    Each sum is rounded: 1.0 is added for one match after the other, which loses nothing while the sum is whole.
     """
-    scores: list[float] = []
-    compared = 0
+    total, compared = 0.0, 0
     others: list[Status] = []
     for leaf in leaves:
         if isinstance(leaf, FieldResult):
             if (status := leaf.status) is MATCH or status is MISMATCH:
                 compared += 1
-                scores.append(leaf.score)
+                total += leaf.score
             else:
                 others.append(status)
             continue
-        first, own = leaf.start, [1.0] * (leaf.stop - leaf.start)
-        compared += len(own)
+        first, size = leaf.start, leaf.stop - leaf.start
+        compared += size
+        if not leaf.others and total.is_integer():
+            total += size
+            continue
+        own = [1.0] * size
         for place, result in leaf.others.items():
             if result and ((status := result.status) is MATCH or status is MISMATCH):
                 own[place - first] = result.score
@@ -79,8 +82,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
             compared -= 1
             if result:
                 others.append(result.status)
-        scores += own
-    total = reduce(add, scores, 0.0)
+        total = reduce(add, own, total)
     return _new(Counts, (total, compared, others.count(_OMISSION), others.count(_HALLUCINATION)))
 
 
@@ -90,7 +92,7 @@ def f1(leaves: Iterable[FieldResult]) -> float:
 
 
 class ResultMeasures(NamedTuple):
-    """The measures over results, each as its row of the table tells."""
+    """The measures over results, in the order of `MEASURES`, whose rows tell what each is."""
 
     pass_rate: float
     mean_score: float
@@ -99,42 +101,40 @@ class ResultMeasures(NamedTuple):
     f1: float
 
 
-MEASURES: Final[tuple[Measure[[ResultMeasures]], ...]] = (
+NO_MEASURES: Final = ResultMeasures(0.0, 0.0, 0.0, 0.0, 0.0)
+"""Those of an output that does not count."""
+
+MEASURES: Final = (
     Measure(
         name="pass_rate",
-        function=lambda results: results.pass_rate,
         doc="Passed fields / evaluated fields.",
         systems=("ours", "extract-bench"),
     ),
     Measure(
         name="mean_score",
-        function=lambda results: results.mean_score,
         doc="Weighted mean score of the evaluated fields.",
         systems=("ours", "extract-bench"),
     ),
     Measure(
         name="precision",
-        function=lambda results: results.precision,
         doc="Sum of leaf scores / leaves that the output has.",
         systems=("ours", "struct-extract-eval"),
     ),
     Measure(
         name="recall",
-        function=lambda results: results.recall,
         doc="Sum of leaf scores / leaves that the gold has.",
         systems=("ours", "struct-extract-eval"),
     ),
     Measure(
         name="f1",
-        function=lambda results: results.f1,
         doc="Harmonic mean of precision and recall.",
         systems=("ours", "struct-extract-eval"),
     ),
 )
 
 
-def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: float = 1.0) -> dict[str, float]:
-    """Return the measures over results, by name; `empty` is the rate where no field was evaluated or nothing weighs."""
+def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: float = 1.0) -> ResultMeasures:
+    """Return the measures over results; `empty` is the rate where no field was evaluated or nothing weighs."""
     counts = count_leaf_results(leaves)
     passed = 0
     scores: list[float] = []
@@ -162,5 +162,4 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     weight = sum(weights)
     precision, recall = counts.precision, counts.recall
     pass_rate, mean = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
-    found = _new(ResultMeasures, (pass_rate, mean, precision, recall, harmonic_mean(precision, recall)))
-    return {measure.name: measure.function(found) for measure in MEASURES}
+    return _new(ResultMeasures, (pass_rate, mean, precision, recall, harmonic_mean(precision, recall)))

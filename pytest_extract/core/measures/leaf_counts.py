@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import compress, cycle, repeat
 from operator import add, contains, ne
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
@@ -27,7 +27,7 @@ class TooDeep(ValueError):
     """A value nested deeper than anything here recurses."""
 
 
-class LeafCounts:
+class LeafCounts(NamedTuple):
     """Counts over leaves, and what DeepJSONEval's comparison finds on the same walk.
 
     expected, found: leaves of gold and of extracted value; shared: paths of both; equal: shared paths with values equal
@@ -36,13 +36,15 @@ class LeafCounts:
     measure of that name, of two containers of one kind; None of other values.
     """
 
-    __slots__ = ("ambiguous", "equal", "expected", "found", "key_match", "same", "shared", "tokens", "typed")
-
-    def __init__(self) -> None:
-        self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
-        self.tokens = 0.0
-        self.ambiguous = False
-        self.key_match: float | None = None
+    expected: int = 0
+    found: int = 0
+    shared: int = 0
+    equal: int = 0
+    same: int = 0
+    tokens: float = 0.0
+    typed: int = 0
+    ambiguous: bool = False
+    key_match: float | None = None
 
 
 def count_leaves(
@@ -54,30 +56,31 @@ def count_leaves(
     """
     walk = _LeafCountWalk(tables)
     structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
+    key_match = None
     if isinstance(gold, dict | list):
-        walk.key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
+        key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
     elif structured:
         walk.only_found(extracted, declared.types, 0)
-    counts = _by_path(gold, extracted, declared) if walk.ambiguous else walk.counts()
-    counts.key_match = walk.key_match
-    return counts
+    return _by_path(gold, extracted, declared, key_match) if walk.ambiguous else walk.counts(key_match)
 
 
-def _by_path(gold: Json, extracted: Json | Missing, declared: Declared) -> LeafCounts:
+def _by_path(gold: Json, extracted: Json | Missing, declared: Declared, key_match: float | None = None) -> LeafCounts:
     """Count over path maps, where a later leaf takes the place of an earlier one with the same path."""
-    counts = LeafCounts()
-    counts.ambiguous = True
+    shared = equal = 0
+    tokens = 0.0
     expected, found = leaf_map(gold), typed_leaves(extracted, declared)
-    counts.expected, counts.found, counts.typed = len(expected), len(found.values), found.typed
     for path, value in expected.items():
         other = found.values.get(path, MISSING)
         if other is MISSING:
-            counts.tokens += token_f1(value, None)
+            tokens += token_f1(value, None)
             continue
-        counts.shared += 1
-        counts.equal += value == other
-        counts.tokens += token_f1(value, other)
-    return counts
+        shared += 1
+        equal += value == other
+        tokens += token_f1(value, other)
+    return LeafCounts(
+        expected=len(expected), found=len(found.values), shared=shared, equal=equal, tokens=tokens, typed=found.typed,
+        ambiguous=True, key_match=key_match,
+    )  # fmt: skip
 
 
 def _jaccard(gold: list[Json], value: list[Json]) -> float:
@@ -91,6 +94,7 @@ def _jaccard(gold: list[Json], value: list[Json]) -> float:
     return shared / (len(one) + len(other) - shared)
 
 
+_new: Final = tuple.__new__
 _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 _DICT: Final = frozenset({dict})
@@ -105,18 +109,23 @@ _LEAST_CELLS: Final = 8
 """Cells of a table from which on they are counted faster by columns than leaf by leaf."""
 
 
-class _LeafCountWalk(LeafCounts):
+class _LeafCountWalk:
     """The walk; each method takes the depth it is called at.
 
-    matched: leaves that are the same on both sides, which no other number counts before the end. plain: undeclared
-    names met so far that are not ambiguous, as declared ones never are; spoken: the words of texts, since a document
-    repeats many of them.
+    The counts are those of `LeafCounts`. matched: leaves that are the same on both sides, which no other number counts
+    before the end. plain: undeclared names met so far that are not ambiguous, as declared ones never are; spoken: the
+    words of texts, since a document repeats many of them.
     """
 
-    __slots__ = ("compared", "matched", "plain", "spoken", "tables")
+    __slots__ = (
+        "ambiguous", "compared", "equal", "expected", "found", "matched", "plain", "same", "shared", "spoken", "tables",
+        "tokens", "typed",
+    )  # fmt: skip
 
     def __init__(self, tables: Sequence[ListTable]) -> None:
-        super().__init__()
+        self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
+        self.tokens = 0.0
+        self.ambiguous = False
         self.tables = {
             (id(gold), id(extracted)): table for gold, extracted, table in tables if len(table.gold) >= _LEAST_CELLS
         }
@@ -125,13 +134,14 @@ class _LeafCountWalk(LeafCounts):
         self.spoken: dict[str, Words] = {}
         self.compared: dict[tuple[str, str], float] = {}
 
-    def counts(self) -> LeafCounts:
+    def counts(self, key_match: float | None) -> LeafCounts:
         """Return the counts by themselves: a score keeps them, and not what the walk needed."""
-        counts, matched = LeafCounts(), self.matched
-        counts.expected, counts.found = self.expected + matched, self.found + matched
-        counts.shared, counts.equal = self.shared + matched, self.equal + matched
-        counts.same, counts.tokens, counts.typed = self.same + matched, self.tokens, self.typed
-        return counts
+        matched = self.matched
+        counts = (
+            self.expected + matched, self.found + matched, self.shared + matched, self.equal + matched,
+            self.same + matched, self.tokens, self.typed, False, key_match,
+        )  # fmt: skip
+        return _new(LeafCounts, counts)
 
     def containers(self, gold: Any, extracted: Any, types: TypeNode, depth: int) -> float:
         """Count a container of the gold and the value in its place; return how DeepJSONEval compares them."""
@@ -182,9 +192,10 @@ class _LeafCountWalk(LeafCounts):
                 if value is not None and value == other:
                     score += 1.0
                 self._leaf(value, other, child, depth + 1)
-        self.matched += matched
-        self.tokens += matched
-        self.typed += typed
+        if matched:
+            self.matched += matched
+            self.tokens += matched
+            self.typed += typed
         if len(extracted) > shared + matched:
             rest = {name: value for name, value in extracted.items() if name not in gold}
             self.only_found(rest, types, depth)

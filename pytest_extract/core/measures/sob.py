@@ -13,30 +13,42 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.measures.leaf_counts import LeafCounts
+
+_new: Final = tuple.__new__
 
 
-class SobPair(NamedTuple):
-    """What the measures look at: both sides, their counts, and the factors by which the gates multiply.
+class SobMeasures(NamedTuple):
+    """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
 
-    hardening: 1.0 where the output satisfies the schema under Draft 7, else 0.0; content: that and the coverage gate's.
-    """
+    json_parse: float
+    json_pass: float
+    value_accuracy: float
+    faithfulness: float
+    path_recall: float
+    structure_coverage: float
+    type_safety: float
+    perfect: float
+    required_key_recall: float
 
-    sides: DocumentPair
-    counts: LeafCounts
-    hardening: float
-    content: float
 
-
-def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+def sob_measures(sides: DocumentPair, gate: CoverageGate) -> SobMeasures:
     """Compute the SOB measures of one comparison under one coverage gate."""
+    counts, coverage = sides.counts, sides.coverage
+    expected = counts.expected
     hardening = 1.0 if sides.valid_draft7 else 0.0
-    pair = SobPair(sides, sides.counts, hardening, hardening * gate.factor(sides.coverage))
-    return {measure.name: measure.function(pair) for measure in MEASURES}
-
-
-def _share(part: float, whole: int, *, empty: float = 0.0) -> float:
-    return part / whole if whole else empty
+    content = hardening * gate.factor(coverage)
+    values = (
+        1.0 if sides.structured else 0.0,
+        hardening,
+        content * (counts.equal / expected if expected else 1.0),
+        content * (counts.tokens / expected if expected else 1.0),
+        hardening * (counts.shared / expected if expected else 0.0),
+        hardening * coverage,
+        hardening * (counts.typed / counts.found if counts.found else 0.0),
+        1.0 if sides.identical else 0.0,
+        _required_recall(sides),
+    )
+    return _new(SobMeasures, values)
 
 
 def _required_recall(sides: DocumentPair) -> float:
@@ -46,66 +58,57 @@ def _required_recall(sides: DocumentPair) -> float:
     return 1.0 - len(sides.missing_required) / required if required else 1.0
 
 
-MEASURES: Final[tuple[Measure[[SobPair]], ...]] = (
+MEASURES: Final = (
     Measure(
         name="json_parse",
-        function=lambda pair: 1.0 if pair.sides.structured else 0.0,
         doc="1 where the output is a JSON object or array.",
         systems=("sob",),
         column="json_parse_success",
     ),
     Measure(
         name="json_pass",
-        function=lambda pair: pair.hardening,
         doc="1 where the output satisfies the schema under Draft 7.",
         systems=("sob",),
         column="schema_compliance",
     ),
     Measure(
         name="value_accuracy",
-        function=lambda pair: pair.content * _share(pair.counts.equal, pair.counts.expected, empty=1.0),
         doc="Equal leaves / gold leaves, under the schema and coverage gates.",
         systems=("sob",),
         column="leaf_value_em",
     ),
     Measure(
         name="faithfulness",
-        function=lambda pair: pair.content * _share(pair.counts.tokens, pair.counts.expected, empty=1.0),
         doc="Mean token F1 of the gold leaves, under the schema and coverage gates.",
         systems=("sob",),
         column="value_token_f1",
     ),
     Measure(
         name="path_recall",
-        function=lambda pair: pair.hardening * _share(pair.counts.shared, pair.counts.expected),
         doc="Gold paths that the output has / gold paths, under the schema gate.",
         systems=("sob",),
         column="hier_path_recall",
     ),
     Measure(
         name="structure_coverage",
-        function=lambda pair: pair.hardening * pair.sides.coverage,
         doc="F1 of the two sets of leaf paths, under the schema gate.",
         systems=("sob",),
         column="path_set_f1",
     ),
     Measure(
         name="type_safety",
-        function=lambda pair: pair.hardening * _share(pair.counts.typed, pair.counts.found),
         doc="Output leaves of the declared type / output leaves, under the schema gate.",
         systems=("sob",),
         column="type_precision",
     ),
     Measure(
         name="perfect",
-        function=lambda pair: 1.0 if pair.sides.identical else 0.0,
         doc="1 where the output is the gold but for the order of keys.",
         systems=("sob",),
         column="strict_json_em",
     ),
     Measure(
         name="required_key_recall",
-        function=lambda pair: _required_recall(pair.sides),
         doc="Required keys that the output has / required keys.",
         systems=("sob",),
         column="required_key_recall",
@@ -120,7 +123,7 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
 
 def published_row(sides: DocumentPair, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:
     """Return the row that the published program writes for a record with this metadata."""
-    measures = sob_measures(sides, coverage_gate(modality))
+    measures = sob_measures(sides, coverage_gate(modality))._asdict()
     row: dict[str, Any] = {"record_id": metadata.get("record_id", ""), "model_id": metadata.get("model_id", "unknown")}
     row.update(difficulty_columns(metadata))
     row["json_root_structured"] = measures["json_parse"]

@@ -1,19 +1,19 @@
 """The one table of measures, read-only: name -> row.
 
-A new measure is one function and one row, in the module of its family. Case checks, aggregates, the comparison of
-systems and the JSON Schema of the case file read their lists from here.
+A new measure is a field of its family's measures and a row, both in the same order. Case checks, aggregates, the
+comparison of systems and the JSON Schema of the case file read their lists from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.measures import deepjson, fields, reported, sob
 from pytest_extract.core.measures.base import Measure
 
-MEASURES: Final[Mapping[str, Measure[Any]]] = MappingProxyType(
+MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {measure.name: measure for family in (fields, sob, deepjson, reported) for measure in family.MEASURES}
 )
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""

@@ -36,7 +36,7 @@ ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
 
 
 def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
-    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or coverage_gate(modality))
+    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or coverage_gate(modality))._asdict()
 
 
 def agrees(row, expected):

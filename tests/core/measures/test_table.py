@@ -28,6 +28,14 @@ OUTPUTS = {
 }
 
 
+def test_rows_are_in_the_order_of_the_values():
+    of_families = (
+        (fields, fields.ResultMeasures), (sob, sob.SobMeasures), (deepjson, deepjson.DeepJsonMeasures),
+    )  # fmt: skip
+    for family, values in of_families:
+        assert tuple(measure.name for measure in family.MEASURES) == values._fields
+
+
 def test_no_two_rows_share_a_name():
     rows = [measure.name for family in (fields, sob, deepjson, reported) for measure in family.MEASURES]
     assert list(MEASURES) == rows

@@ -10,7 +10,7 @@ from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.engine.matches import Kept, made_results, make_results
 from pytest_extract.core.gates import is_structural
 from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
-from pytest_extract.core.measures.fields import NO_MEASURES, field_measures
+from pytest_extract.core.measures.fields import NO_MEASURES, ResultMeasures, field_measures
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -144,7 +144,7 @@ class Score:
     def _values(self) -> tuple[float, ...]:
         """The values of `SCORE_MEASURES`, worked out together when one of them is first asked for, and then kept."""
         if self._measured is None:
-            sides, own = self._side_by_side(), field_measures(self._fields, self._leaves, empty=self._empty)
+            sides, own = self._side_by_side(), self._of_results
             if self.unread is not None or not is_structural(sides, self._config):
                 own = NO_MEASURES
             values = own + document_measures(sides, self._config.coverage(self._modality))
@@ -172,9 +172,13 @@ class Score:
         return self._check.failure
 
     @property
+    def _of_results(self) -> ResultMeasures:
+        return field_measures(self._fields, self._leaves, empty=self._empty)
+
+    @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
-        return field_measures(self._fields, self._leaves, empty=self._empty)._asdict()
+        return self._of_results._asdict()
 
     @property
     def empty_passes(self) -> int:

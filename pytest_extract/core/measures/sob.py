@@ -14,8 +14,6 @@ from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 
-_new: Final = tuple.__new__
-
 
 class SobMeasures(NamedTuple):
     """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
@@ -37,18 +35,17 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> SobMeasures:
     expected = counts.expected
     hardening = 1.0 if sides.valid_draft7 else 0.0
     content = hardening * gate.factor(coverage)
-    values = (
-        1.0 if sides.structured else 0.0,
-        hardening,
-        content * (counts.equal / expected if expected else 1.0),
-        content * (counts.tokens / expected if expected else 1.0),
-        hardening * (counts.shared / expected if expected else 0.0),
-        hardening * coverage,
-        hardening * (counts.typed / counts.found if counts.found else 0.0),
-        1.0 if sides.identical else 0.0,
-        _required_recall(sides),
+    return SobMeasures(
+        json_parse=1.0 if sides.structured else 0.0,
+        json_pass=hardening,
+        value_accuracy=content * (counts.equal / expected if expected else 1.0),
+        faithfulness=content * (counts.tokens / expected if expected else 1.0),
+        path_recall=hardening * (counts.shared / expected if expected else 0.0),
+        structure_coverage=hardening * coverage,
+        type_safety=hardening * (counts.typed / counts.found if counts.found else 0.0),
+        perfect=1.0 if sides.identical else 0.0,
+        required_key_recall=_required_recall(sides),
     )
-    return _new(SobMeasures, values)
 
 
 def _required_recall(sides: DocumentPair) -> float:

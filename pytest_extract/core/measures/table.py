@@ -1,6 +1,6 @@
 """The one table of measures, read-only: name -> row.
 
-A new measure is a field of its family's measures and a row, both in the same order. Case checks, aggregates, the
+A new measure is a value that the function of its family returns by name, and a row. Case checks, aggregates, the
 comparison of systems and the JSON Schema of the case file read their lists from here.
 """
 

@@ -27,7 +27,6 @@ _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}
 _PROSE: Final = {Wrapping.PROSE: "JSON taken from the text around it"}
-_new: Final = tuple.__new__
 _REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
 
 
@@ -85,8 +84,7 @@ def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedO
     start = answer_start(text)
     read = read_whole(text, start)
     if read.value is not MISSING and not text[read.stop :].strip():
-        wrapped = _lead(text, start) if start else _NOT_WRAPPED
-        parsed: ParsedOutput = _new(ParsedOutput, (read.value, None, wrapped, text))
+        parsed = ParsedOutput(value=read.value, wrapped=_lead(text, start), text=text)
         return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
@@ -187,6 +185,8 @@ def _empty(reason: str) -> Failure:
 
 def _lead(text: str, start: int) -> dict[Wrapping, str]:
     found: dict[Wrapping, str] = {}
+    if not start:
+        return found
     lead = text[:start]
     if "</think>" in lead:
         found[Wrapping.REASONING] = "reasoning before `</think>` left out"

@@ -10,7 +10,9 @@ from pytest_extract import compile_schema
 from pytest_extract.cases.checks import THRESHOLDS
 from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
+from pytest_extract.core.auto_accept import AcceptedCounts
 from pytest_extract.core.measures import deepjson, fields, reported, sob
+from pytest_extract.core.measures.reported import CitationCounts, accepted_measures, citation_measures, rule_measures
 from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES, measures_of_system
 from pytest_extract.report.totals import MEASURES as SUMMARY_MEASURES
 from pytest_extract.systems import SYSTEMS, compare_systems
@@ -34,6 +36,11 @@ def test_rows_are_in_the_order_of_the_values():
     )  # fmt: skip
     for family, values in of_families:
         assert tuple(measure.name for measure in family.MEASURES) == values._fields
+
+
+def test_what_extractors_report_is_measured_under_the_names_of_rows():
+    counted = accepted_measures(AcceptedCounts()) | citation_measures(CitationCounts()) | rule_measures([])
+    assert {*counted, "grounded_rate"} == REPORTED
 
 
 def test_no_two_rows_share_a_name():

@@ -50,6 +50,7 @@ Values: TypeAlias = tuple[Value, Value]
 
 
 CONTAINERS: Final = (dict, list)
+NUMBERS: Final = (int, float)
 """For `isinstance` where it is called for every value: `dict | list` takes twice the time there."""
 
 
@@ -117,13 +118,13 @@ def copied(value: Json) -> Json:
     if isinstance(value, dict):
         members = dict(value)
         for name, item in value.items():
-            if isinstance(item, dict | list):
+            if isinstance(item, CONTAINERS):
                 members[name] = copied(item)
         return members
     if isinstance(value, list):
         items = list(value)
         for index, item in enumerate(value):
-            if isinstance(item, dict | list):
+            if isinstance(item, CONTAINERS):
                 items[index] = copied(item)
         return items
     return value

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.equality import json_text
-from pytest_extract.core.values import MISSING, Json, Value
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Value
 from pytest_extract.lazy import dataclass
 
 Objective: TypeAlias = Literal["mean", "f1"]
@@ -142,7 +142,7 @@ class Column:
 
 def strict_key(value: Json) -> Hashable:
     """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         return (type(value), json_text(value))
     return (type(value), value if value == value else "nan")  # noqa: PLR0124 - NaN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.vectorized import exact_float
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 Number = int | float
+_READ_BY_FLOAT: Final = (int, float, str)
 Convert = Callable[[Json], Number | None]
 
 
@@ -35,7 +36,7 @@ def python_float(value: Json) -> Number | None:
 
     An integer too large for a float stays an integer, so that two of them are still told apart.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, _READ_BY_FLOAT):
         return None
     try:
         return float(value)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.values import CONTAINERS, Json, json_type
+from pytest_extract.core.values import CONTAINERS, NUMBERS, Json, json_type
 
 Scalars = Callable[[Json, Json], bool]
 
@@ -69,7 +69,7 @@ def short(value: Json, limit: int = 60) -> str:
 
 def is_number(value: Json) -> bool:
     """Whether the value is a JSON number that is one: no boolean, no NaN."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and not is_nan(value)
+    return isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_nan(value)
 
 
 def is_nan(value: Json) -> bool:
@@ -117,7 +117,7 @@ def _equal(gold: Json, extracted: Json, scalars: Scalars) -> bool:
             if len(one) != len(other):
                 return False
             stack.extend(zip(one, other, strict=True))
-        elif isinstance(one, dict | list) or isinstance(other, dict | list) or not scalars(one, other):
+        elif isinstance(one, CONTAINERS) or isinstance(other, CONTAINERS) or not scalars(one, other):
             return False
     return True
 
@@ -131,7 +131,7 @@ def same_key(value: Json) -> Hashable:
         return value
     if isinstance(value, bool) or value is None:
         return (value, "")
-    if isinstance(value, int | float):
+    if isinstance(value, NUMBERS):
         return ("nan",) if is_nan(value) else (value,)
     return ("container", _write(value, _number_as_value, _COMPACT))
 
@@ -152,17 +152,11 @@ def keys_of(key: Callable[[Json], Hashable], values: Sequence[Json]) -> Sequence
     return [*map(key, values)]
 
 
-_ASCII_SPACES: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f"
-"""What `str.split` takes for white space besides a space."""
-
-
 def are_folded(texts: Sequence[str]) -> bool:
     """Whether each of these texts is what `fold` makes of it; False where finding out takes a look at each."""
     joined = "`".join(texts)
-    if joined.isascii():
-        if any(space in joined for space in _ASCII_SPACES):
-            return False
-    elif not joined.isprintable() or not unicodedata.is_normalized("NFC", joined):  # all other spaces are not printable
+    # all white space but the plain space is not printable
+    if not joined.isprintable() or not (joined.isascii() or unicodedata.is_normalized("NFC", joined)):
         return False
     if " " not in joined:
         return True
@@ -171,7 +165,7 @@ def are_folded(texts: Sequence[str]) -> bool:
 
 def typed_key(value: Json) -> Hashable:
     """Return a key shared where the types are one and Python's `==` holds (struct-extract-eval's exact)."""
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         return (type(value), _write(value, _python_as_value, _COMPACT))
     return (type(value), "nan" if is_nan(value) else value)
 

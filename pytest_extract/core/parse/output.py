@@ -21,7 +21,7 @@ from pytest_extract.core.parse.text import (
 )
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
-from pytest_extract.core.values import MISSING, Json, Missing, json_type
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, json_type
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
@@ -62,10 +62,11 @@ def parse_output(
     `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
     """
     reason = (finish_reason or "").lower()
-    if isinstance(output, bytes | bytearray):
-        output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
         return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason)
+    if isinstance(output, bytes | bytearray):
+        text = bytes(output).decode("utf-8", "replace")
+        return _parse_text(text, most_repaired=most_repaired if repair else None, reason=reason)
     if output is None:
         return _failed(_empty(reason), "")
     return _parse_value(output)
@@ -84,7 +85,7 @@ def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedO
     start = answer_start(text)
     read = read_whole(text, start)
     if read.value is not MISSING and not text[read.stop :].strip():
-        parsed = ParsedOutput(value=read.value, wrapped=_lead(text, start), text=text)
+        parsed = ParsedOutput(read.value, None, _lead(text, start), text)
         return _structured(parsed, repair=repair, place=start)
     if start >= len(text):
         return _failed(_empty(reason), text)
@@ -161,11 +162,11 @@ def _without_json(text: str, start: int, reason: str, *, complete: bool) -> Pars
 def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -> ParsedOutput:
     """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
     value = parsed.value
-    if isinstance(value, dict | list):
+    if isinstance(value, CONTAINERS):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
     inner = decode_json(value, answer_start(value)) if isinstance(value, str) else None
-    if inner is not None and isinstance(inner[0], dict | list):
+    if inner is not None and isinstance(inner[0], CONTAINERS):
         if repair:
             wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
             return ParsedOutput(value=inner[0], wrapped=wrapped, text=parsed.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode, covers
-from pytest_extract.core.values import Json, json_type
+from pytest_extract.core.values import CONTAINERS, Json, json_type
 
 _DEEP = 24
 """Levels that are looked at; what differs only below them is not told apart."""
@@ -79,4 +79,4 @@ def _value_fits(values: tuple[Json, ...] | None, value: Json) -> bool:
 
 
 def _is_scalar(value: Json) -> bool:
-    return not isinstance(value, dict | list)
+    return not isinstance(value, CONTAINERS)

@@ -5,26 +5,16 @@ What pairs rows is imported where rows differ: it takes 12 ms, and most outputs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node
-from pytest_extract.core.engine.context import (
-    DEEPEST,
-    Path,
-    ScoringContext,
-    absence,
-    agreed_absence,
-    is_present,
-    looks_equal,
-)
+from pytest_extract.core.compile.nodes import Array, Leaf
+from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, absence, agreed_absence, is_present
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
-from pytest_extract.core.engine.matches import weights_or_results
-from pytest_extract.core.engine.rows import LikelyPairing, Walked, keep_equal, keep_equal_values, keep_pairs
-from pytest_extract.core.engine.table import Table, to_table
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
+from pytest_extract.core.engine.table import Table, identity, keep_equal_values, to_table
 from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
-from pytest_extract.core.engine.whole import ArrayPlace, Undecided, conclude, conclude_equal
-from pytest_extract.core.results import Pairing, Status
+from pytest_extract.core.engine.whole import ArrayPlace, conclude_equal, left_over, row_plan
+from pytest_extract.core.results import HALLUCINATION, MATCH, OMISSION, SKIPPED
 from pytest_extract.core.values import MISSING, Json, Value
 
 _new: Final = tuple.__new__
@@ -36,10 +26,13 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
     """Score an array on both sides, whatever stands in its place."""
     place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
     if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
+        likely_equal = array.equal_first and len(gold) == len(extracted)
+        if likely_equal and _score_equal_values(place):
+            return
         table = to_table(run, array, gold, extracted)
         if table and table.full and not run.depth:
             run.tables.append((gold, extracted, table))
-        if array.equal_first and len(gold) == len(extracted) and _keep_equal_rows(place, table):
+        if likely_equal and _keep_equal_rows(place, table):
             return
     if run.accept:
         gold, table = accepted(run, array, gold, extracted, path), None
@@ -54,11 +47,17 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
     elif type(gold) is not list or type(extracted) is not list:
         _score_as_one(place)
     elif not gold and not extracted and run.empty_is_free:
-        place.keep_shape(Status.MATCH)
+        place.keep_shape(MATCH)
     elif len(path) > DEEPEST:
         _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
         _score_rows(place, table)
+
+
+def _score_rows(place: ArrayPlace, table: Table | None) -> None:
+    from pytest_extract.core.engine.rows import score_rows
+
+    score_rows(place, table)
 
 
 def _score_wrapped(place: ArrayPlace, table: Table | None) -> None:
@@ -89,18 +88,18 @@ def _score_absent(place: ArrayPlace) -> None:
         if not run.empty_is_free:
             run.vacuous += 1
         if run.both_passed:
-            place.keep_result(Status.MATCH, 1.0, agreed_absence(gold, extracted))
+            place.keep_result(MATCH, 1.0, agreed_absence(gold, extracted))
         return
-    value, status = (extracted, Status.HALLUCINATION) if no_gold else (gold, Status.OMISSION)
+    value, status = (extracted, HALLUCINATION) if no_gold else (gold, OMISSION)
     reason = f"gold is {absence(gold)}" if no_gold else f"extracted is {absence(extracted)}"
     if run.absent_rules and rule_of(run, array.pattern, path) == "either":
-        place.keep_result(Status.SKIPPED, 0.0, "the case lets it be empty or not")
+        place.keep_result(SKIPPED, 0.0, "the case lets it be empty or not")
         return
     place.keep_result(status, 0.0, reason)
     if type(value) is list and run.empty_is_free:
         score_missing(run, array, value, status, path, at)
     elif type(value) is list and value:
-        _left_over(place, range(len(value)), status)
+        left_over(place, range(len(value)), status)
     else:
         place.keep_shape(status, reason)
 
@@ -108,8 +107,19 @@ def _score_absent(place: ArrayPlace) -> None:
 def _score_as_one(place: ArrayPlace, reason: str | None = None) -> None:
     """Score what stands in an array's place as one value; no `reason`: it is not a list on both sides."""
     status, why = compare_as_one(place.run, "an array", place.gold, place.extracted)
-    place.keep_result(status, float(status is Status.MATCH), reason or why)
+    place.keep_result(status, float(status is MATCH), reason or why)
     place.keep_shape(status, reason or why)
+
+
+def _score_equal_values(place: ArrayPlace) -> bool:
+    """Score two lists of plain values that are equal; False, with nothing kept, for any others."""
+    run, array, gold, extracted, path, at = place
+    values = array.table
+    if values is None or values is array.items or run.both_passed:
+        return False
+    if kept := keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at):
+        conclude_equal(place)
+    return kept
 
 
 def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
@@ -121,14 +131,14 @@ def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
     if table is not None:
         if table.diff.differing:
             return False
-        keep_equal(run, table, path, at)
+        _keep_equal(run, table, path, at)
     else:
         # a list that was tried before, inside a row that is walked again, is known to be unlike
-        if place.key in run.pairings or not looks_equal(gold, extracted):
+        if place.key in run.pairings or not _look_equal(gold, extracted):
             return False
         mark, walkers = run.mark(), run.walkers
         for index, (one, other) in enumerate(zip(gold, extracted, strict=True)):
-            plan = _row_plan(array, index)
+            plan = row_plan(array, index)
             walkers[type(plan)](run, plan, one, other, (*path, index), None if at is None else (*at, index))
         if run.mismatch_count > mark.mismatch_count:
             run.rollback(mark)
@@ -137,106 +147,20 @@ def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
     return True
 
 
-def _score_rows(place: ArrayPlace, table: Table | None) -> None:
-    """Pair the rows and score them."""
-    first = len(place.run.leaves)
-    walked = _walk_likely(place, table)
-    if walked is None:
-        found = _pairing(place, table)
-        if not isinstance(found, Pairing):
-            place.keep_result(Status.JUDGE_ERROR, 0.0, found.reason)
-            place.keep_shape(Status.JUDGE_ERROR, found.reason)
-            return
-        walked = _walk_pairs(place, table, found)
-    pairing = walked.pairing
-    if pairing.missing:
-        _left_over(place, pairing.missing, Status.OMISSION)
-    if pairing.extra:
-        _left_over(place, pairing.extra, Status.HALLUCINATION)
-    conclude(place, pairing, walked.total, first)
+def _look_equal(gold: Json, extracted: Json) -> bool:
+    """Whether Python finds two values equal; a quick look, 1 and true are alike. False where it is nested too deep."""
+    try:
+        return bool(gold == extracted)
+    except RecursionError:
+        return False
 
 
-def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
-    """Score the pairs that likely fit best; None, with nothing kept, where there are none or others do."""
-    run, likely = place.run, _likely_pairing(place, table)
-    if likely is None:
-        return None
-    mark = run.mark()
-    walked = _walk_pairs(place, table, likely.pairing, likely.aligned)
-    if likely.is_best(walked):
-        run.remember(place.key, walked.pairing, (place.gold, place.extracted))
-    elif _pairing(place, table) != walked.pairing:
-        run.rollback(mark)
-        return None
-    return walked
-
-
-def _likely_pairing(place: ArrayPlace, table: Table | None) -> LikelyPairing | None:
-    """Return the pairing that is likely the best fit; None where there is none, or the best one is known."""
-    run, array, gold, extracted, *_ = place
-    if array.align.mode != "best_fit" or run.f1 or not run.absent or place.key in run.pairings:
-        return None
-    if table is None:
-        from pytest_extract.core.engine.in_place import likely_in_place
-
-        return likely_in_place(run, array, gold, extracted)
-    from pytest_extract.core.engine.quick_fit import likely, proved
-
-    found = likely(table, objects=table.declared is array.items)
-    if found is None:
-        return None
-    aligned = table.take(run, found.pairs)
-    return _new(LikelyPairing, (found, aligned, lambda walked: proved(table, aligned, found, walked.lost)))
-
-
-def _pairing(place: ArrayPlace, table: Table | None) -> Pairing | Undecided:
-    """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
-    run, array, gold, extracted, path, _ = place
-    if (known := run.pairings.get(place.key)) is not None:
-        return known[0]
-    from pytest_extract.core.engine.pairing import pair_rows
-
-    found = pair_rows(run, array, gold, extracted, table, path)
-    if isinstance(found, Pairing):
-        run.remember(place.key, found, (gold, extracted))
-    return found
-
-
-def _row_plan(array: Array, index: int) -> Node:
-    return array.prefix[index] if index < len(array.prefix) else array.items
-
-
-def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligned: Table | None = None) -> Walked:
-    """Score the pairs; those that turn out to have nothing in common are taken back."""
-    run, array, gold, extracted, path, at = place
-    pairs = pairing.pairs
-    if table is not None and pairs:
-        if aligned is None:
-            if table.width == 1 and keep_equal_values(run, table, pairs, path, at):
-                return Walked.of(pairing, {})
-            aligned = table.take(run, pairs)
-        return keep_pairs(run, array, aligned, pairing, path, at)
-    from pytest_extract.core.engine.pairs import row_fit
-
-    base = path if at is None else at
-    fits = {}
-    for row, (i, j) in enumerate(pairs):
-        mark = run.mark()
-        where = None if i == j and at is None else (*base, j)
-        run.walk(_row_plan(array, i), gold[i], extracted[j], (*path, i), where)
-        if run.mismatch_count > mark.mismatch_count:
-            fits[row] = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
-            if fits[row].apart:
-                run.rollback(mark)
-    return Walked.of(pairing, fits)
-
-
-def _left_over(place: ArrayPlace, indices: Sequence[int], status: Status) -> None:
-    """Score rows without a partner; invented ones stand at -1, -2, ... in their order."""
-    run, array, gold, extracted, path, at = place
-    base = path if at is None else at
-    for number, index in enumerate(indices):
-        if status is Status.OMISSION:
-            score_missing(run, _row_plan(array, index), gold[index], status, (*path, index), None)
-        else:
-            score_missing(run, _row_plan(array, index), extracted[index], status, (*path, -number - 1), (*base, index))
+def _keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
+    """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
+    declared, items, _, _, gold, extracted, (_, both_absent), width = table
+    size = len(gold) // width
+    paths, wheres = items.places.table(path, size), None if at is None else items.places.table(at, size)
+    run.vacuous += len(both_absent) + size * (len(declared.entries) - width)
+    others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
+    matches = items.entries, 0, len(gold), paths, wheres, gold, extracted, others
+    run.keep(_new(Matches, matches), field=items.field)

@@ -9,7 +9,7 @@ from typing import cast
 from pytest_extract.core.compile.nodes import Leaf, Object
 from pytest_extract.core.engine.context import Pending, ScoringContext
 from pytest_extract.core.extensions import BatchMetric
-from pytest_extract.core.results import FieldResult, Status
+from pytest_extract.core.results import JUDGE_ERROR, MATCH, MISMATCH, SKIPPED, FieldResult, Status
 from pytest_extract.core.values import Json
 
 
@@ -39,7 +39,7 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
             if name == primary:
                 _decide(run, one, scores[0], why)
             else:
-                _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
+                _replace(run, one, SKIPPED, 0.0, f"compared together with {primary!r}")
 
 
 def _result_of(run: ScoringContext, one: Pending) -> FieldResult:
@@ -86,14 +86,14 @@ def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str 
     if score is None:
         name = f"the batch metric {one.check.metric.name!r}"
         why = f"{name} decided nothing" if reason is None else f"{name} broke: {reason}"
-        _replace(run, one, Status.JUDGE_ERROR, 0.0, why)
+        _replace(run, one, JUDGE_ERROR, 0.0, why)
         return
     right = score >= one.check.threshold
-    _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)
+    _replace(run, one, MATCH if right else MISMATCH, score, reason)
 
 
 def _replace(run: ScoringContext, one: Pending, status: Status, score: float, reason: str | None) -> None:
-    new = _result_of(run, one)._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
+    new = _result_of(run, one)._replace(status=status, score=score, passed=status is MATCH, reason=reason)
     run.leaves[one.leaf] = new
     if one.field is not None:
         run.fields[one.field] = new

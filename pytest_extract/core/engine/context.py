@@ -89,8 +89,8 @@ class ScoringContext:
         walkers: Mapping[type, Walker],
         answers: Known,
         rules: CaseRules,
-        *,
         unanswered: str = "",
+        *,
         depth: int = 0,
         pairings: dict[tuple[int, int, int], tuple[Pairing, tuple[list[Json], list[Json]]]] | None = None,
     ) -> None:
@@ -138,7 +138,9 @@ class ScoringContext:
 
     def emit(self, result: FieldResult, *, field: bool) -> None:
         """Keep a leaf result, and count it where it is wrong."""
-        self.keep(result, field=field)
+        self.leaves.append(result)
+        if field:
+            self.fields.append(result)
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
@@ -192,9 +194,10 @@ def make_result(
     node: Node, metric: NamedMetric, outcome: Outcome, values: Values, path: Path, at: Path | None
 ) -> FieldResult:
     """Return a result of a node; right is what matches."""
-    (name, params, weight), (status, score, reason) = metric, outcome
+    (name, params, weight), (status, score, reason), (gold, extracted) = metric, outcome, values
     own, there, right = as_place(path), None if at is None else as_place(at), status is MATCH
-    return _new(FieldResult, (own, node.pattern, name, params, status, score, right, *values, reason, weight, there))
+    result = own, node.pattern, name, params, status, score, right, gold, extracted, reason, weight, there
+    return _new(FieldResult, result)
 
 
 def is_present(value: Value) -> bool:
@@ -205,14 +208,6 @@ def is_present(value: Value) -> bool:
 def equal(run: ScoringContext, gold: Json, extracted: Json) -> bool:
     """Whether two values of the wrong kind are the same (as Python says under struct-extract-eval)."""
     return equality.python_equal(gold, extracted) if run.empty_is_free else equality.same(gold, extracted)
-
-
-def looks_equal(gold: Json, extracted: Json) -> bool:
-    """Whether Python finds two values equal; a quick look, 1 and true are alike. False where it is nested too deep."""
-    try:
-        return bool(gold == extracted)
-    except RecursionError:
-        return False
 
 
 def absence(value: Value) -> str:

@@ -20,8 +20,7 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Object
 from pytest_extract.core.engine.contents import ContentReader, IrregularError
 from pytest_extract.core.engine.context import ScoringContext
-from pytest_extract.core.engine.rows import LikelyPairing, Walked
-from pytest_extract.core.engine.table import identity
+from pytest_extract.core.engine.table import LikelyPairing, Walked, identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import LeafColumn
 from pytest_extract.core.metrics.equality import python_text

@@ -20,7 +20,7 @@ from pytest_extract.core.engine.context import (
 from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
-from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, JudgeAnswer, Question, Status
+from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_text
 
@@ -41,13 +41,12 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
     checks = leaf.checks
     if leaf.by_type is not None:  # gold's type chooses, where the schema leaves it open
         checks = leaf.by_type.get(json_type(gold if is_present(gold) else extracted), checks)
-    for index, check in enumerate(checks):
+    for check in checks:
         result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
             run.emit(result, field=leaf.field)
         else:
-            if index == 0:
-                run.vacuous += 1
+            run.vacuous += check is checks[0]
             if run.both_passed and leaf.field:
                 outcome = MATCH, 1.0, agreed_absence(gold, extracted)
                 run.fields.append(make_result(leaf, check.named, outcome, (gold, extracted), path, at))
@@ -69,7 +68,7 @@ def check_leaf(
     if no_gold and none:
         return None
     if no_gold or none:
-        return one_sided(run, leaf, check, Status.HALLUCINATION if no_gold else Status.OMISSION, raw, path, at)
+        return one_sided(run, leaf, check, Status.HALLUCINATION if no_gold else OMISSION, raw, path, at)
     outcome = _compared(run, leaf, check, (gold, extracted), raw, path, problem)
     return make_result(leaf, check.named, outcome, raw, path, at)
 
@@ -100,7 +99,7 @@ def one_sided(
     run: ScoringContext, leaf: Leaf, check: FieldMetric, status: Status, values: Values, path: Path, at: Path | None
 ) -> FieldResult:
     """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
-    side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
+    side, absent = ("extracted", values[1]) if status is OMISSION else ("gold", values[0])
     reason = f"{side} is {absence(absent)}"
     if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":
         status, reason = Status.SKIPPED, f"{reason}; the case lets this field be empty or not"

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
-from pytest_extract.core.engine.cells import is_plain
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_check
@@ -44,8 +43,8 @@ def pair_rows(
 def _best_fit(
     run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None
 ) -> Pairing:
-    few = len(gold) * len(extracted) <= MOST_SCORES
-    if table is not None and table.declared is array.items and few and not run.f1 and run.absent and is_plain(table):
+    few, ours = len(gold) * len(extracted) <= MOST_SCORES, not run.f1 and run.absent
+    if table is not None and table.declared is array.items and few and ours and None not in table.bulk.likeness:
         return fit_small_table(table)
     columns = columns_of(run, array.items, gold, extracted)
     return best_fit(columns, len(gold), len(extracted), objective=run.program.semantics.pair_objective)

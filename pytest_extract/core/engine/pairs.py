@@ -17,7 +17,7 @@ from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.results import MATCH, MISMATCH, STRUCTURE, FieldResult, Status
+from pytest_extract.core.results import HALLUCINATION, JUDGE_ERROR, MATCH, MISMATCH, OMISSION, STRUCTURE, FieldResult
 from pytest_extract.core.values import MISSING, Json, Value
 
 MOST_UNDECLARED: Final = 16
@@ -176,9 +176,9 @@ def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callab
             return PairScore(1.0 if same else 0.0, 1.0, 0.0, 0.0)
         sub = run.sub(ruled=ruled)
         if run.empty_is_free and extracted is MISSING:
-            score_missing(sub, plan, gold, Status.OMISSION, (), None)
+            score_missing(sub, plan, gold, OMISSION, (), None)
         elif run.empty_is_free and gold is MISSING:
-            score_missing(sub, plan, extracted, Status.HALLUCINATION, (), None)
+            score_missing(sub, plan, extracted, HALLUCINATION, (), None)
         else:
             sub.walk(plan, gold, extracted, (), None)
         finish_batches(sub)
@@ -200,9 +200,9 @@ def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
         elif leaf.status is MATCH or leaf.status is MISMATCH:
             score += leaf.weight * leaf.score
             compared += leaf.weight
-        elif leaf.status is Status.OMISSION:
+        elif leaf.status is OMISSION:
             omitted += leaf.weight
-        elif leaf.status is Status.HALLUCINATION:
+        elif leaf.status is HALLUCINATION:
             hallucinated += leaf.weight
     return PairScore(score, compared, omitted, hallucinated)
 
@@ -211,7 +211,7 @@ def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldRes
     """Return how well the pair of rows that gave these leaves fits; those that match may be given by their weights."""
     found = sums(leaves)
     score = objective_score(run.program.semantics.pair_objective, found)
-    undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is Status.JUDGE_ERROR]
+    undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight = found.compared + found.omitted + found.hallucinated + sum(undecided)
     return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_extract.core.compile.nodes import BoundPostProcessor, Leaf, Program
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.extensions import Transformed
-from pytest_extract.core.results import STRUCTURE, FieldResult, Status
+from pytest_extract.core.results import JUDGE_ERROR, SKIPPED, STRUCTURE, FieldResult, Status
 from pytest_extract.core.values import MISSING, Values
 
 
@@ -49,8 +49,8 @@ def _run(
     reason = f"the post-processor {spec.name!r} broke: {problem}"
     return [
         result
-        if result.status is Status.SKIPPED
-        else result._replace(status=Status.JUDGE_ERROR, score=0.0, passed=False, reason=reason)
+        if result.status is SKIPPED
+        else result._replace(status=JUDGE_ERROR, score=0.0, passed=False, reason=reason)
         for result in results
     ]
 

@@ -1,89 +1,108 @@
-"""Scores pairs of rows of a table: each differing cell; all others match."""
+"""Scores the rows of two lists that are not equal: pairs them, and scores each pair and what is left over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import fsum
-from typing import Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
+from pytest_extract.core.engine.in_place import likely_in_place
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.engine.table import Pairs, RowFit, Table, places_of
-from pytest_extract.core.results import FieldResult, Pairing, Status
+from pytest_extract.core.engine.matches import Matches, weights_or_results
+from pytest_extract.core.engine.pairing import pair_rows
+from pytest_extract.core.engine.pairs import row_fit
+from pytest_extract.core.engine.quick_fit import likely, proved
+from pytest_extract.core.engine.table import LikelyPairing, RowFit, Table, Walked, keep_equal_values, places_of
+from pytest_extract.core.engine.whole import ArrayPlace, Undecided, conclude, left_over, row_plan
+from pytest_extract.core.results import HALLUCINATION, JUDGE_ERROR, OMISSION, SKIPPED, FieldResult, Pairing
 from pytest_extract.core.values import FieldPath
 
-_UNCOUNTED: Final = (Status.SKIPPED, Status.JUDGE_ERROR)  # a set asks for the hash of the name
 _new: Final = tuple.__new__
 
 
-class Walked(NamedTuple):
-    """What scoring some pairs of rows gave: the pairing without those that have nothing in common, and summed scores.
-
-    `lost`: which pairs (by their places among all) are not wholly right, and which share of their weight is lost at
-    most.
-    """
-
-    pairing: Pairing
-    total: float
-    lost: Mapping[int, float]
-
-    @classmethod
-    def of(cls, pairing: Pairing, fits: Mapping[int, RowFit]) -> Walked:
-        """Return what pairs gave that are right but for some, by their places, which fit as these say."""
-        pairs, missing, extra = pairing
-        if not fits:
-            return _new(cls, (pairing, float(len(pairs)), fits))
-        undone = {pairs[row] for row, fit in fits.items() if fit.apart}
-        if undone:
-            from pytest_extract.core.matching.pairing import paired  # few pairs have nothing in common
-
-            height, width = len(pairs) + len(missing), len(pairs) + len(extra)
-            pairing = paired([pair for pair in pairs if pair not in undone], height, width)
-        # summed exactly, so that the order of rows changes nothing
-        total = fsum([*[fit.score for fit in fits.values()], len(pairs) - len(fits)])
-        return _new(cls, (pairing, total, {row: fit.lost for row, fit in fits.items()}))
+def score_rows(place: ArrayPlace, table: Table | None) -> None:
+    """Pair the rows and score them."""
+    first = len(place.run.leaves)
+    walked = _walk_likely(place, table)
+    if walked is None:
+        found = _pairing(place, table)
+        if not isinstance(found, Pairing):
+            place.keep_result(JUDGE_ERROR, 0.0, found.reason)
+            place.keep_shape(JUDGE_ERROR, found.reason)
+            return
+        walked = _walk_pairs(place, table, found)
+    pairing = walked.pairing
+    if pairing.missing:
+        left_over(place, pairing.missing, OMISSION)
+    if pairing.extra:
+        left_over(place, pairing.extra, HALLUCINATION)
+    conclude(place, pairing, walked.total, first)
 
 
-class LikelyPairing(NamedTuple):
-    """A pairing that is likely the best one, and whether what its pairs gave proves it.
-
-    `aligned`: the rows of its pairs, where they are laid out.
-    """
-
-    pairing: Pairing
-    aligned: Table | None
-    is_best: Callable[[Walked], bool]
-
-
-def keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) -> None:
-    """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
-    items, size = table.items, table.height
-    wheres = None if at is None else items.places.table(at, size)
-    both_absent = table.diff.both_absent
-    run.vacuous += len(both_absent) + size * (table.declared_width - table.width)
-    others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
-    gold, paths = table.gold, items.places.table(path, size)
-    matches = items.entries, 0, len(gold), paths, wheres, gold, table.extracted, others
-    run.keep(_new(Matches, matches), field=items.field)
+def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
+    """Score the pairs that likely fit best; None, with nothing kept, where none do, or the best ones are known."""
+    run, array, gold, extracted, _, _ = place
+    if array.align.mode != "best_fit" or run.f1 or not run.absent or place.key in run.pairings:
+        return None
+    likely = likely_in_place(run, array, gold, extracted) if table is None else _likely_in_table(run, array, table)
+    if likely is None:
+        return None
+    mark = run.mark()
+    walked = _walk_pairs(place, table, likely.pairing, likely.aligned)
+    if likely.is_best(walked):
+        run.remember(place.key, walked.pairing, (gold, extracted))
+    elif _pairing(place, table) != walked.pairing:
+        run.rollback(mark)
+        return None
+    return walked
 
 
-def keep_equal_values(run: ScoringContext, table: Table, pairs: Pairs, path: Path, at: Path | None) -> bool:
-    """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
-    column = table.items.entries[0]
-    rows, others = zip(*pairs, strict=True)
-    ours, theirs = (*map(table.gold.__getitem__, rows),), (*map(table.extracted.__getitem__, others),)
-    kinds = [*map(type, ours)]
-    if ours != theirs or kinds != [*map(type, theirs)] or not column.fast.issuperset(kinds):
-        return False
-    paths, wheres = places_of(table.items, pairs, path, at)
-    matches = table.items.entries, 0, len(ours), paths, wheres, ours, theirs, NO_OTHERS
-    run.keep(_new(Matches, matches), field=table.items.field)
-    return True
+def _likely_in_table(run: ScoringContext, array: Array, table: Table) -> LikelyPairing | None:
+    found = likely(table, objects=table.declared is array.items)
+    if found is None:
+        return None
+    aligned = table.take(run, found.pairs)
+    return _new(LikelyPairing, (found, aligned, lambda walked: proved(table, aligned, found, walked.lost)))
 
 
-def keep_pairs(
+def _pairing(place: ArrayPlace, table: Table | None) -> Pairing | Undecided:
+    """Return the pairing of two lists; those of lists inside candidate rows are kept, for the rows that are taken."""
+    (run, array, gold, extracted, path, _), key = place, place.key
+    if (known := run.pairings.get(key)) is not None:
+        return known[0]
+    found = pair_rows(run, array, gold, extracted, table, path)
+    if isinstance(found, Pairing):
+        run.remember(key, found, (gold, extracted))
+    return found
+
+
+def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligned: Table | None = None) -> Walked:
+    """Score the pairs; those that turn out to have nothing in common are taken back."""
+    run, array, gold, extracted, path, at = place
+    pairs = pairing.pairs
+    if table is not None and pairs:
+        if aligned is None:
+            if table.width == 1:
+                ours, theirs = [table.gold[i] for i, _ in pairs], [table.extracted[j] for _, j in pairs]
+                if keep_equal_values(run, table.items, ours, theirs, pairs, path, at):
+                    return Walked.of(pairing, {})
+            aligned = table.take(run, pairs)
+        return _keep_pairs(run, array, aligned, pairing, path, at)
+    base = path if at is None else at
+    fits = {}
+    for row, (i, j) in enumerate(pairs):
+        mark = run.mark()
+        where = None if i == j and at is None else (*base, j)
+        run.walk(row_plan(array, i), gold[i], extracted[j], (*path, i), where)
+        if run.mismatch_count > mark.mismatch_count:
+            fits[row] = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
+            if fits[row].apart:
+                run.rollback(mark)
+    return Walked.of(pairing, fits)
+
+
+def _keep_pairs(
     run: ScoringContext, array: Array, table: Table, pairing: Pairing, path: Path, at: Path | None
 ) -> Walked:
     """Score pairs of rows, laid out in their order."""
@@ -97,8 +116,6 @@ def keep_pairs(
     for row, wrong in flawed.items():
         fit = _quick_fit(run, table, wrong) if not both_absent else None
         if fit is None:
-            from pytest_extract.core.engine.pairs import row_fit  # right outputs need no fit
-
             leaves = map(others.get, range(row * width, (row + 1) * width), table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
         fits[row] = fit
@@ -141,7 +158,7 @@ def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) 
         return None
     lost = 0.0
     for result in wrong:
-        if result.status in _UNCOUNTED:
+        if result.status is SKIPPED or result.status is JUDGE_ERROR:
             return None
         lost += result.weight * (1.0 - result.score)
     return _new(RowFit, ((weight - lost) / weight, lost / weight, False))

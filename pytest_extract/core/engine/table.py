@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
+from math import fsum
 from operator import is_not, itemgetter, ne
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
+from pytest_extract.core.engine.matches import NO_OTHERS, Matches
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Value
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -94,6 +97,45 @@ class Table(NamedTuple):
         return self._replace(gold=gold, extracted=extracted, diff=diff)
 
 
+class Walked(NamedTuple):
+    """What scoring some pairs of rows gave: the pairing without those that have nothing in common, and summed scores.
+
+    `lost`: which pairs (by their places among all) are not wholly right, and which share of their weight is lost at
+    most.
+    """
+
+    pairing: Pairing
+    total: float
+    lost: Mapping[int, float]
+
+    @classmethod
+    def of(cls, pairing: Pairing, fits: Mapping[int, RowFit]) -> Walked:
+        """Return what pairs gave that are right but for some, by their places, which fit as these say."""
+        pairs, missing, extra = pairing
+        if not fits:
+            return _new(cls, (pairing, float(len(pairs)), fits))
+        undone = {pairs[row] for row, fit in fits.items() if fit.apart}
+        if undone:
+            from pytest_extract.core.matching.pairing import paired  # few pairs have nothing in common
+
+            height, width = len(pairs) + len(missing), len(pairs) + len(extra)
+            pairing = paired([pair for pair in pairs if pair not in undone], height, width)
+        # summed exactly, so that the order of rows changes nothing
+        total = fsum([*[fit.score for fit in fits.values()], len(pairs) - len(fits)])
+        return _new(cls, (pairing, total, {row: fit.lost for row, fit in fits.items()}))
+
+
+class LikelyPairing(NamedTuple):
+    """A pairing that is likely the best one, and whether what its pairs gave proves it.
+
+    `aligned`: the rows of its pairs, where they are laid out.
+    """
+
+    pairing: Pairing
+    aligned: Table | None
+    is_best: Callable[[Walked], bool]
+
+
 ListTable: TypeAlias = tuple[list[Json], list[Json], Table]
 """Two lists, with the table of their rows as they stand."""
 
@@ -170,7 +212,7 @@ def diff_cells(run: ScoringContext, bulk: FlatTable, ours: Cells, theirs: Cells)
             differing.update(gaps)
     width = len(bulk.leaves)
     for place, sure in bulk.unsure:
-        if not sure.issuperset(kinds[place::width]):
+        if not held <= sure and not sure.issuperset(kinds[place::width]):
             differing.update(cell for cell in range(place, len(ours), width) if kinds[cell] not in sure)
     return _new(CellDiff, (sorted(differing), both_absent)) if differing or both_absent else NO_DIFFERENCE
 
@@ -181,8 +223,9 @@ def places_of(
     """Return where each cell of some pairs stands, and where the extracted one does if not there."""
     if at is None and pairs == identity(len(pairs)):
         return items.places.table(path, len(pairs)), None
-    width, table = len(items.places.names), items.places.table(path, max(i for i, _ in pairs) + 1)
-    others = items.places.table(path if at is None else at, max(j for _, j in pairs) + 1)
+    height, most = map(max, zip(*pairs, strict=True))
+    width, table = len(items.places.names), items.places.table(path, height + 1)
+    others = items.places.table(path if at is None else at, most + 1)
     if width == 1:
         return [table[i] for i, _ in pairs], [None if i == j and at is None else others[j] for i, j in pairs]
     nowhere = (None,) * width
@@ -191,3 +234,15 @@ def places_of(
         [nowhere if i == j and at is None else others[j * width : (j + 1) * width] for i, j in pairs]
     )
     return [*places], [*wheres]
+
+
+def keep_equal_values(
+    run: ScoringContext, items: Object, gold: Cells, extracted: Cells, pairs: Pairs, path: Path, at: Path | None
+) -> bool:
+    """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
+    kinds = [*map(type, gold)]
+    if kinds != [*map(type, extracted)] or not items.entries[0].fast.issuperset(kinds) or gold != extracted:
+        return False
+    matches = items.entries, 0, len(gold), *places_of(items, pairs, path, at), gold, extracted, NO_OTHERS
+    run.keep(_new(Matches, matches), field=items.field)
+    return True

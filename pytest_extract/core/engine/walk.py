@@ -12,7 +12,7 @@ from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.results import Status
+from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode, covers
 from pytest_extract.core.values import MISSING, Json, Value, Values
@@ -34,7 +34,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
         elif obj.checks:
             _own_checks(run, obj, gold, extracted, path, at)
         elif run.empty_is_free and not gold and not extracted:
-            run.shape(obj, Status.MATCH, (gold, extracted), path, at)
+            run.shape(obj, MATCH, (gold, extracted), path, at)
         else:
             _properties(run, obj, gold, extracted, path, at)
         return
@@ -99,9 +99,9 @@ def _score_missing_property(
         skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
         walk_skip(run, skip, gold, extracted, path, at)
     elif extracted is not MISSING:
-        score_missing(run, plan, extracted, Status.HALLUCINATION, path, at)
+        score_missing(run, plan, extracted, HALLUCINATION, path, at)
     elif gold is not MISSING:
-        score_missing(run, plan, gold, Status.OMISSION, path, at)
+        score_missing(run, plan, gold, OMISSION, path, at)
 
 
 def _undeclared(
@@ -114,7 +114,7 @@ def _undeclared(
         if obj.extra == "hallucinate":
             leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
             values = (MISSING, extracted[name])
-            run.shape(leaf, Status.HALLUCINATION, values, place, where, "the schema has no such key")
+            run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
             continue
         plan = next((child for regex, child in obj.patterns if covers(regex, name)), obj.other)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
@@ -131,13 +131,13 @@ def _unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: 
     if not (is_present(gold) or is_present(extracted)):
         run.vacuous += 1
     elif not is_present(gold):
-        run.shape(leaf, Status.HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
+        run.shape(leaf, HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
     elif not is_present(extracted):
-        run.shape(leaf, Status.OMISSION, values, path, at, "extracted is missing")
+        run.shape(leaf, OMISSION, values, path, at, "extracted is missing")
     elif equality.same(gold, extracted):
-        run.shape(leaf, Status.MATCH, values, path, at)
+        run.shape(leaf, MATCH, values, path, at)
     else:
-        run.shape(leaf, Status.MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
+        run.shape(leaf, MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
 
 
 def _own_checks(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -155,11 +155,9 @@ def _score_no_objects(
         status, reason = compare_as_one(run, "an object", gold, extracted)
         run.shape(obj, status, (gold, extracted), path, at, reason)
     elif is_present(gold) or is_present(extracted):
-        value, other, status = (
-            (gold, extracted, Status.OMISSION) if is_present(gold) else (extracted, gold, Status.HALLUCINATION)
-        )
+        value, other, status = (gold, extracted, OMISSION) if is_present(gold) else (extracted, gold, HALLUCINATION)
         if run.empty_is_free and type(value) is not dict:
-            values = (value, None) if status is Status.OMISSION else (None, value)
+            values = (value, None) if status is OMISSION else (None, value)
             run.shape(obj, status, values, path, at, "the other side is null")
         else:
             score_missing(run, obj, value, status, path, at, null=other is None)
@@ -182,7 +180,7 @@ def score_missing(
     run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None, *, null: bool = False
 ) -> None:
     """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
-    gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    gold, extracted = (value, MISSING) if status is OMISSION else (MISSING, value)
     if len(path) > DEEPEST:
         run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
@@ -197,11 +195,11 @@ def score_missing(
     if not isinstance(plan, Object):
         run.walk(plan, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
-        side = "extracted" if status is Status.OMISSION else "gold"
+        side = "extracted" if status is OMISSION else "gold"
         kind = "" if type(value) is dict else f", and the other side is {equality.a_type(value)}, not an object"
         run.shape(plan, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
     else:
-        ours, theirs = (value, EMPTY) if status is Status.OMISSION else (EMPTY, value)
+        ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
         _properties(run, plan, ours, theirs, path, at)
 
 
@@ -209,7 +207,7 @@ def _score_missing_published(
     run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None
 ) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
-    values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
+    values = (value, MISSING) if status is OMISSION else (MISSING, value)
     if isinstance(plan, Leaf) and plan.structure is not None:
         _score_missing_published(run, plan.structure, value, status, path, at)
     elif isinstance(plan, Leaf):
@@ -224,7 +222,7 @@ def _score_missing_published(
         run.shape(plan, status, values, path, at)
     elif isinstance(plan, Array):
         for index, row in enumerate(value):
-            own = index if status is Status.OMISSION else -index - 1
+            own = index if status is OMISSION else -index - 1
             score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
@@ -276,8 +274,8 @@ def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
     """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
     if equal(run, gold, extracted):
-        return Status.MATCH, f"not {wanted}, but equal to gold"
+        return MATCH, f"not {wanted}, but equal to gold"
     kinds = equality.a_type(gold), equality.a_type(extracted)
     if kinds[0] == wanted:
-        return Status.MISMATCH, f"expected {wanted}, got {kinds[1]}"
-    return Status.MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
+        return MISMATCH, f"expected {wanted}, got {kinds[1]}"
+    return MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"

@@ -1,14 +1,16 @@
-"""What an array gives beside its rows: how they were paired, with its numbers, and the one result of its own."""
+"""What an array gives beside its pairs of rows: rows without a partner, numbers, and the one result of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-from pytest_extract.core.compile.nodes import Array
+from pytest_extract.core.compile.nodes import Array, Node
 from pytest_extract.core.engine.context import Path, Recall, ScoringContext, make_result
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
-from pytest_extract.core.results import MATCH, MISMATCH, ArrayResult, FieldResult, Pairing, Status
+from pytest_extract.core.engine.walk import score_missing
+from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, ArrayResult, FieldResult, Pairing, Status
 from pytest_extract.core.values import Json, Step, as_place
 
 _new: Final = tuple.__new__
@@ -76,9 +78,9 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
 
 def conclude_equal(place: ArrayPlace) -> None:
     """Do the same for two lists that are equal."""
-    if not place.run.depth:
-        numbers = (as_place(place.path), identity(len(place.gold)), (), (), 1.0, 1.0, 1.0)
-        place.run.arrays.append(_new(ArrayResult, numbers))
+    run = place.run
+    if not run.depth:
+        run.arrays.append(_new(ArrayResult, (as_place(place.path), identity(len(place.gold)), (), (), 1.0, 1.0, 1.0)))
         place.keep_result(MATCH, 1.0)
 
 
@@ -110,3 +112,19 @@ def finish_recalls(run: ScoringContext) -> None:
 
 def _left(pairing: Pairing) -> str:
     return f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
+
+
+def row_plan(array: Array, index: int) -> Node:
+    """Return what scores the row at this place."""
+    return array.prefix[index] if index < len(array.prefix) else array.items
+
+
+def left_over(place: ArrayPlace, indices: Sequence[int], status: Status) -> None:
+    """Score rows without a partner; invented ones stand at -1, -2, ... in their order."""
+    run, array, gold, extracted, path, at = place
+    base = path if at is None else at
+    for number, index in enumerate(indices):
+        if status is OMISSION:
+            score_missing(run, row_plan(array, index), gold[index], status, (*path, index), None)
+        else:
+            score_missing(run, row_plan(array, index), extracted[index], status, (*path, -number - 1), (*base, index))

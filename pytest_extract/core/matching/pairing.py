@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from itertools import count
+from typing import Final
 
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import strict_key
@@ -12,15 +13,17 @@ from pytest_extract.core.metrics.equality import keys_of, python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
+_new: Final = tuple.__new__
+
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
     """Return the pairing of two lists of these lengths that these pairs make."""
+    pairs, partners = (*sorted(pairs),), dict(pairs)
     if len(pairs) == height == width:
-        return Pairing(tuple(sorted(pairs)), (), ())
-    partners = dict(pairs)
-    missing = sorted({*range(height)}.difference(partners))
-    extra = sorted({*range(width)}.difference(partners.values()))
-    return Pairing(tuple(sorted(pairs)), tuple(missing), tuple(extra))
+        return _new(Pairing, (pairs, (), ()))
+    taken = {*partners.values()}
+    missing = tuple([row for row in range(height) if row not in partners])
+    return _new(Pairing, (pairs, missing, tuple([column for column in range(width) if column not in taken])))
 
 
 def by_position(height: int, width: int) -> Pairing:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine import array as engine_array
-from pytest_extract.core.engine import in_place, pairing
+from pytest_extract.core.engine import array, in_place, pairing, rows
 from pytest_extract.core.scorer import compile_schema
 from tests.core.engine.test_contents import FITTED, PLACED, ROWS, best_total, context, outer, total
 
@@ -84,7 +83,8 @@ def test_equal_values_are_kept_as_they_are_scored(kind, nulls, gold, changes):
     scorer = compile_schema({"type": "array", "items": {"type": kind}}, semantics="ours", nulls=nulls)
     found = scorer.score(gold, output)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine_array, "keep_equal_values", lambda *_: False)
+        for module in (array, rows):
+            patch.setattr(module, "keep_equal_values", lambda *_: False)
         expected = scorer.score(gold, output)
     assert (found.leaves, found.fields, found.arrays) == (expected.leaves, expected.fields, expected.arrays)
     assert found.vacuous == expected.vacuous

@@ -7,9 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from pytest_extract.core.engine.cells import row_score
 from pytest_extract.core.engine.context import CaseRules, ScoringContext
-from pytest_extract.core.engine.quick_fit import likely, proved
+from pytest_extract.core.engine.quick_fit import likely, proved, row_score
 from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.pairing import by_position, paired
 from pytest_extract.core.scorer import compile_schema

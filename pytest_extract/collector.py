@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 @contextmanager
@@ -20,3 +25,19 @@ def no_collection() -> Generator[None]:
     finally:
         if held:
             gc.enable()
+
+
+def without_collection(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+    """Decorate a function that is called often and may make many objects: `no_collection` takes longer to begin."""
+
+    @wraps(function)
+    def held_back(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        if not gc.isenabled():
+            return function(*args, **kwargs)
+        gc.disable()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            gc.enable()
+
+    return held_back

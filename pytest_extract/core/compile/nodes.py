@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from itertools import chain, cycle, repeat
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
@@ -170,7 +171,8 @@ class FlatPaths:
         size = rows * len(self.names)
         found = self._tables.get(path, ())
         if len(found) < size:
-            found = tuple([FieldPath((*path, row, name)) for row in range(rows) for name in self.names])
+            numbers = chain.from_iterable(map(repeat, range(rows), repeat(len(self.names))))
+            found = tuple(map(FieldPath, zip(*map(repeat, path), numbers, cycle(self.names), strict=False)))
             self._keep(self._tables, path, found)
         return found if len(found) == size else found[:size]
 
@@ -197,7 +199,7 @@ class ElementPaths(FlatPaths):
         """Return the paths of an array's first elements."""
         found = self._tables.get(path, ())
         if len(found) < rows:
-            found = tuple([FieldPath((*path, row)) for row in range(rows)])
+            found = tuple(map(FieldPath, zip(*map(repeat, path), range(rows), strict=False)))
             self._keep(self._tables, path, found)
         return found if len(found) == rows else found[:rows]
 

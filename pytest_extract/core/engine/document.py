@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from pytest_extract.collector import without_collection
 from pytest_extract.core.compile.nodes import Array, Leaf, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.array import walk_array
 from pytest_extract.core.engine.batch import finish_batches
@@ -52,6 +53,7 @@ class Scored(NamedTuple):
         return make_results(self.fields, self.leaves)
 
 
+@without_collection
 def score_values(
     program: Program,
     gold: Value,
@@ -62,7 +64,7 @@ def score_values(
     unanswered: str = UNANSWERED,
 ) -> Scored:
     """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included."""
-    run = ScoringContext(program, _WALKERS, answers, rules or CaseRules(), unanswered=unanswered)
+    run = ScoringContext(program, _WALKERS, answers, rules or CaseRules(), unanswered)
     run.walk(program.root, gold, extracted, (), None)
     finish_batches(run)
     finish_recalls(run)

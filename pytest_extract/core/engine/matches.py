@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias, cast
 
+from pytest_extract.collector import without_collection
 from pytest_extract.core.compile.nodes import SCALARS, TableColumn
 from pytest_extract.core.results import MATCH, FieldResult
 from pytest_extract.core.values import FieldPath, Json, Value
@@ -35,11 +36,11 @@ class Matches(NamedTuple):
     @property
     def weights(self) -> list[float]:
         """What each leaf weighs, where all match."""
-        columns, start, stop, *_ = self
+        columns, stop = self.columns, self.stop
         if stop <= len(columns):  # of an object, which may have many properties
-            return [*map(_weight_of, columns[start:stop])]
+            return [*map(_weight_of, columns[self.start : stop])]
         weights = [*map(_weight_of, columns)]
-        return (weights * -(-stop // len(weights)))[start:stop]
+        return (weights * -(-stop // len(weights)))[self.start : stop]
 
     def weights_or_results(self) -> Iterator[float | FieldResult]:
         """Yield the weight of each leaf that matches, and the results of the others."""
@@ -55,15 +56,16 @@ class Matches(NamedTuple):
         """Make the results of the leaves."""
         columns, start, stop, paths, extracted_paths, gold, extracted, others = self
         width = len(columns)
-        found = []
+        where, found = None, []
         for place in range(start, stop):
-            if place in others:
+            if others and place in others:
                 result = others[place]
                 if result is not None:
                     found.append(_explained(result))
                 continue
             _, _, pattern, metric, params, weight, _ = columns[place % width]
-            where = None if extracted_paths is None else extracted_paths[place]
+            if extracted_paths is not None:
+                where = extracted_paths[place]
             values = (
                 paths[place], pattern, metric, params, MATCH, 1.0, True, gold[place], extracted[place], None, weight,
                 where,
@@ -93,7 +95,7 @@ def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extract
 
 def _explained(result: FieldResult) -> FieldResult:
     reason: object = result.reason
-    if not isinstance(reason, _Explanation):
+    if type(reason) is not _Explanation:
         return result
     *before, _, weight, matched = result
     explain, gold, extracted = reason
@@ -118,19 +120,17 @@ def made_results(kept: Iterable[Kept]) -> Iterator[FieldResult]:
             yield one
 
 
+@without_collection
 def make_results(
     fields: Sequence[Kept], leaves: Sequence[Kept]
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
     """Return field and leaf results; one that is both is one object."""
     made: dict[int, list[FieldResult]] = {}
-
-    def results(kept: Sequence[Kept]) -> tuple[FieldResult, ...]:
-        found: list[FieldResult] = []
-        for one in kept:
-            own = made.get(id(one))
-            if own is None:
-                own = made[id(one)] = one.results() if isinstance(one, Matches) else [_explained(one)]
-            found += own
-        return tuple(found)
-
-    return results(fields), results(leaves)
+    results: list[FieldResult] = []
+    for one in leaves:
+        own = made[id(one)] = one.results() if isinstance(one, Matches) else [_explained(one)]
+        results += own
+    own_results: list[FieldResult] = []
+    for one in fields:
+        own_results += made.get(id(one)) or (one.results() if isinstance(one, Matches) else [_explained(one)])
+    return tuple(own_results), tuple(results)

@@ -37,8 +37,9 @@ _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _NO_FURTHER: Final[Mapping[str, float]] = {}
-_USUAL: Final = {0.0: 0.0, 1.0: 1.0}
-"""Values that most measures have: all scores that are kept share them."""
+_PERFECT: Final = dict.fromkeys(SCORE_MEASURES, 1.0)
+_ALL_PERFECT: Final = (*_PERFECT.values(),)
+"""The measures of most outputs: all scores that are kept share them."""
 
 
 class Score:
@@ -63,7 +64,6 @@ class Score:
         scored: Scored,
         document: DocumentMeasures,
         semantics: Semantics,
-        *,
         gold: Json,
         extracted: Json | Missing,
         modality: str,
@@ -148,7 +148,7 @@ class Score:
             if self.unread is not None or not is_structural(sides, self._config):
                 own = NO_MEASURES
             values = own + document_measures(sides, self._config.coverage(self._modality))
-            self._measured = (*map(_USUAL.get, values, values),)
+            self._measured = _ALL_PERFECT if values == _ALL_PERFECT else values
             self._sides = sides if self._checked is None else None
         return self._measured
 
@@ -188,7 +188,8 @@ class Score:
     @property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
-        measures = dict(zip(SCORE_MEASURES, self._values, strict=True))
+        values = self._values
+        measures = _PERFECT.copy() if values is _ALL_PERFECT else dict(zip(SCORE_MEASURES, values, strict=True))
         if self.rules:
             from pytest_extract.core.measures.reported import rule_measures
 

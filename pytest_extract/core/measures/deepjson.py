@@ -16,6 +16,7 @@ NO_JSON: Final = "Not a invalid JSON"
 NO_MATCH: Final = "JSON output doesn't match the schema"
 SCORED: Final = "Give score in 3 criteria"
 _FENCE: Final = "```json"
+_new: Final = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ def deepjson_measures(sides: DocumentPair) -> DeepJsonMeasures:
     """Compute the measures of one comparison."""
     if not sides.valid:
         return _NOT_VALID
-    return DeepJsonMeasures(syntax=1.0, key_match=sides.key_match, strict=float(sides.equal))
+    return _new(DeepJsonMeasures, (1.0, sides.key_match, float(sides.equal)))
 
 
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:

@@ -9,7 +9,7 @@ from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.table import ListTable
@@ -52,7 +52,7 @@ class DocumentPair:
             self.counts = LeafCounts()
         counts = self.counts
         self.coverage: float = 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
-        self.structured = isinstance(self.extracted, dict | list)
+        self.structured = isinstance(self.extracted, CONTAINERS)
         self.equal = not self.deep and self.extracted is not MISSING and bool(gold == self.extracted)
         self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted, shallow=True)
         self._violation: Violation | None = None
@@ -90,7 +90,8 @@ class DocumentPair:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
         if not self.structured or not self.validator.valid_schema_draft7:
             return [path for path, _ in self.declared.required]
-        return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous)
+        valid = self.valid and self.validator.asserts_required
+        return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous, valid=valid)
 
     @property
     def identical(self) -> bool:
@@ -102,7 +103,7 @@ class DocumentPair:
             return False
         if not self.structured:
             return self.gold is None
-        if self.counts.ambiguous or not isinstance(self.gold, dict | list):
+        if self.counts.ambiguous or not isinstance(self.gold, CONTAINERS):
             return self.equal and written_alike(self.gold, self.extracted)
         return self.counts.same == self.counts.expected and self.equal
 

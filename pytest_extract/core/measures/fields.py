@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from pytest_extract.core.engine.matches import Kept, Matches
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import MATCH, MISMATCH, FieldResult, Status
+from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, SKIPPED, FieldResult, Status
 
-if TYPE_CHECKING:
-    from pytest_extract.core.engine.matches import Kept
-
-
-_OMISSION: Final = Status.OMISSION
-_HALLUCINATION: Final = Status.HALLUCINATION
-_SKIPPED: Final = Status.SKIPPED
 _new: Final = tuple.__new__
 
 
@@ -61,7 +55,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
     total, compared = 0.0, 0
     others: list[Status] = []
     for leaf in leaves:
-        if isinstance(leaf, FieldResult):
+        if not isinstance(leaf, Matches):
             if (status := leaf.status) is MATCH or status is MISMATCH:
                 compared += 1
                 total += leaf.score
@@ -83,7 +77,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
             if result:
                 others.append(result.status)
         total = reduce(add, own, total)
-    return _new(Counts, (total, compared, others.count(_OMISSION), others.count(_HALLUCINATION)))
+    return _new(Counts, (total, compared, others.count(OMISSION), others.count(HALLUCINATION)))
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
@@ -140,7 +134,7 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     scores: list[float] = []
     weights: list[float] = []
     for field in fields:
-        if isinstance(field, FieldResult):
+        if not isinstance(field, Matches):
             own: Iterable[float | FieldResult] = (field,)
         elif field.others:
             own = field.weights_or_results()
@@ -155,11 +149,11 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
                 passed += 1
                 scores.append(one)
                 weights.append(one)
-            elif one.status is not _SKIPPED:
+            elif one.status is not SKIPPED:
                 passed += one.passed
                 scores.append(one.score * one.weight)
                 weights.append(one.weight)
     weight = sum(weights)
+    pass_rate, mean_score = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
     precision, recall = counts.precision, counts.recall
-    pass_rate, mean = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
-    return _new(ResultMeasures, (pass_rate, mean, precision, recall, harmonic_mean(precision, recall)))
+    return _new(ResultMeasures, (pass_rate, mean_score, precision, recall, harmonic_mean(precision, recall)))

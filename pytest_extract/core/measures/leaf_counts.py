@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pytest_extract.core.measures.leaf_paths import BLANK, Declared, TypeNode, is_ambiguous_name, leaf_map, typed_leaves
 from pytest_extract.core.measures.token_f1 import Words, token_f1, words, words_f1
 from pytest_extract.core.parse.brackets import MAX_DEPTH
-from pytest_extract.core.values import MISSING, Json, Missing, Value, canonical_json
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, Value, canonical_json
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.table import ListTable, Table
@@ -55,9 +55,9 @@ def count_leaves(
     `tables`: lists in them that are laid out already, each row with all columns of its table and no others.
     """
     walk = _LeafCountWalk(tables)
-    structured = isinstance(extracted, dict | list)  # a bare value at the root is no leaf
+    structured = isinstance(extracted, CONTAINERS)  # a bare value at the root is no leaf
     key_match = None
-    if isinstance(gold, dict | list):
+    if isinstance(gold, CONTAINERS):
         key_match = walk.containers(gold, extracted if structured else MISSING, declared.types, 0)
     elif structured:
         walk.only_found(extracted, declared.types, 0)
@@ -99,7 +99,7 @@ _NULL: Final = words(None)
 _EMPTY: Final[dict[str, Json]] = {}
 _DICT: Final = frozenset({dict})
 _TEXT: Final = frozenset({str})
-_CONTAINERS: Final = frozenset({dict, list})
+_CONTAINERS: Final = frozenset(CONTAINERS)
 _NUMPY_PAYS: Final = 200_000  # characters of gold from which importing numpy pays for a few such documents
 _NUMPY_PAYS_LOADED: Final = 5_000
 _MANY_TEXTS: Final = 50
@@ -126,9 +126,10 @@ class _LeafCountWalk:
         self.expected = self.found = self.shared = self.equal = self.same = self.typed = 0
         self.tokens = 0.0
         self.ambiguous = False
-        self.tables = {
-            (id(gold), id(extracted)): table for gold, extracted, table in tables if len(table.gold) >= _LEAST_CELLS
-        }
+        self.tables = {}
+        for gold, extracted, table in tables:
+            if len(table.gold) >= _LEAST_CELLS:
+                self.tables[id(gold), id(extracted)] = table
         self.matched = 0
         self.plain: set[str] = set()
         self.spoken: dict[str, Words] = {}
@@ -330,7 +331,7 @@ class _LeafCountWalk:
     def _leaf(self, value: Json, other: Json | Missing, types: TypeNode, depth: int) -> None:
         """Count a gold leaf and the value in its place."""
         self.expected += 1
-        if other is MISSING or isinstance(other, dict | list):
+        if other is MISSING or isinstance(other, CONTAINERS):
             self.tokens += words_f1(self._words(value), _NULL)
         else:
             self.shared += 1
@@ -364,7 +365,7 @@ class _LeafCountWalk:
 
     def _instead(self, other: Json | Missing, types: TypeNode, depth: int) -> None:
         """Count what the extracted value has in a place where the gold has something of another shape."""
-        if isinstance(other, dict | list):
+        if isinstance(other, CONTAINERS):
             self.only_found(other, types, depth)
         elif other is not MISSING:
             self.found += 1

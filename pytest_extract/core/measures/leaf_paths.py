@@ -64,14 +64,15 @@ _NOT_REQUIRED: Final = RequiredNode()
 class Declared:
     """A schema, ready for SOB's lookups.
 
-    required_keys: each required key, from the root on; `required_paths`: how many paths these are. ambiguous: some have
-        ambiguous names.
+    required_keys: each required key, from the root on; `required_paths`: how many paths these are. required_rows: of
+        these, the rows of lists, which a valid value may lack. ambiguous: some have ambiguous names.
     """
 
     schema: Json
     types: TypeNode
     required_paths: int
     required_keys: RequiredNode
+    required_rows: RequiredNode
     ambiguous: bool
 
     @property
@@ -95,8 +96,21 @@ def declare(schema: Json) -> Declared:
         len({path for path, _ in _required(schema, "", ())}) if ambiguous else sum(len(node.names) for node in nodes)
     )
     return Declared(
-        schema=schema, types=_type_node(schema), required_paths=paths, required_keys=keys, ambiguous=ambiguous
+        schema=schema,
+        types=_type_node(schema),
+        required_paths=paths,
+        required_keys=keys,
+        required_rows=_rows_of(keys),
+        ambiguous=ambiguous,
     )
+
+
+def _rows_of(node: RequiredNode) -> RequiredNode:
+    """Return what is required without the names of objects."""
+    if node.rows is not None:
+        return RequiredNode(rows=_rows_of(node.rows))
+    below = tuple([(name, rows) for name, inner in node.below if (rows := _rows_of(inner)) is not _NOT_REQUIRED])
+    return RequiredNode(below=below) if below else _NOT_REQUIRED
 
 
 def is_ambiguous_name(name: str) -> bool:
@@ -203,13 +217,14 @@ def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
     return found
 
 
-def missing_required(value: Json, declared: Declared, *, ambiguous: bool) -> list[str]:
+def missing_required(value: Json, declared: Declared, *, ambiguous: bool, valid: bool = False) -> list[str]:
     """List the required paths (`items[].name`) that the extracted value has nowhere, sorted.
 
-    `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text.
+    `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text. `valid`:
+    its objects are known to have the keys that the schema requires of them.
     """
     if not ambiguous and not declared.ambiguous:
-        if _has_all(value, declared.required_keys):
+        if _has_all(value, declared.required_rows if valid else declared.required_keys):
             return []
         return sorted({path for path, steps in declared.required if not _exists(value, steps, 0)})
     there = _patterns(value)
@@ -224,8 +239,8 @@ def _has_all(node: Json, required: RequiredNode) -> bool:
             if _has_all(row, rows):
                 return True
         return False
-    if not isinstance(node, dict) or not node.keys() >= names:
-        return not names
+    if names and not (isinstance(node, dict) and node.keys() >= names):
+        return False
     for name, inner in required.below:  # noqa: SIM110 - a generator for each object takes as long as the rest
         if not _has_all(node[name], inner):
             return False

@@ -14,6 +14,8 @@ from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 
+_new: Final = tuple.__new__
+
 
 class SobMeasures(NamedTuple):
     """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
@@ -31,21 +33,23 @@ class SobMeasures(NamedTuple):
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> SobMeasures:
     """Compute the SOB measures of one comparison under one coverage gate."""
-    counts, coverage = sides.counts, sides.coverage
-    expected = counts.expected
-    hardening = 1.0 if sides.valid_draft7 else 0.0
-    content = hardening * gate.factor(coverage)
-    return SobMeasures(
-        json_parse=1.0 if sides.structured else 0.0,
-        json_pass=hardening,
-        value_accuracy=content * (counts.equal / expected if expected else 1.0),
-        faithfulness=content * (counts.tokens / expected if expected else 1.0),
-        path_recall=hardening * (counts.shared / expected if expected else 0.0),
-        structure_coverage=hardening * coverage,
-        type_safety=hardening * (counts.typed / counts.found if counts.found else 0.0),
-        perfect=1.0 if sides.identical else 0.0,
-        required_key_recall=_required_recall(sides),
-    )
+    counts, structure_coverage = sides.counts, sides.coverage
+    expected, found, shared, equal, *_ = counts
+    json_parse = 1.0 if sides.structured else 0.0
+    json_pass = 1.0 if sides.valid_draft7 else 0.0
+    content = json_pass * gate.factor(structure_coverage)
+    value_accuracy = content * (equal / expected if expected else 1.0)
+    faithfulness = content * (counts.tokens / expected if expected else 1.0)
+    path_recall = json_pass * (shared / expected if expected else 0.0)
+    structure_coverage *= json_pass
+    type_safety = json_pass * (counts.typed / found if found else 0.0)
+    perfect = 1.0 if sides.identical else 0.0
+    required_key_recall = _required_recall(sides)
+    measures = (
+        json_parse, json_pass, value_accuracy, faithfulness, path_recall, structure_coverage, type_safety, perfect,
+        required_key_recall,
+    )  # fmt: skip
+    return _new(SobMeasures, measures)
 
 
 def _required_recall(sides: DocumentPair) -> float:

@@ -71,6 +71,8 @@ class Traits:
     rust: jsonschema-rs may answer "valid"; confirm: its "invalid" is still to be confirmed by jsonschema (patterns).
     same_as_draft7: the verdicts of the declared draft and of Draft 7 cannot differ.
     valid_in_draft7: a schema that its declared draft admits is one that Draft 7 admits.
+    asserts_required: a valid value has the required keys of each of its objects that `properties` and `items` lead to:
+        nothing stands beside a `$ref`, where Draft 7 passes it over, and `items` is for all rows.
     patterns: every regular expression of the schema.
     """
 
@@ -78,6 +80,7 @@ class Traits:
     confirm: bool
     same_as_draft7: bool
     valid_in_draft7: bool
+    asserts_required: bool
     patterns: tuple[str, ...]
 
 
@@ -108,6 +111,7 @@ def traits_of(schema: Json) -> Traits:
         confirm=bool(patterns),
         same_as_draft7=same,
         valid_in_draft7=same and draft != DRAFT6,
+        asserts_required=modern and not moved and "prefixItems" not in keys,
         patterns=patterns,
     )
 

@@ -80,6 +80,11 @@ class Validator:
             self._traits.same_as_draft7 and self.valid_schema and self.valid_schema_draft7
         )
 
+    @property
+    def asserts_required(self) -> bool:
+        """Whether a valid value surely has the required keys of its objects that `properties` and `items` lead to."""
+        return self._traits.asserts_required
+
     def is_valid(self, value: Json, *, shallow: bool = False) -> bool:
         """Whether the schema is usable and admits the value; `shallow`: it is known not to be nested deeply."""
         return self._declared.admits(value, shallow=shallow)

@@ -19,10 +19,10 @@ _NO_TEXT: Final = 0xFF << 56
 """Marks what UTF-8 never writes."""
 _MULTIPLIERS: Final = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 """Odd numbers that spread words over the slots."""
-_SLOT_BITS: Final = 19
-"""Slots take 4 MB. glibc keeps as much as was freed once, which halves the time: other arrays find no fresh pages."""
+_SLOT_BITS: Final = 20
+"""Slots take 8 MB. glibc keeps twice as much as was freed once, so other arrays find no fresh pages: half the time."""
 _MOST: Final = 1_000_000
-"""Pairs, and characters of them, that are compared at once: some 20 MB."""
+"""Pairs, and characters of them, that are compared at once: some 25 MB."""
 _TIMES_BITS: Final = 20
 _ITEM_BITS: Final = 42
 """An item is the number of a word (below 3 for each character), then how often its text has had the word before."""
@@ -55,20 +55,25 @@ def _items(texts: Collection[str]) -> tuple[Any, Any]:
     """Return the items of all texts, text by text and ascending, and how many each text has."""
     import numpy as np
 
-    parts = [text.encode() if text.isascii() else " ".join(WORD.findall(text.lower())).encode() for text in texts]
-    written = b" ".join([b"", *parts, bytes(16)]).translate(_FOLDED)
+    joined = " ".join(texts)
+    if joined.isascii():
+        sizes, joined_bytes = [*map(len, texts)], joined.encode()
+    else:
+        parts = [text.encode() if text.isascii() else " ".join(WORD.findall(text.lower())).encode() for text in texts]
+        sizes, joined_bytes = [*map(len, parts)], b" ".join(parts)
+    written = b" ".join([b"", joined_bytes, bytes(16)]).translate(_FOLDED)
     blanks = np.flatnonzero(np.frombuffer(written, np.uint8)[:-16] == ord(" "))
     gaps = np.diff(blanks)
     starts, lengths = blanks[:-1][gaps > 1] + 1, gaps[gaps > 1] - 1
     ids, kept = _numbered(written, starts, lengths)
-    ends = np.cumsum(np.fromiter(map(len, parts), np.int64) + 1)
+    ends = np.cumsum(np.array(sizes) + 1)
     words = np.diff(np.searchsorted(starts, ends, side="right"), prepend=0)
-    spoken = (np.repeat(np.arange(len(parts)) << _ITEM_BITS, words) | ids << _TIMES_BITS)[kept]
+    spoken = (np.repeat(np.arange(len(sizes)) << _ITEM_BITS, words) | ids << _TIMES_BITS)[kept]
     spoken.sort()
     again = np.flatnonzero(spoken[1:] == spoken[:-1]) + 1
     runs = np.arange(len(again))
     spoken[again] += runs + 1 - np.maximum.accumulate(np.where(np.diff(again, prepend=-1) > 1, runs, 0))
-    return spoken & (1 << _ITEM_BITS) - 1, np.bincount(spoken >> _ITEM_BITS, minlength=len(parts))
+    return spoken & (1 << _ITEM_BITS) - 1, np.bincount(spoken >> _ITEM_BITS, minlength=len(sizes))
 
 
 def _numbered(written: bytes, starts: Any, lengths: Any) -> tuple[Any, Any]:

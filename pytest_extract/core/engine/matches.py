@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.collector import without_collection
 from pytest_extract.core.compile.nodes import SCALARS, TableColumn
@@ -89,7 +89,7 @@ class _Explanation(NamedTuple):
 def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extracted: Json) -> str | None:
     """Return why two values do not match, or what `make_results` takes to say it."""
     if type(gold) in SCALARS and type(extracted) in SCALARS:
-        return cast("str", _new(_Explanation, (explain, gold, extracted)))
+        return _new(_Explanation, (explain, gold, extracted))  # type: ignore[return-value]
     return explain(gold, extracted)  # a list may hold something else when the result is read
 
 

@@ -153,8 +153,8 @@ def proved(table: Table, aligned: Table, pairing: Pairing, lost: Mapping[int, fl
 
 def _most_weight(table: Table, aligned: Table) -> float:
     """Return the most that a pair of rows weighs: columns of which no row has anything do not count."""
-    most, width = table.bulk.weight or sum(table.bulk.weights), table.width
-    for place in {cell % width for cell in aligned.diff.both_absent}:
+    most, width, both_absent = table.bulk.weight or sum(table.bulk.weights), table.width, aligned.diff.both_absent
+    for place in {cell % width for cell in both_absent} if both_absent else ():
         if ABSENT.issuperset(map(type, [*table.gold[place::width], *table.extracted[place::width]])):
             most -= table.bulk.weights[place]
     return most
@@ -168,10 +168,10 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
     metric = table.bulk.likeness[place]
     if metric is None:
         return ()
-    ours, theirs = [aligned.gold[cell] for cell in cells], [aligned.extracted[cell] for cell in cells]
+    ours, theirs = [*map(aligned.gold.__getitem__, cells)], [*map(aligned.extracted.__getitem__, cells)]
     if metric.key is not None:
-        missing = [table.gold[row * table.width + place] for row in pairing.missing]
-        extra = [table.extracted[row * table.width + place] for row in pairing.extra]
+        missing = [*map(table.gold[place :: table.width].__getitem__, pairing.missing)] if pairing.missing else ()
+        extra = [*map(table.extracted[place :: table.width].__getitem__, pairing.extra)] if pairing.extra else ()
         return _without_equal(metric.key, cells, (ours, theirs), (missing, extra))
     columns = table.gold[place :: table.width], table.extracted[place :: table.width]
     if metric.near is not None:
@@ -183,14 +183,14 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: S
 
 def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides) -> Lost:
     """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
-    ours, theirs = ({*_keys(key, side)} if side else set() for side in left)
-    wrong = []
-    for cell, one, other in zip(cells, _keys(key, differing[0]), _keys(key, differing[1]), strict=True):
-        if one != other:
-            ours.add(one)
-            theirs.add(other)
-            wrong.append((cell, 1.0))
-    return wrong if ours.isdisjoint(theirs) else ()
+    ours, theirs = _keys(key, differing[0]), _keys(key, differing[1])
+    if not {*ours}.isdisjoint(theirs):  # some may have the same key as their partners
+        wrong = [place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
+        ours, theirs = ([side[place] for place in wrong] for side in (ours, theirs))
+        cells = [cells[place] for place in wrong]
+    if left[0] or left[1]:
+        ours, theirs = [*ours, *_keys(key, left[0])], [*theirs, *_keys(key, left[1])]
+    return [(cell, 1.0) for cell in cells] if {*ours}.isdisjoint(theirs) else ()
 
 
 def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:

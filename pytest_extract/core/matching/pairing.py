@@ -18,10 +18,10 @@ _new: Final = tuple.__new__
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
     """Return the pairing of two lists of these lengths that these pairs make."""
-    pairs, partners = (*sorted(pairs),), dict(pairs)
+    pairs = (*sorted(pairs),)
     if len(pairs) == height == width:
         return _new(Pairing, (pairs, (), ()))
-    taken = {*partners.values()}
+    partners, taken = dict(pairs), {column for _, column in pairs}
     missing = tuple([row for row in range(height) if row not in partners])
     return _new(Pairing, (pairs, missing, tuple([column for column in range(width) if column not in taken])))
 

@@ -262,7 +262,9 @@ class _LeafCountWalk:
                 return texts_f1(gold, extracted)
         return [*map(self._tokens, gold, extracted)]
 
-    def _rows(self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int) -> float:
+    def _rows(  # noqa: C901 - most rows are right, and a call for each takes as long as the rest
+        self, gold: list[Json], extracted: list[Json], table: Table, item: TypeNode, depth: int
+    ) -> float:
         """Count two lists whose rows all have the same keys by the cells that may differ, in the order of each."""
         if depth >= MAX_DEPTH:
             raise TooDeep
@@ -284,7 +286,11 @@ class _LeafCountWalk:
         order = (*gold[0],)
         scores = [1.0] * len(gold)
         for row in range(len(gold)):
-            places = by_row.get(row, ())
+            places = by_row.get(row)
+            if places is None:
+                self.matched += width
+                self.tokens += width
+                continue
             if len(places) > 1:
                 if (*gold[row],) != order:
                     scores[row] = self._objects(gold[row], extracted[row], BLANK, depth)

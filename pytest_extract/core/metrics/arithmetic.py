@@ -111,9 +111,9 @@ def close(gold: Number, extracted: Number, rel: float, tolerance: float) -> bool
     """Whether the two are within `rel` of the larger magnitude, or within `tolerance`; infinity is only itself."""
     if gold == extracted:
         return True
-    if math.inf in (abs(gold), abs(extracted)):
-        return False
     largest = max(abs(gold), abs(extracted))
+    if largest == math.inf:
+        return False
     try:
         return abs(gold - extracted) <= max(rel * largest, tolerance)
     except OverflowError:

@@ -69,6 +69,8 @@ def short(value: Json, limit: int = 60) -> str:
 
 def is_number(value: Json) -> bool:
     """Whether the value is a JSON number that is one: no boolean, no NaN."""
+    if type(value) is float:
+        return value == value  # noqa: PLR0124 - NaN
     return isinstance(value, NUMBERS) and not isinstance(value, bool) and not is_nan(value)
 
 

@@ -34,8 +34,8 @@ def without_collection(function: Callable[_Parameters, _Result]) -> Callable[_Pa
     def held_back(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
         if not gc.isenabled():
             return function(*args, **kwargs)
-        gc.disable()
         try:
+            gc.disable()
             return function(*args, **kwargs)
         finally:
             gc.enable()

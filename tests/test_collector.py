@@ -1,0 +1,47 @@
+"""The garbage collector is held back while a document is scored, and then as it was."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from pytest_extract import compile_schema
+from pytest_extract.collector import no_collection, without_collection
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.fixture(params=[True, False], ids=["enabled", "disabled"])
+def enabled(request):
+    was = gc.isenabled()
+    (gc.enable if request.param else gc.disable)()
+    yield request.param
+    (gc.enable if was else gc.disable)()
+
+
+def test_a_function_runs_without_the_collector(enabled):
+    assert without_collection(gc.isenabled)() is False
+    assert gc.isenabled() is enabled
+
+
+def test_a_function_that_raises_leaves_the_collector_as_it_was(enabled):
+    @without_collection
+    def broken():
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        broken()
+    assert gc.isenabled() is enabled
+
+
+def test_a_block_runs_without_the_collector(enabled):
+    with no_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled() is enabled
+
+
+def test_scoring_leaves_the_collector_as_it_was(enabled):
+    score = compile_schema(SCHEMA).score({"a": "x"}, {"a": "y"})
+    assert [leaf.passed for leaf in score.leaves] == [False]
+    assert gc.isenabled() is enabled

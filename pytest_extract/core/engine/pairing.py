@@ -8,7 +8,7 @@ from typing import Any
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_check
+from pytest_extract.core.engine.pairs import columns_of, leaf_column, single_check, table_columns
 from pytest_extract.core.engine.quick_fit import MOST_SCORES, fit_small_table
 from pytest_extract.core.engine.table import Table
 from pytest_extract.core.engine.whole import Undecided
@@ -46,7 +46,7 @@ def _best_fit(
     few, ours = len(gold) * len(extracted) <= MOST_SCORES, not run.f1 and run.absent
     if table is not None and table.declared is array.items and few and ours and None not in table.bulk.likeness:
         return fit_small_table(table)
-    columns = columns_of(run, array.items, gold, extracted)
+    columns = table_columns(run, table) if table and table.full else columns_of(run, array.items, gold, extracted)
     return best_fit(columns, len(gold), len(extracted), objective=run.program.semantics.pair_objective)
 
 

@@ -12,7 +12,7 @@ from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, a
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.matches import weights_or_results
-from pytest_extract.core.engine.table import RowFit
+from pytest_extract.core.engine.table import RowFit, Table
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
 from pytest_extract.core.metrics import equality
@@ -39,6 +39,12 @@ def columns_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted
     if items.extra == "compare":
         columns += _undeclared(run, items, gold, extracted)
     return columns
+
+
+def table_columns(run: ScoringContext, table: Table) -> list[Column]:
+    """Return the columns of a table; `columns_of` finds the same in its rows, in three times the time."""
+    sides, width = (table.gold, table.extracted), table.width
+    return [_whole(run, leaf, *[side[place::width] for side in sides]) for place, leaf in enumerate(table.bulk.leaves)]
 
 
 def _empty_meets_null(one: Sequence[Json], other: Sequence[Json]) -> bool:

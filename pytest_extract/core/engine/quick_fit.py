@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from itertools import compress
-from operator import ne
 from typing import Final, TypeAlias
 
 from pytest_extract.core.compile.nodes import FlatTable
@@ -97,15 +95,11 @@ def row_score(table: Table, i: int, j: int) -> float:
     weights, width = table.bulk.weights, table.width
     ours, theirs = table.gold[i * width : (i + 1) * width], table.extracted[j * width : (j + 1) * width]
     total, lost = sum(weights), 0.0
-    unlike = {*compress(range(len(ours)), map(ne, ours, theirs))}
-    if [*map(type, ours)] != [*map(type, theirs)]:
-        unlike.update(place for place, one in enumerate(ours) if type(one) is not type(theirs[place]))
-    for place in sorted(unlike):
-        lost += weights[place] * (1.0 - _cell_score(table.bulk, place, ours[place], theirs[place]))
-    for place, one in enumerate(ours):
-        if not is_present(one) and not is_present(theirs[place]):
+    for place, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        if not is_present(one) and not is_present(other):
             total -= weights[place]
-            lost -= weights[place] if place in unlike else 0.0
+        elif one != other or type(one) is not type(other):
+            lost += weights[place] * (1.0 - _cell_score(table.bulk, place, one, other))
     return (total - lost) / total if total > 0 else 1.0
 
 

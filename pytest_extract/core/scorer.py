@@ -134,9 +134,10 @@ class Scorer:
         `confidence`: the shape in which `extracted` holds values with their confidence, as in a case; `unwrapped`: what
         was taken out of an output of such a shape.
         """
-        arguments.function("judge", judge)
-        arguments.instance("failure", failure, Failure, "a Failure")
-        arguments.mapping("wrapped", wrapped)
+        if judge is not None or failure is not None or wrapped:  # a call for each takes as long as a leaf
+            arguments.function("judge", judge)
+            arguments.instance("failure", failure, Failure, "a Failure")
+            arguments.mapping("wrapped", wrapped)
         if confidence is not None and extracted is not MISSING:
             from pytest_extract.core.output_shape import unwrap
 
@@ -146,7 +147,7 @@ class Scorer:
             failure = None  # a bare value is what this gold asks for
         config = self._gates(gates, modality)
         rules = _rules(accept, absent)
-        answered: dict[str, Answer | NoAnswer] = dict(arguments.mapping("answers", answers))
+        answered: dict[str, Answer | NoAnswer] = {} if answers is None else dict(arguments.mapping("answers", answers))
         asked = 0
         judge = judges_of(judge, self.program.judges)
         scored = score_values(

@@ -134,7 +134,7 @@ class Scorer:
         `confidence`: the shape in which `extracted` holds values with their confidence, as in a case; `unwrapped`: what
         was taken out of an output of such a shape.
         """
-        if judge is not None or failure is not None or wrapped:  # a call for each takes as long as a leaf
+        if judge is not None or failure is not None or wrapped is not None:  # a call for each takes as long as a leaf
             arguments.function("judge", judge)
             arguments.instance("failure", failure, Failure, "a Failure")
             arguments.mapping("wrapped", wrapped)
@@ -217,7 +217,9 @@ class Scorer:
             if unfit is None and parsed.wrapped and self._gates(gates, modality).bare:
                 unfit = _not_bare(parsed.notes)
             if unfit is None:
-                return self.score(gold, value, failure=failure, wrapped=parsed.wrapped, unwrapped=unwrapped, **how)
+                return self.score(
+                    gold, value, failure=failure, wrapped=parsed.wrapped or None, unwrapped=unwrapped, **how
+                )
             failure = unfit
         if failure is None:
             raise TypeError("an output without a value has a failure")

@@ -37,8 +37,8 @@ _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _NO_FURTHER: Final[Mapping[str, float]] = {}
-_PERFECT: Final = dict.fromkeys(SCORE_MEASURES, 1.0)
-_ALL_PERFECT: Final = (*_PERFECT.values(),)
+_ONES_BY_NAME: Final = dict.fromkeys(SCORE_MEASURES, 1.0)
+_ONES: Final = (*_ONES_BY_NAME.values(),)
 """The measures of most outputs: all scores that are kept share them."""
 
 
@@ -148,7 +148,7 @@ class Score:
             if self.unread is not None or not is_structural(sides, self._config):
                 own = NO_MEASURES
             values = own + document_measures(sides, self._config.coverage(self._modality))
-            self._measured = _ALL_PERFECT if values == _ALL_PERFECT else values
+            self._measured = _ONES if values == _ONES else values
             self._sides = sides if self._checked is None else None
         return self._measured
 
@@ -189,7 +189,7 @@ class Score:
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
         values = self._values
-        measures = _PERFECT.copy() if values is _ALL_PERFECT else dict(zip(SCORE_MEASURES, values, strict=True))
+        measures = _ONES_BY_NAME.copy() if values is _ONES else dict(zip(SCORE_MEASURES, values, strict=True))
         if self.rules:
             from pytest_extract.core.measures.reported import rule_measures
 

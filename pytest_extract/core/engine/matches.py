@@ -126,11 +126,11 @@ def make_results(
 ) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
     """Return field and leaf results; one that is both is one object."""
     made: dict[int, list[FieldResult]] = {}
-    results: list[FieldResult] = []
+    leaf_results: list[FieldResult] = []
     for one in leaves:
         own = made[id(one)] = one.results() if isinstance(one, Matches) else [_explained(one)]
-        results += own
-    own_results: list[FieldResult] = []
+        leaf_results += own
+    field_results: list[FieldResult] = []
     for one in fields:
-        own_results += made.get(id(one)) or (one.results() if isinstance(one, Matches) else [_explained(one)])
-    return tuple(own_results), tuple(results)
+        field_results += made.get(id(one)) or (one.results() if isinstance(one, Matches) else [_explained(one)])
+    return tuple(field_results), tuple(leaf_results)

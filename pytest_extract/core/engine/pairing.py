@@ -43,8 +43,8 @@ def pair_rows(
 def _best_fit(
     run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], table: Table | None
 ) -> Pairing:
-    few, ours = len(gold) * len(extracted) <= MOST_SCORES, not run.f1 and run.absent
-    if table is not None and table.declared is array.items and few and ours and None not in table.bulk.likeness:
+    few, by_mean = len(gold) * len(extracted) <= MOST_SCORES, not run.f1 and run.absent
+    if table is not None and table.declared is array.items and few and by_mean and None not in table.bulk.likeness:
         return fit_small_table(table)
     columns = table_columns(run, table) if table and table.full else columns_of(run, array.items, gold, extracted)
     return best_fit(columns, len(gold), len(extracted), objective=run.program.semantics.pair_objective)

@@ -45,12 +45,12 @@ def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
     run, array, gold, extracted, _, _ = place
     if array.align.mode != "best_fit" or run.f1 or not run.absent or place.key in run.pairings:
         return None
-    likely = likely_in_place(run, array, gold, extracted) if table is None else _likely_in_table(run, array, table)
-    if likely is None:
+    candidate = likely_in_place(run, array, gold, extracted) if table is None else _likely_in_table(run, array, table)
+    if candidate is None:
         return None
     mark = run.mark()
-    walked = _walk_pairs(place, table, likely.pairing, likely.aligned)
-    if likely.is_best(walked):
+    walked = _walk_pairs(place, table, candidate.pairing, candidate.aligned)
+    if candidate.is_best(walked):
         run.remember(place.key, walked.pairing, (gold, extracted))
     elif _pairing(place, table) != walked.pairing:
         run.rollback(mark)

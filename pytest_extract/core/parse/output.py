@@ -62,11 +62,10 @@ def parse_output(
     `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
     """
     reason = (finish_reason or "").lower()
+    if isinstance(output, (bytes, bytearray)):
+        output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
         return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason)
-    if isinstance(output, bytes | bytearray):
-        text = bytes(output).decode("utf-8", "replace")
-        return _parse_text(text, most_repaired=most_repaired if repair else None, reason=reason)
     if output is None:
         return _failed(_empty(reason), "")
     return _parse_value(output)

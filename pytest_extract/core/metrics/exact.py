@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import compress, count
 from operator import ne
 from types import MappingProxyType
@@ -67,25 +67,24 @@ _LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
 
 def _texts_differ(gold: str, extracted: str) -> str:
     """Say in which of the levelled ways two texts differ, in as few as make them equal; else from where on."""
-
-    def equal_without(ways: Collection[str]) -> bool:
-        one, other = gold, extracted
-        for way in ways:
-            one, other = _LEVELLED[way](one), _LEVELLED[way](other)
-        return one == other
-
-    ways = list(_LEVELLED)
     if gold.isascii() and extracted.isascii():  # all but white space and case are as they are
-        alike = equality.fold_case(gold) == equality.fold_case(extracted)
+        alike = gold.lower().split() == extracted.lower().split()
     else:
-        alike = equal_without(ways)
+        alike = _equal_without(_LEVELLED, gold, extracted)
     if not alike:
         where = next(compress(count(1), map(ne, gold, extracted)), min(len(gold), len(extracted)) + 1)
         return f"texts differ from character {where} on"
+    ways = list(_LEVELLED)
     for way in reversed([*_LEVELLED]):
         fewer = [one for one in ways if one != way]
-        ways = fewer if equal_without(fewer) else ways
+        ways = fewer if _equal_without(fewer, gold, extracted) else ways
     return f"texts differ only in {' and in '.join(ways)}"
+
+
+def _equal_without(ways: Iterable[str], one: str, other: str) -> bool:
+    for way in ways:
+        one, other = _LEVELLED[way](one), _LEVELLED[way](other)
+    return one == other
 
 
 # --- ours

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from gc import disable, enable, isenabled
+from typing import TypeVar, TypeVarTuple
 
-_Parameters = ParamSpec("_Parameters")
+_Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
 
@@ -18,26 +18,26 @@ def no_collection() -> Generator[None]:
 
     What nothing refers to is freed as ever; only circles of objects wait.
     """
-    held = gc.isenabled()
-    gc.disable()
+    held = isenabled()
+    disable()
     try:
         yield
     finally:
         if held:
-            gc.enable()
+            enable()
 
 
-def without_collection(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+def without_collection(function: Callable[[*_Arguments], _Result]) -> Callable[[*_Arguments], _Result]:
     """Decorate a function that is called often and may make many objects: `no_collection` takes longer to begin."""
 
     @wraps(function)
-    def held_back(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
-        if not gc.isenabled():
-            return function(*args, **kwargs)
+    def held_back(*args: *_Arguments) -> _Result:
+        if not isenabled():
+            return function(*args)
         try:
-            gc.disable()
-            return function(*args, **kwargs)
+            disable()
+            return function(*args)
         finally:
-            gc.enable()
+            enable()
 
     return held_back

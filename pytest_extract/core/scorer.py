@@ -35,7 +35,7 @@ from pytest_extract.core.results import (
 from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
 from pytest_extract.core.score import Score
 from pytest_extract.core.semantics import OURS, SEMANTICS
-from pytest_extract.core.values import MISSING, Json, Missing, short_repr
+from pytest_extract.core.values import EXACT, MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ MOST_ROUNDS: Final = 12
 UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
 MOST_SCORERS: Final = 64
 """Compiled schemas that are kept for those who compile equal ones."""
-_EXACT: Final = 2  # the format of marshal that writes equal content alike, and tells 1 from True and lists from tuples
 _GATED: Final = GateConfig()
 _UNGATED: Final = GateConfig(root=False, schema=False)
 _ENCODED_MARKS: Final = tuple(mark.encode() for mark in MARKS)
@@ -148,17 +147,14 @@ class Scorer:
         config = self._gates(gates, modality)
         rules = _rules(accept, absent)
         answered: dict[str, Answer | NoAnswer] = {} if answers is None else dict(arguments.mapping("answers", answers))
-        asked = 0
+        rounds = asked = 0
         judge = judges_of(judge, self.program.judges)
-        scored = score_values(
-            self.program, gold, extracted, answered, rules, unanswered=NO_JUDGE if judge is None else UNDECIDED
-        )
-        for _ in range(MOST_ROUNDS if judge is not None else 0):
-            if judge is None or not scored.questions:
-                break
+        scored = score_values(self.program, gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
+        while judge is not None and scored.questions and rounds < MOST_ROUNDS:
+            rounds += 1
             asked += len(scored.questions)
             answered |= ask(judge, scored.questions)
-            scored = score_values(self.program, gold, extracted, answered, rules, unanswered=UNDECIDED)
+            scored = score_values(self.program, gold, extracted, answered, rules, UNDECIDED)
         notes: tuple[str, ...] = ()
         if unwrapped is not None:
             notes, metadata = unwrapped.notes, unwrapped.metadata
@@ -236,7 +232,7 @@ class Scorer:
     ) -> tuple[Question, ...]:
         """Return what a judge is to be asked next, each question once; empty when all is decided."""
         known = dict(arguments.mapping("answers", answers))
-        scored = score_values(self.program, gold, extracted, known, _rules(accept, absent), unanswered=NO_JUDGE)
+        scored = score_values(self.program, gold, extracted, known, _rules(accept, absent), NO_JUDGE)
         return tuple(scored.questions.values())
 
     def failed(
@@ -249,7 +245,7 @@ class Scorer:
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
-        scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, unanswered=NO_JUDGE)
+        scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, NO_JUDGE)
         why = f"no output: {failure.kind}"
         fields, leaves = (_all_failed(each, why) for each in scored.results())
         scored = scored._replace(fields=fields, leaves=leaves)
@@ -309,7 +305,7 @@ def compile_schema(
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
     given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())])
     try:
-        content = _Content(marshal.dumps(tuple[Any, ...](given), _EXACT))
+        content = _Content(marshal.dumps(tuple[Any, ...](given), EXACT))
     except ValueError:  # it holds what JSON does not
         return _compile(given, extensions, annotated=True)
     content.given = given

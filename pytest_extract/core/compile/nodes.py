@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, cycle, repeat
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
@@ -141,21 +142,33 @@ MOST_PARTS: Final = 16
 
 
 class FlatPaths:
-    """Paths of an object's properties, by the object's own path: the same in every document, so made once.
+    """Names of an object's properties, and their paths by the object's own: the same in every document, so made once.
 
     latest: that path and those of its properties when last asked for. An object outside arrays has no other, and a path
     takes long to hash.
     """
 
-    __slots__ = ("_kept", "_room", "_tables", "latest", "names", "parts")
+    __slots__ = ("_kept", "_pick", "_room", "_tables", "latest", "names", "parts")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+        self._pick: itemgetter[Any] | None = itemgetter(*names) if len(names) > 1 else None
         self.parts: dict[tuple[str, ...], Object] = {}
         self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self.latest: tuple[tuple[Step, ...] | None, tuple[FieldPath, ...]] = None, ()
+
+    def values(self, gold: dict[str, Json]) -> tuple[Json, ...]:
+        """Return the values of the properties, None where there is none."""
+        if self._pick is not None:
+            try:
+                values: tuple[Json, ...] = self._pick(gold)
+            except KeyError:
+                pass
+            else:
+                return values
+        return tuple(map(gold.get, self.names))
 
     def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
         """Return the paths below `path`."""

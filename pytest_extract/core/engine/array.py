@@ -5,6 +5,8 @@ What pairs rows is imported where rows differ: it takes 12 ms, and most outputs 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf
@@ -29,11 +31,11 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
         likely_equal = array.equal_first and len(gold) == len(extracted)
         if likely_equal and _score_equal_values(place):
             return
-        table = to_table(run, array, gold, extracted)
-        if table and table.full and not run.depth:
-            run.tables.append((gold, extracted, table))
-        if likely_equal and _keep_equal_rows(place, table):
-            return
+        by_value = array.align.mode == "multiset" and array.table is not array.items
+        if not by_value or (likely_equal and _look_equal(gold, extracted)):
+            table = to_table(run, array, gold, extracted)
+            if likely_equal and _keep_equal_rows(place, table):
+                return
     if run.accept:
         gold, table = accepted(run, array, gold, extracted, path), None
         place = place._replace(gold=gold)
@@ -51,13 +53,15 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
     elif len(path) > DEEPEST:
         _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
-        _score_rows(place, table)
+        _row_scorer()(place, table)
 
 
-def _score_rows(place: ArrayPlace, table: Table | None) -> None:
+@cache
+def _row_scorer() -> Callable[[ArrayPlace, Table | None], None]:
+    """Import what scores rows, once: to ask for it at every list takes a hundredth of the time of a small case."""
     from pytest_extract.core.engine.rows import score_rows
 
-    score_rows(place, table)
+    return score_rows
 
 
 def _score_wrapped(place: ArrayPlace, table: Table | None) -> None:
@@ -68,7 +72,7 @@ def _score_wrapped(place: ArrayPlace, table: Table | None) -> None:
         _score_as_one(place)
         return
     outer, run.wrapped = run.wrapped, path if single else None
-    _score_rows(place._replace(gold=_listed(gold), extracted=_listed(extracted)), table)
+    _row_scorer()(place._replace(gold=_listed(gold), extracted=_listed(extracted)), table)
     run.wrapped = outer
 
 
@@ -163,4 +167,4 @@ def _keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) 
     run.vacuous += len(both_absent) + size * (len(declared.entries) - width)
     others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
     matches = items.entries, 0, len(gold), paths, wheres, gold, extracted, others
-    run.keep(_new(Matches, matches), field=items.field)
+    run.keep(_new(Matches, matches), items)

@@ -74,10 +74,10 @@ class Checkpoint(NamedTuple):
     leaves: int
     fields: int
     arrays: int
-    mismatch_count: int
-    vacuous: int
     pending: int
     questions: int
+    mismatch_count: int
+    vacuous: int
 
 
 class ScoringContext:
@@ -136,18 +136,18 @@ class ScoringContext:
         """Score one place."""
         self.walkers[type(plan)](self, plan, gold, extracted, path, at)
 
-    def emit(self, result: FieldResult, *, field: bool) -> None:
-        """Keep a leaf result, and count it where it is wrong."""
+    def emit(self, result: FieldResult, node: Node) -> None:
+        """Keep a leaf result of a node, and count it where it is wrong."""
         self.leaves.append(result)
-        if field:
+        if node.field:
             self.fields.append(result)
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
-    def keep(self, found: Kept, *, field: bool) -> None:
-        """Keep leaves that match but for some, or one; they are field results too where they stand outside arrays."""
+    def keep(self, found: Kept, node: Node) -> None:
+        """Keep a node's leaves that match but for some, or one; outside arrays they are field results too."""
         self.leaves.append(found)
-        if field:
+        if node.field:
             self.fields.append(found)
 
     def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
@@ -163,11 +163,8 @@ class ScoringContext:
 
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
-        sizes = (
-            len(self.leaves), len(self.fields), len(self.arrays), self.mismatch_count, self.vacuous, len(self.pending),
-            len(self.questions),
-        )  # fmt: skip
-        return _new(Checkpoint, sizes)
+        sizes = len(self.leaves), len(self.fields), len(self.arrays), len(self.pending), len(self.questions)
+        return _new(Checkpoint, (*sizes, self.mismatch_count, self.vacuous))
 
     def rollback(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
@@ -187,7 +184,7 @@ class ScoringContext:
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
         outcome = status, 1.0 if status is MATCH else 0.0, reason
-        self.emit(make_result(plan, _STRUCTURE, outcome, values, path, at), field=plan.field)
+        self.emit(make_result(plan, _STRUCTURE, outcome, values, path, at), plan)
 
 
 def make_result(

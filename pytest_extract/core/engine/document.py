@@ -30,7 +30,6 @@ _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
     }
 )
 _new: Final = tuple.__new__
-UNANSWERED: Final = "needs a judge, and none has answered"
 
 
 class Scored(NamedTuple):
@@ -55,16 +54,13 @@ class Scored(NamedTuple):
 
 @without_collection
 def score_values(
-    program: Program,
-    gold: Value,
-    extracted: Value,
-    answers: Known,
-    rules: CaseRules | None = None,
-    *,
-    unanswered: str = UNANSWERED,
+    program: Program, gold: Value, extracted: Value, answers: Known, rules: CaseRules, unanswered: str
 ) -> Scored:
-    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included."""
-    run = ScoringContext(program, _WALKERS, answers, rules or CaseRules(), unanswered)
+    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included.
+
+    `unanswered`: why a question has no answer that is not among them.
+    """
+    run = ScoringContext(program, _WALKERS, answers, rules, unanswered)
     run.walk(program.root, gold, extracted, (), None)
     finish_batches(run)
     finish_recalls(run)

@@ -11,6 +11,7 @@ of weight d that they cannot share: of each property that is compared by equalit
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import fsum
@@ -23,9 +24,8 @@ from pytest_extract.core.engine.context import ScoringContext
 from pytest_extract.core.engine.table import LikelyPairing, Walked, identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import LeafColumn
-from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.results import Pairing
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import EXACT, Json
 
 MOST_BOUNDS: Final = 400
 """Pairs with an unlike row up to which their bounds pay."""
@@ -69,7 +69,11 @@ def unlike_rows(
 
 def _are_alike(rows: Sequence[Json]) -> bool:
     """Whether all rows hold the same, so that one pairing with other rows is as good as another."""
-    return all(row == rows[0] for row in rows) and len({*map(python_text, rows)}) == 1
+    try:
+        first = marshal.dumps(rows[0], EXACT)
+        return all(marshal.dumps(row, EXACT) == first for row in rows[1:])
+    except ValueError:  # nested too deep
+        return False
 
 
 class RowsInPlace:

@@ -44,7 +44,7 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
     for check in checks:
         result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
-            run.emit(result, field=leaf.field)
+            run.emit(result, leaf)
         else:
             run.vacuous += check is checks[0]
             if run.both_passed and leaf.field:
@@ -77,8 +77,7 @@ def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, pa
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
-    outcome = Status.SKIPPED, 0.0, "not scored"
-    run.keep(make_result(skip, _SKIP, outcome, (gold, extracted), path, at), field=skip.field)
+    run.keep(make_result(skip, _SKIP, (Status.SKIPPED, 0.0, "not scored"), (gold, extracted), path, at), skip)
 
 
 def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Values, str | None]:

@@ -21,6 +21,7 @@ from pytest_extract.core.results import HALLUCINATION, JUDGE_ERROR, MATCH, MISMA
 from pytest_extract.core.values import MISSING, Json, Value
 
 MOST_UNDECLARED: Final = 16
+_new: Final = tuple.__new__
 
 
 def columns_of(run: ScoringContext, items: Node, gold: Sequence[Json], extracted: Sequence[Json]) -> list[Column]:
@@ -210,7 +211,7 @@ def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
             omitted += leaf.weight
         elif leaf.status is HALLUCINATION:
             hallucinated += leaf.weight
-    return PairScore(score, compared, omitted, hallucinated)
+    return _new(PairScore, (score, compared, omitted, hallucinated))
 
 
 def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldResult]) -> RowFit:
@@ -220,4 +221,4 @@ def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldRes
     undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight = found.compared + found.omitted + found.hallucinated + sum(undecided)
-    return RowFit(score, (weight - found.score) / weight if weight else 0.0, apart)
+    return _new(RowFit, (score, (weight - found.score) / weight if weight else 0.0, apart))

@@ -17,11 +17,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Final, TypeAlias
 
-from pytest_extract.core.compile.nodes import FlatTable
-from pytest_extract.core.engine.context import is_present
-from pytest_extract.core.engine.table import ABSENT, Cells, Pairs, Table, identity
+from pytest_extract.core.compile.nodes import Array, FlatTable
+from pytest_extract.core.engine.context import ScoringContext, is_present
+from pytest_extract.core.engine.table import ABSENT, Cells, LikelyPairing, Pairs, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.pairing import equal_pairs, paired
+from pytest_extract.core.matching.pairing import pair_equal, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.metrics.base import BoundMetric, Near
 from pytest_extract.core.metrics.equality import keys_of
@@ -37,6 +37,7 @@ Lost: TypeAlias = Iterable[tuple[int, float]]
 MOST_COMPARED: Final = 200
 """Texts of a column that are compared by a metric that is no equality."""
 _ROUNDING: Final = 1e-9
+_new: Final = tuple.__new__
 _TEXTS: Final = frozenset({str}) | ABSENT
 MOST_LIKELY: Final = 100
 """Pairs of rows that are scored for a likely pairing; of more, the best one is found at once."""
@@ -49,16 +50,20 @@ LEAST_EQUAL: Final = 0.25
 # --- a likely pairing
 
 
-def likely(table: Table, *, objects: bool = True) -> Pairing | None:
+def likely_in_table(run: ScoringContext, array: Array, table: Table) -> LikelyPairing | None:
     """Pair rows as they stand, where that is likely; else equal ones, then the most alike; None if that is too much.
 
-    `objects`: whether rows are objects; other values are paired so only where their metric finds the most alike.
+    Rows that are no objects are paired so only where their metric finds the most alike.
     """
     metric = table.bulk.likeness[0]
-    if not objects and (metric is None or metric.search is None):
+    if table.declared is not array.items and (metric is None or metric.search is None):
         return None
     pairs = _likely_pairs(table)
-    return paired(pairs, table.height, len(table.extracted) // table.width) if pairs else None
+    if not pairs:
+        return None
+    found = paired(pairs, table.height, len(table.extracted) // table.width)
+    aligned = table.take(run, found.pairs)
+    return _new(LikelyPairing, (found, aligned, lambda walked: proved(table, aligned, found, walked.lost)))
 
 
 def _likely_pairs(table: Table) -> Pairs | None:
@@ -77,15 +82,14 @@ def _likely_pairs(table: Table) -> Pairs | None:
 
 def _equal_then_alike(table: Table, ours: Sequence[Hashable], theirs: Sequence[Hashable]) -> Pairs | None:
     """Pair equal rows, then the others by their scores; which of several equal rows these are goes by order."""
-    pairs = equal_pairs(ours, theirs)
-    if len(pairs) == len(ours) == len(theirs):
-        return pairs
-    _, rows, columns = paired(pairs, len(ours), len(theirs))
-    if len(rows) * len(columns) > MOST_LIKELY or (columns and len(pairs) < LEAST_EQUAL * len(rows)):
+    equal, rows, columns = pair_equal(ours, theirs)
+    if not rows and not columns:
+        return equal
+    if len(rows) * len(columns) > MOST_LIKELY or (columns and len(equal) < LEAST_EQUAL * len(rows)):
         return None
     score = cache(partial(row_score, table))
     found = best_assignment([[score(i, j) for j in columns] for i in rows]).pairs
-    pairs = equal_in_order(pairs + [(rows[i], columns[j]) for i, j in found], ours, theirs)
+    pairs = equal_in_order([*equal, *[(rows[i], columns[j]) for i, j in found]], ours, theirs)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
     return sorted({**dict(pairs), **dict(in_order(unlike, score))}.items())
 

@@ -12,8 +12,8 @@ from pytest_extract.core.engine.leaf import check_leaf
 from pytest_extract.core.engine.matches import Matches, weights_or_results
 from pytest_extract.core.engine.pairing import pair_rows
 from pytest_extract.core.engine.pairs import row_fit
-from pytest_extract.core.engine.quick_fit import likely, proved
-from pytest_extract.core.engine.table import LikelyPairing, RowFit, Table, Walked, keep_equal_values, places_of
+from pytest_extract.core.engine.quick_fit import likely_in_table
+from pytest_extract.core.engine.table import RowFit, Table, Walked, keep_equal_values, places_of, to_table
 from pytest_extract.core.engine.whole import ArrayPlace, Undecided, conclude, left_over, row_plan
 from pytest_extract.core.results import HALLUCINATION, JUDGE_ERROR, OMISSION, SKIPPED, FieldResult, Pairing
 from pytest_extract.core.values import FieldPath
@@ -45,7 +45,7 @@ def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
     run, array, gold, extracted, _, _ = place
     if array.align.mode != "best_fit" or run.f1 or not run.absent or place.key in run.pairings:
         return None
-    candidate = likely_in_place(run, array, gold, extracted) if table is None else _likely_in_table(run, array, table)
+    candidate = likely_in_place(run, array, gold, extracted) if table is None else likely_in_table(run, array, table)
     if candidate is None:
         return None
     mark = run.mark()
@@ -56,14 +56,6 @@ def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
         run.rollback(mark)
         return None
     return walked
-
-
-def _likely_in_table(run: ScoringContext, array: Array, table: Table) -> LikelyPairing | None:
-    found = likely(table, objects=table.declared is array.items)
-    if found is None:
-        return None
-    aligned = table.take(run, found.pairs)
-    return _new(LikelyPairing, (found, aligned, lambda walked: proved(table, aligned, found, walked.lost)))
 
 
 def _pairing(place: ArrayPlace, table: Table | None) -> Pairing | Undecided:
@@ -81,13 +73,15 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
     """Score the pairs; those that turn out to have nothing in common are taken back."""
     run, array, gold, extracted, path, at = place
     pairs = pairing.pairs
-    if table is not None and pairs:
-        if aligned is None:
-            if table.width == 1:
-                ours, theirs = [table.gold[i] for i, _ in pairs], [table.extracted[j] for _, j in pairs]
-                if keep_equal_values(run, table.items, ours, theirs, pairs, path, at):
-                    return Walked.of(pairing, {})
-            aligned = table.take(run, pairs)
+    if aligned is None and pairs:
+        values = array.table
+        if values is not None and values is not array.items:
+            ours, theirs = [gold[i] for i, _ in pairs], [extracted[j] for _, j in pairs]
+            if keep_equal_values(run, values, ours, theirs, pairs, path, at):
+                return Walked.of(pairing, {})
+            table = table or to_table(run, array, gold, extracted)
+        aligned = table.take(run, pairs) if table else None
+    if aligned is not None:
         return _keep_pairs(run, array, aligned, pairing, path, at)
     base = path if at is None else at
     fits = {}
@@ -128,7 +122,7 @@ def _keep_pairs(
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
     matches = table.items.entries, 0, len(table.gold), places, wheres, table.gold, table.extracted, others
-    run.keep(_new(Matches, matches), field=table.items.field)
+    run.keep(_new(Matches, matches), table.items)
     return Walked.of(pairing, fits)
 
 

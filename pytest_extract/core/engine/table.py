@@ -147,7 +147,7 @@ def identity(size: int) -> tuple[tuple[int, int], ...]:
 
 
 def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> Table | None:
-    """Lay out two lists; None unless their rows are scalars, or objects with nothing but declared scalars."""
+    """Lay out two lists, and keep full tables; None unless rows are scalars, or objects of declared scalars only."""
     declared = array.table
     if declared is None or declared.bulk is None:
         return None
@@ -161,7 +161,12 @@ def to_table(run: ScoringContext, array: Array, gold: Rows, extracted: Rows) -> 
         return None
     bulk = items.bulk or declared.bulk
     diff = diff_cells(run, bulk, ours, theirs)
-    return None if diff is None else _new(Table, (declared, items, full, bulk, ours, theirs, diff, len(bulk.leaves)))
+    if diff is None:
+        return None
+    table = _new(Table, (declared, items, full, bulk, ours, theirs, diff, len(bulk.leaves)))
+    if full and not run.depth:
+        run.tables.append((gold, extracted, table))
+    return table
 
 
 def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, bool, Cells, Cells] | None:
@@ -240,9 +245,9 @@ def keep_equal_values(
     run: ScoringContext, items: Object, gold: Cells, extracted: Cells, pairs: Pairs, path: Path, at: Path | None
 ) -> bool:
     """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
-    kinds = [*map(type, gold)]
-    if kinds != [*map(type, extracted)] or not items.entries[0].fast.issuperset(kinds) or gold != extracted:
+    entries, kinds = items.entries, [*map(type, gold)]
+    if kinds != [*map(type, extracted)] or not entries[0].fast.issuperset(kinds) or gold != extracted:
         return False
-    matches = items.entries, 0, len(gold), *places_of(items, pairs, path, at), gold, extracted, NO_OTHERS
-    run.keep(_new(Matches, matches), field=items.field)
+    paths, wheres = places_of(items, pairs, path, at)
+    run.keep(_new(Matches, (entries, 0, len(gold), paths, wheres, gold, extracted, NO_OTHERS)), items)
     return True

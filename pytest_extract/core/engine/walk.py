@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
@@ -18,7 +17,6 @@ from pytest_extract.core.schema.tree import SchemaNode, covers
 from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
-_MISSINGS: Final = repeat(MISSING)
 _new: Final = tuple.__new__
 
 
@@ -48,23 +46,23 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
     run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
 ) -> None:
     """Score the declared properties, then what is not declared. The loop is the engine's hottest."""
-    walkers, free, places = run.walkers, run.empty_is_free, obj.places
-    no = MISSING
+    walkers, free, no = run.walkers, run.empty_is_free, MISSING
+    properties, places = obj.properties, obj.places
     latest, paths = places.latest
     if latest is not path:
         paths = places.of(path)
     wheres = None if at is None else places.of(at)
-    values: tuple[Value, ...] = ()  # of all properties, for all matches
+    values: tuple[Json, ...] = ()  # of all properties, for all matches
     start = 0
-    for index, name, plan, fast in obj.properties:
+    for index, name, plan, fast in properties:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
         if start < index:
-            values = values or (*map(gold.get, places.names, _MISSINGS),)
+            values = values or places.values(gold)
             matches = obj.entries, start, index, paths, wheres, values, values, NO_OTHERS
-            run.keep(_new(Matches, matches), field=obj.field)
+            run.keep(_new(Matches, matches), obj)
         start = index + 1
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
         if absent and run.absent and not (run.both_passed and obj.field):
@@ -75,15 +73,16 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             _score_missing_property(run, plan, ours, theirs, paths[index], where)
         else:
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
-    if start < len(obj.properties):
-        values = values or (*map(gold.get, places.names, _MISSINGS),)
+    if start < len(properties):
+        values = values or places.values(gold)
         matches = obj.entries, start, len(values), paths, wheres, values, values, NO_OTHERS
-        run.keep(_new(Matches, matches), field=obj.field)
+        run.keep(_new(Matches, matches), obj)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
         score_groups(run, obj, gold, extracted)
-    if obj.extra != "ignore":
+    # where all properties match, and there are no other keys, nothing is undeclared
+    if (start or run.both_passed or not len(gold) == len(extracted) == len(properties)) and obj.extra != "ignore":
         names = obj.names
         if not names.issuperset(extracted) or not (free or names.issuperset(gold)):
             _undeclared(run, obj, gold, extracted, path, at)
@@ -212,7 +211,7 @@ def _score_missing_published(
         _score_missing_published(run, plan.structure, value, status, path, at)
     elif isinstance(plan, Leaf):
         for check in plan.checks:
-            run.emit(one_sided(run, plan, check, status, values, path, at), field=plan.field)
+            run.emit(one_sided(run, plan, check, status, values, path, at), plan)
     elif isinstance(plan, Object) and type(value) is dict:
         for entry in plan.entries:
             if entry.name in value:

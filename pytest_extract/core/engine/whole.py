@@ -36,8 +36,7 @@ class ArrayPlace(NamedTuple):
         run, array, gold, extracted, path, at = self
         result = array.result
         if result is not None and array.field:
-            outcome = status, score, reason
-            run.fields.append(make_result(array, result.named, outcome, (gold, extracted), path, at))
+            run.fields.append(make_result(array, result.named, (status, score, reason), (gold, extracted), path, at))
 
     def keep_shape(self, status: Status, reason: str | None = None) -> None:
         """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""
@@ -58,9 +57,10 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
     if run.depth:
         return
     height, width = len(gold), len(extracted)
-    numbers = (total / width if width else 1.0, total / height if height else 1.0)
+    precision, recall = total / width if width else 1.0, total / height if height else 1.0
     f1 = 2 * total / (height + width) if height + width else 1.0
-    run.arrays.append(_new(ArrayResult, (as_place(path), *pairing, *numbers, f1)))
+    pairs, missing, extra = pairing
+    run.arrays.append(_new(ArrayResult, (as_place(path), pairs, missing, extra, precision, recall, f1)))
     result = array.result
     if result is None or not array.field:
         return
@@ -72,7 +72,7 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
         return
     reason = None
     if f1 < 1.0:
-        reason = f"{len(pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
+        reason = f"{len(pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
     place.keep_result(MATCH if f1 >= result.threshold else MISMATCH, f1, reason)
 
 

@@ -38,7 +38,7 @@ from pytest_extract.core.matching.encoding import (
     perfect,
     row_codes,
 )
-from pytest_extract.core.matching.pairing import equal_pairs, paired
+from pytest_extract.core.matching.pairing import pair_equal, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
 from pytest_extract.core.results import Pairing
 
@@ -419,7 +419,7 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
 
 def _pair_equal_rows(similarity: Similarity) -> Pairs:
     """Pair equal rows in order, as far as they score 1."""
-    problem, same = similarity.problem, equal_pairs(*similarity.row_codes)
+    problem, same = similarity.problem, [*pair_equal(*similarity.row_codes).pairs]
     if all(column.reflexive for column in problem.columns):
         return same
     return [(row, other) for row, other in same if perfect(problem, row)]
@@ -443,5 +443,5 @@ def pair_all_equal(columns: Sequence[Column], length: int) -> Pairs | None:
             return None
         for side, own in zip(sides, values, strict=True):
             side.append(own)
-    pairs = equal_pairs(*([*zip(*side, strict=True)] if side else [()] * length for side in sides))
-    return pairs if len(pairs) == length else None
+    pairs = pair_equal(*([*zip(*side, strict=True)] if side else [()] * length for side in sides)).pairs
+    return [*pairs] if len(pairs) == length else None

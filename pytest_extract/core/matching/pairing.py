@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import count
+from itertools import chain
 from typing import Final
 
 from pytest_extract.core.matching.assignment import best_assignment
@@ -134,19 +134,22 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
-    pairs = equal_pairs(_typed(keys_of(key, gold)), _typed(keys_of(key, extracted)))
-    return paired(pairs, len(gold), len(extracted))
+    keys = _typed(keys_of(key, [*gold, *extracted]))
+    return pair_equal(keys[: len(gold)], keys[len(gold) :])
 
 
-def equal_pairs(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Pair equal elements in order of appearance."""
-    partners = dict(zip(extracted, count(), strict=False))
-    if len(partners) == len(extracted) and len({*gold}) == len(gold):
-        return [(place, partners[value]) for place, value in enumerate(gold) if value in partners]
+def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
+    """Pair equal elements in order of appearance; the rest is left over."""
     waiting: dict[Hashable, list[int]] = {}
-    for place in range(len(extracted) - 1, -1, -1):
-        waiting.setdefault(extracted[place], []).append(place)
-    return [(place, waiting[value].pop()) for place, value in enumerate(gold) if waiting.get(value)]
+    for column in range(len(extracted) - 1, -1, -1):  # of equal ones, the first is taken first
+        waiting.setdefault(extracted[column], []).append(column)
+    pairs, missing = [], []
+    for row, value in enumerate(gold):
+        if columns := waiting.get(value):
+            pairs.append((row, columns.pop()))
+        else:
+            missing.append(row)
+    return _new(Pairing, ((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),)))
 
 
 def _typed(keys: Sequence[Hashable]) -> list[Hashable]:

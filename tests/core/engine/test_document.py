@@ -48,6 +48,13 @@ OURS = {
     "1-is-1.0": (obj(a={"type": "number"}), {"a": 1}, {"a": 1.0}, [("a", "match")]),
     "tolerance": (obj(a={"type": "number"}), {"a": 1e9}, {"a": 1e9 + 0.5}, [("a", "match")]),
     "undeclared-key": (obj(a=TEXT), {"a": "x"}, {"a": "x", "b": 1}, [("a", "match"), ("b", "hallucination")]),
+    "undeclared-in-gold": (obj(a=TEXT), {"a": "x", "b": 1}, {"a": "x"}, [("a", "match"), ("b", "omission")]),
+    "undeclared-for-missing": (
+        obj(a=TEXT, b=TEXT),
+        {"a": "x", "c": 1},
+        {"a": "x", "c": 1},
+        [("a", "match"), ("c", "match")],
+    ),
     "undeclared-in-gold-too": (obj(a=TEXT), {"b": 1}, {"b": 1}, [("b", "match")]),
     "undeclared-only-in-gold": (obj(a=TEXT), {"b": 1}, {}, [("b", "omission")]),
     "key-with-a-dot": (obj(**{"a.b": TEXT}), {"a.b": "x"}, {"a.b": "x"}, [('["a.b"]', "match")]),

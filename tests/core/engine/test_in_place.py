@@ -115,3 +115,33 @@ def test_a_long_list_with_one_mistake_is_not_assigned(monkeypatch):
 def test_rows_that_python_finds_equal_are_looked_at(output, pairs):
     gold = [{"id": 1}, {"id": 2}, {"id": 1}][: len(output)]
     assert compile_schema(ROWS, semantics="ours").score(gold, output, gates={"schema": False}).arrays[-1].pairs == pairs
+
+
+def test_rows_that_only_python_finds_alike_are_not_as_good_as_one_another():
+    schema = {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {
+                "number": {"type": "integer", "evaluation_config": "exact"},
+                "price": {"type": "integer"},
+                "kind": {"type": "string"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+        },
+        "evaluation_config": {"align": "best_fit"},
+    }
+    gold = [{"number": number, "price": 1, "kind": "z", "tags": ["t"]} for number in (1, True)]
+    output = [{"number": number, "price": 2, "kind": "z", "tags": ["t"]} for number in (True, 1)]
+    found = compile_schema(schema, semantics="ours").score(gold, output, gates={"schema": False})
+    assert found.arrays[-1].pairs == ((0, 1), (1, 0))
+
+
+def test_rows_that_are_nested_too_deep_to_be_written_are_scored():
+    deep = 1
+    for _ in range(3_000):
+        deep = [deep]
+    gold = [{"id": number, "more": deep, "rows": [{"code": "a"}]} for number in range(3)]
+    output = [{**row, "id": "wrong"} for row in gold]
+    found = FITTED.score(gold, output, gates={"schema": False})
+    assert found.arrays[-1].pairs == ((0, 0), (1, 1), (2, 2))

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 from pytest_extract.core.engine.context import CaseRules, ScoringContext
-from pytest_extract.core.engine.quick_fit import likely, proved, row_score
+from pytest_extract.core.engine.quick_fit import likely_in_table, proved, row_score
 from pytest_extract.core.engine.table import to_table
 from pytest_extract.core.matching.pairing import by_position, paired
 from pytest_extract.core.scorer import compile_schema
@@ -121,9 +121,9 @@ def test_no_pairing_of_texts_is_better_than_the_likely_one_where_that_is_proved(
         if pick.random() < 0.5:
             pick.shuffle(extracted)
         extracted = [*extracted, "more"][: pick.randint(len(gold) - 1, len(gold) + 1)]
-        table = to_table(ScoringContext(program, {}, {}, CaseRules()), program.root, gold, extracted)
-        found = likely(table)
-        told += found is not None and proved_pairs(program, gold, extracted, found.pairs)
+        run = ScoringContext(program, {}, {}, CaseRules())
+        found = likely_in_table(run, program.root, to_table(run, program.root, gold, extracted))
+        told += found is not None and proved_pairs(program, gold, extracted, found.pairing.pairs)
     assert told > 200
 
 

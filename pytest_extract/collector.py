@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import wraps
-from gc import disable, enable, isenabled
 from typing import TypeVar, TypeVarTuple
 
 _Arguments = TypeVarTuple("_Arguments")
@@ -18,13 +18,13 @@ def no_collection() -> Generator[None]:
 
     What nothing refers to is freed as ever; only circles of objects wait.
     """
-    held = isenabled()
-    disable()
+    held = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
         if held:
-            enable()
+            gc.enable()
 
 
 def without_collection(function: Callable[[*_Arguments], _Result]) -> Callable[[*_Arguments], _Result]:
@@ -32,12 +32,12 @@ def without_collection(function: Callable[[*_Arguments], _Result]) -> Callable[[
 
     @wraps(function)
     def held_back(*args: *_Arguments) -> _Result:
-        if not isenabled():
+        if not gc.isenabled():
             return function(*args)
         try:
-            disable()
+            gc.disable()
             return function(*args)
         finally:
-            enable()
+            gc.enable()
 
     return held_back

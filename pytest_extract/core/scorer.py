@@ -35,7 +35,7 @@ from pytest_extract.core.results import (
 from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
 from pytest_extract.core.score import Score
 from pytest_extract.core.semantics import OURS, SEMANTICS
-from pytest_extract.core.values import EXACT, MISSING, Json, Missing, short_repr
+from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
@@ -305,7 +305,7 @@ def compile_schema(
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
     given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())])
     try:
-        content = _Content(marshal.dumps(tuple[Any, ...](given), EXACT))
+        content = _Content(marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION))
     except ValueError:  # it holds what JSON does not
         return _compile(given, extensions, annotated=True)
     content.given = given

@@ -52,7 +52,7 @@ Values: TypeAlias = tuple[Value, Value]
 CONTAINERS: Final = (dict, list)
 NUMBERS: Final = (int, float)
 """For `isinstance` where it is called for every value: `dict | list` takes twice the time there."""
-EXACT: Final = 2
+MARSHAL_VERSION: Final = 2
 """The format of marshal that writes equal content alike, and tells 1 from True and lists from tuples."""
 
 

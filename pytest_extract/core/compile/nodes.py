@@ -141,18 +141,25 @@ MOST_PARTS: Final = 16
 """Choices of its properties that one object keeps."""
 
 
+def _picker(names: tuple[str, ...]) -> Callable[[Any], tuple[Json, ...]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda row: tuple([row[name] for name in names])  # `itemgetter` gives one value as it is
+
+
 class FlatPaths:
     """Names of an object's properties, and their paths by the object's own: the same in every document, so made once.
 
     latest: that path and those of its properties when last asked for. An object outside arrays has no other, and a path
     takes long to hash.
+    pick: takes the values of the properties from an object that has them all; KeyError for any other.
     """
 
-    __slots__ = ("_kept", "_pick", "_room", "_tables", "latest", "names", "parts")
+    __slots__ = ("_kept", "_room", "_tables", "latest", "names", "parts", "pick")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self._pick: itemgetter[Any] | None = itemgetter(*names) if len(names) > 1 else None
+        self.pick = _picker(names)
         self.parts: dict[tuple[str, ...], Object] = {}
         self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
@@ -161,14 +168,10 @@ class FlatPaths:
 
     def values(self, gold: dict[str, Json]) -> tuple[Json, ...]:
         """Return the values of the properties, None where there is none."""
-        if self._pick is not None:
-            try:
-                values: tuple[Json, ...] = self._pick(gold)
-            except KeyError:
-                pass
-            else:
-                return values
-        return tuple(map(gold.get, self.names))
+        try:
+            return self.pick(gold)
+        except KeyError:
+            return tuple(map(gold.get, self.names))
 
     def of(self, path: tuple[Step, ...]) -> tuple[FieldPath, ...]:
         """Return the paths below `path`."""
@@ -312,6 +315,11 @@ class Array(NamedTuple):
     equal_first: bool = True
     table: Object | None = None
     skipped: bool = False
+
+    @property
+    def values(self) -> Object | None:
+        """`table`, where the elements are plain values."""
+        return None if self.table is self.items else self.table
 
 
 class Union(NamedTuple):

@@ -31,7 +31,7 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
         likely_equal = array.equal_first and len(gold) == len(extracted)
         if likely_equal and _score_equal_values(place):
             return
-        by_value = array.align.mode == "multiset" and array.table is not array.items
+        by_value = array.align.mode == "multiset" and array.values is not None
         if not by_value or (likely_equal and _look_equal(gold, extracted)):
             table = to_table(run, array, gold, extracted)
             if likely_equal and _keep_equal_rows(place, table):
@@ -118,8 +118,7 @@ def _score_as_one(place: ArrayPlace, reason: str | None = None) -> None:
 def _score_equal_values(place: ArrayPlace) -> bool:
     """Score two lists of plain values that are equal; False, with nothing kept, for any others."""
     run, array, gold, extracted, path, at = place
-    values = array.table
-    if values is None or values is array.items or run.both_passed:
+    if (values := array.values) is None or run.both_passed:
         return False
     if kept := keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at):
         conclude_equal(place)

@@ -25,7 +25,7 @@ from pytest_extract.core.engine.table import LikelyPairing, Walked, identity
 from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import LeafColumn
 from pytest_extract.core.results import Pairing
-from pytest_extract.core.values import EXACT, Json
+from pytest_extract.core.values import MARSHAL_VERSION, Json
 
 MOST_BOUNDS: Final = 400
 """Pairs with an unlike row up to which their bounds pay."""
@@ -70,8 +70,8 @@ def unlike_rows(
 def _are_alike(rows: Sequence[Json]) -> bool:
     """Whether all rows hold the same, so that one pairing with other rows is as good as another."""
     try:
-        first = marshal.dumps(rows[0], EXACT)
-        return all(marshal.dumps(row, EXACT) == first for row in rows[1:])
+        first = marshal.dumps(rows[0], MARSHAL_VERSION)
+        return all(marshal.dumps(row, MARSHAL_VERSION) == first for row in rows[1:])
     except ValueError:  # nested too deep
         return False
 

@@ -74,8 +74,7 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
     run, array, gold, extracted, path, at = place
     pairs = pairing.pairs
     if aligned is None and pairs:
-        values = array.table
-        if values is not None and values is not array.items:
+        if (values := array.values) is not None:
             ours, theirs = [gold[i] for i, _ in pairs], [extracted[j] for _, j in pairs]
             if keep_equal_values(run, values, ours, theirs, pairs, path, at):
                 return Walked.of(pairing, {})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, compress, count, repeat
 from math import fsum
-from operator import is_not, itemgetter, ne
+from operator import is_not, ne
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
@@ -178,8 +178,7 @@ def _lay_out(declared: Object, gold: Rows, extracted: Rows) -> tuple[Object, boo
         items = declared.part(gold[0])
         if sum(map(len, chain(gold, extracted))) == (len(gold) + len(extracted)) * len(items.entries):
             # as many keys as cells: a row that has all of these has no other
-            values = itemgetter(*items.places.names)
-            ours, theirs = map(values, gold), map(values, extracted)
+            ours, theirs = map(items.places.pick, gold), map(items.places.pick, extracted)
             return items, True, [*chain.from_iterable(ours)], [*chain.from_iterable(theirs)]
     except (KeyError, TypeError, IndexError):  # a row that lacks a property, or is no object
         pass

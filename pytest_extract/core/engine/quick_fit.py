@@ -5,37 +5,41 @@ are paired and then those most alike. A list of which a few cells are wrong take
 10-Q with 8 wrong cells 3 instead of 7 ms).
 
 Lemma: the cells of a column that is compared by equality match at most as often as both sides hold the same keys, and a
-value that no value of the other side comes near loses in any pairing. A pairing that loses no more than that in each
-of its columns is a best one. What a row loses beside, it may lose where right cells set it apart from all other rows:
-paired with another, it would lose those.
+text that is like no text of the other side more than like its own loses as much in any pairing. (A tolerance is an
+equality of numbers none of which is within reach of another.) A pairing that loses no more than that in each of its
+columns is a best one. What a row loses beside, it may lose where right cells set it apart from all other rows: paired
+with another, it would lose those.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FlatTable
 from pytest_extract.core.engine.context import ScoringContext, is_present
 from pytest_extract.core.engine.table import ABSENT, Cells, LikelyPairing, Pairs, Table, identity
 from pytest_extract.core.matching.assignment import best_assignment
+from pytest_extract.core.matching.encoding import equality_keys
 from pytest_extract.core.matching.pairing import pair_equal, paired
 from pytest_extract.core.matching.ties import equal_in_order, in_order
-from pytest_extract.core.metrics.base import BoundMetric, Near
 from pytest_extract.core.metrics.equality import keys_of
+from pytest_extract.core.metrics.vectorized import are_apart, finite_numbers
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
 
 Key: TypeAlias = Callable[[Json], Hashable]
-Sides: TypeAlias = tuple[Cells, Cells]
-"""Cells of gold, and extracted ones."""
-Lost: TypeAlias = Iterable[tuple[int, float]]
+Keys: TypeAlias = dict[int, Key | None]
+"""By column, what `_key_of` returns."""
+Lost: TypeAlias = list[tuple[int, float]]
 """Cells by their places in a table, and what they lose: 1.0 where they score 0."""
 MOST_COMPARED: Final = 200
 """Texts of a column that are compared by a metric that is no equality."""
+LEAST_SEARCHED: Final = 9
+"""The same, from which on a search for those that are alike pays."""
 _ROUNDING: Final = 1e-9
 _new: Final = tuple.__new__
 _TEXTS: Final = frozenset({str}) | ABSENT
@@ -136,17 +140,16 @@ def proved(table: Table, aligned: Table, pairing: Pairing, lost: Mapping[int, fl
     """
     if not lost or len(table.gold) == len(table.extracted) == table.width:  # one row can have one partner
         return True
-    width, weights, most = table.width, table.bulk.weights, _most_weight(table, aligned)
+    width, weights, most = table.width, table.bulk.weights, table.bulk.weight
+    if not most or aligned.diff.both_absent:
+        most = _most_weight(table, aligned)
     rest = {row: share * most for row, share in lost.items()}
-    columns: dict[int, list[int]] = {}
-    for cell in aligned.diff.differing:
-        columns.setdefault(cell % width, []).append(cell)
-    for place, cells in columns.items():
-        for cell, loss in _losses(table, aligned, pairing, place, cells):
-            row = cell // width
-            rest[row] = rest.get(row, 0.0) - weights[place] * loss
+    keys: Keys = {}
+    for cell, loss in _losses(table, aligned, pairing, keys):
+        row = cell // width
+        rest[row] = rest.get(row, 0.0) - weights[cell % width] * loss
     rest = {row: weight for row, weight in rest.items() if weight > _ROUNDING}
-    return not rest or _are_set_apart(table, aligned, rest)
+    return not rest or _are_set_apart(table, aligned, rest, keys)
 
 
 def _most_weight(table: Table, aligned: Table) -> float:
@@ -161,72 +164,72 @@ def _most_weight(table: Table, aligned: Table) -> float:
 # --- columns that lose as little as they can
 
 
-def _losses(table: Table, aligned: Table, pairing: Pairing, place: int, cells: Sequence[int]) -> Lost:
-    """Return differing cells of a column with what they lose, of which the column loses the sum in any pairing."""
+def _key_of(table: Table, place: int) -> Key | None:
+    """Return what two cells of a column share exactly where they match; None where they may match otherwise."""
     metric = table.bulk.likeness[place]
-    if metric is None:
-        return ()
-    ours, theirs = [*map(aligned.gold.__getitem__, cells)], [*map(aligned.extracted.__getitem__, cells)]
-    if metric.key is not None:
-        missing = [*map(table.gold[place :: table.width].__getitem__, pairing.missing)] if pairing.missing else ()
-        extra = [*map(table.extracted[place :: table.width].__getitem__, pairing.extra)] if pairing.extra else ()
-        return _without_equal(metric.key, cells, (ours, theirs), (missing, extra))
-    columns = table.gold[place :: table.width], table.extracted[place :: table.width]
-    if metric.near is not None:
-        return _without_near(metric, metric.near, cells, (ours, theirs), columns)
-    if table.bulk.leaves[place].checks[0].likeness is not None:
-        return ()  # a judge says what is lost
-    return _unlike_any(metric, cells, (ours, theirs), columns)
+    if metric is None or metric.near is None or metric.key is not None:
+        return None if metric is None else metric.key
+    gold, extracted = table.gold[place :: table.width], table.extracted[place :: table.width]
+    cells: list[Any] = [*gold, *extracted]
+    if metric.reach is not None and finite_numbers(cells) and are_apart(sorted({*cells}), metric.reach):
+        return float  # these differ by more than what a float rounds off
+    values = {(type(cell), cell): cell for cell in cells if type(cell) not in ABSENT}
+    keys = equality_keys(metric, [*values.values()])
+    if keys is None:
+        return None
+    known = dict(zip(values, keys, strict=True))
+    return lambda cell: known[type(cell), cell]
 
 
-def _without_equal(key: Key, cells: Sequence[int], differing: Sides, left: Sides) -> Lost:
-    """Return the cells whose keys differ; none where some of them would match one another, or those left over."""
-    ours, theirs = _keys(key, differing[0]), _keys(key, differing[1])
-    if not {*ours}.isdisjoint(theirs):  # some may have the same key as their partners
-        wrong = [place for place, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
-        ours, theirs = ([side[place] for place in wrong] for side in (ours, theirs))
-        cells = [cells[place] for place in wrong]
-    if left[0] or left[1]:
-        ours, theirs = [*ours, *_keys(key, left[0])], [*theirs, *_keys(key, left[1])]
-    return [(cell, 1.0) for cell in cells] if {*ours}.isdisjoint(theirs) else ()
+def _losses(table: Table, aligned: Table, pairing: Pairing, keys: Keys) -> Lost:
+    """Return differing cells with what they lose, of which each column loses the sum in any pairing."""
+    width, gold, extracted = aligned.width, aligned.gold, aligned.extracted
+    unlike: dict[int, list[int]] = {}
+    wrong: list[tuple[int, int]] = []
+    ours: set[tuple[int, Hashable]] = set()
+    theirs: set[tuple[int, Hashable]] = set()
+    for cell in aligned.diff.differing:
+        place = cell % width
+        if place not in keys:
+            keys[place] = _key_of(table, place)
+        if (key := keys[place]) is None:
+            unlike.setdefault(place, []).append(cell)
+        elif (own := _keyed(key, gold[cell])) != (other := _keyed(key, extracted[cell])):
+            wrong.append((place, cell))
+            ours.add((place, own))
+            theirs.add((place, other))
+    for place, key in keys.items() if pairing.missing or pairing.extra else ():
+        if key is not None:
+            ours.update((place, _keyed(key, table.gold[row * width + place])) for row in pairing.missing)
+            theirs.update((place, _keyed(key, table.extracted[row * width + place])) for row in pairing.extra)
+    matching = {place for place, _ in ours & theirs}
+    found = [(cell, 1.0) for place, cell in wrong if place not in matching]
+    for place, cells in unlike.items():
+        found += _unlike_any(table, aligned, place, cells)
+    return found
 
 
-def _without_near(metric: BoundMetric, near: Near, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
-    """Return the cells whose values are far apart; none where some of them could match another row's."""
-    gold, extracted = columns
-    sides = differing if len(gold) == len(extracted) else columns
-    if not any(ABSENT.isdisjoint(map(type, side)) for side in sides):
-        return ()  # what is not there may match the same
-    wrong = [
-        (cell, own, other)
-        for cell, own, other in zip(cells, *differing, strict=True)
-        if not (is_present(own) and is_present(other) and metric.compare(own, other))
-    ]
-    # the shorter side's values all have a partner; either side tells where both are as long
-    ours, theirs = [own for _, own, _ in wrong], [other for *_, other in wrong]
-    if (len(gold) <= len(extracted) and not any(near(_present(ours), _present(extracted)))) or (
-        len(gold) >= len(extracted) and not any(near(_present(gold), _present(theirs)))
-    ):
-        return [(cell, 1.0) for cell, _, _ in wrong]
-    return ()
+def _keyed(key: Key, cell: Value) -> Hashable:
+    return MISSING if cell is None or cell is MISSING else key(cell)
 
 
-def _present(cells: Cells) -> list[Json]:
-    return [cell for cell in cells if is_present(cell)]
-
-
-def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, columns: Sides) -> Lost:
+def _unlike_any(table: Table, aligned: Table, place: int, cells: Sequence[int]) -> Lost:
     """Return the cells whose texts are like no text of the longer side more than like their own."""
+    metric = table.bulk.likeness[place]
+    if metric is None or table.bulk.leaves[place].checks[0].likeness is not None:
+        return []  # a judge says what is lost
+    columns = table.gold[place :: table.width], table.extracted[place :: table.width]
     to_gold = len(columns[0]) >= len(columns[1])
     texts = {*columns[0 if to_gold else 1]}
     search = (metric.bound or metric).search
     if not _TEXTS.issuperset(map(type, texts)) or (not search and len(texts) * len(cells) > MOST_COMPARED):
-        return ()
+        return []
     texts -= {None, MISSING}
     others = [*texts]
-    find = search(others) if search else None
-    wrong: list[tuple[int, float]] = []
-    for cell, own, other in zip(cells, *differing, strict=True):
+    find = search(others) if search and len(texts) * len(cells) >= LEAST_SEARCHED else None
+    wrong: Lost = []
+    for cell in cells:
+        own, other = aligned.gold[cell], aligned.extracted[cell]
         if is_present(own) and is_present(other):
             score, text = metric.compare(own, other), other if to_gold else own
             # rounding may leave out a score at the cutoff, never one above it
@@ -237,44 +240,32 @@ def _unlike_any(metric: BoundMetric, cells: Sequence[int], differing: Sides, col
     return wrong
 
 
-def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
-    if ABSENT.isdisjoint(map(type, cells)):
-        return keys_of(key, cells)
-    return [MISSING if cell is None or cell is MISSING else key(cell) for cell in cells]
-
-
 # --- rows that others of their cells set apart from all other rows
 
 
-def _are_set_apart(table: Table, aligned: Table, left: Mapping[int, float]) -> bool:
+def _are_set_apart(table: Table, aligned: Table, left: Mapping[int, float], keys: Keys) -> bool:
     """Whether right cells set each of these rows apart from all others, and weigh as much as is left to be lost."""
-    bulk, width, rest, differing = table.bulk, table.width, {**left}, {*aligned.diff.differing}
-    for place, metric in enumerate(bulk.likeness):
-        if metric is None:
+    width, rest, differing = table.width, {**left}, {*aligned.diff.differing}
+    for place, weight in enumerate(table.bulk.weights):
+        gold, extracted = table.gold[place::width], table.extracted[place::width]
+        if len({*gold}) == 1 < len(gold):
             continue
-        columns = table.gold[place::width], table.extracted[place::width]
-        if len({*columns[0]}) == 1 < len(columns[0]):
+        key = keys[place] if place in keys else _key_of(table, place)
+        if key is None:
             continue
-        own = {row: aligned.gold[row * width + place] for row in rest if row * width + place not in differing}
-        for row in _set_apart(metric, own, columns):
-            rest[row] -= bulk.weights[place]
-            if rest[row] <= _ROUNDING:
-                del rest[row]
+        own = [row for row in rest if row * width + place not in differing]
+        counts = Counter(_keys(key, [*gold, *extracted]))
+        for row, one in zip(own, _keys(key, [aligned.gold[row * width + place] for row in own]), strict=True):
+            if counts[one] == 2:  # right as they are, on either side
+                rest[row] -= weight
+                if rest[row] <= _ROUNDING:
+                    del rest[row]
         if not rest:
             return True
     return False
 
 
-def _set_apart(metric: BoundMetric, own: Mapping[int, Value], columns: Sides) -> Sequence[int]:
-    """Return the rows whose cells, right as they are, could match no other row's, on either side."""
-    if metric.key is not None:
-        gold, extracted = Counter(_keys(metric.key, columns[0])), Counter(_keys(metric.key, columns[1]))
-        keys = zip(own, _keys(metric.key, [*own.values()]), strict=True)
-        return [row for row, key in keys if gold[key] == 1 == extracted[key]]
-    if metric.near is None:
-        return ()
-    present = {row: cell for row, cell in own.items() if is_present(cell)}
-    cells = [*present.values()]
-    found = Counter(place for place, _, _ in metric.near(cells, _present(columns[1])))
-    finding = Counter(place for _, place, _ in metric.near(_present(columns[0]), cells))
-    return [row for place, row in enumerate(present) if found[place] == 1 == finding[place]]
+def _keys(key: Key, cells: Cells) -> Sequence[Hashable]:
+    if ABSENT.isdisjoint(map(type, cells)):
+        return keys_of(key, cells)
+    return [_keyed(key, cell) for cell in cells]

@@ -206,7 +206,7 @@ def encode(column: Column) -> EncodedColumn:
     if gold is not column.gold:  # keys that stand for the values
         keyed = dict(zip(chain(extracted, gold), chain(column.extracted, column.gold), strict=True))
         values = [value for key, value in keyed.items() if key is not MISSING]
-    equal_by = _equality_keys(metric, values)
+    equal_by = equality_keys(metric, values)
     if equal_by is not None and equal_by is not values and len({*equal_by}) < len(equal_by):
         first = dict(zip(reversed(equal_by), range(len(values) - 1, -1, -1), strict=True))
         same = [*map(first.__getitem__, equal_by), ABSENT]  # ABSENT is the last place, too
@@ -223,7 +223,7 @@ def encode(column: Column) -> EncodedColumn:
     )
 
 
-def _equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequence[Hashable] | None:
+def equality_keys(metric: BoundMetric | None, values: Sequence[Json]) -> Sequence[Hashable] | None:
     """Return what makes values equal for a metric that is an equality, or is one over these values; else None.
 
     A metric that is not reflexive gives keys that differ from themselves where a value does not equal itself.

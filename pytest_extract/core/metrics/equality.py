@@ -151,6 +151,8 @@ def keys_of(key: Callable[[Json], Hashable], values: Sequence[Json]) -> Sequence
             return values
         if kinds == {int}:
             return [*zip(values, strict=True)]
+    if key is python_text and {*map(type, values)} == {str}:
+        return values
     return [*map(key, values)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from operator import sub
 from typing import Any, Literal, TypeAlias
 
@@ -101,6 +101,7 @@ def _each(normal: Callable[[Json], str | None], values: Sequence[Json]) -> Seque
     return [*map(normal, values)]
 
 
+@cache
 def edit_similarity(edits: Edits) -> Any:
     """Return rapidfuzz's function of two texts."""
     from rapidfuzz import distance
@@ -131,6 +132,14 @@ def text_against(normal: Callable[[Json], str | None], compare: Compare, edits: 
     return against
 
 
+@cache
+def _extract() -> Any:
+    """Import what searches, once: a statement inside a function takes as long as comparing two texts."""
+    from rapidfuzz.process import extract
+
+    return extract
+
+
 def text_search(
     normal: Callable[[Json], str | None], compare: Compare, at_once: Texts | None = None, edits: Edits = "Levenshtein"
 ) -> Search:
@@ -138,8 +147,7 @@ def text_search(
     texts_of = at_once or partial(_each, normal)
 
     def search(extracted: Sequence[Json]) -> Callable[[Json, float], list[tuple[int, float]]]:
-        from rapidfuzz.process import extract
-
+        extract = _extract()
         similarity = edit_similarity(edits)
         texts = texts_of(extracted)
         odd = [j for j, text in enumerate(texts) if text is None]

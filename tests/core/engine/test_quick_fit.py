@@ -146,6 +146,10 @@ SEEN = {
     "an invented row": ("name code", [("a", "x"), ("b", "y")], [("a x", "x"), ("b", "y"), ("c", "x")]),
     "a number, and an invented row": ("price code", [(1, "x"), (2, "y")], [(7, "x"), (2, "y"), (8, "x")]),
     "a number, and a lost row": ("price code", [(1, "x"), (2, "y"), (8, "x")], [(7, "x"), (2, "y")]),
+    "the only row, told by its code": ("name code", [("a", "x")], [("b", "x"), ("a", "y")]),
+    "a number beside a text": ("price flag", [(1, True), ("two", True)], [(7, True), ("two", True)]),
+    "a number beside alike ones": ("size flag", [(1, True), (1.0005, 1), (3, 0)], [(1, True), (1.0005, 1), (7, 0)]),
+    "a number beside none": ("price flag", [(1, True), (None, True)], [(7, True), (None, True)]),
 }  # fmt: skip
 UNSEEN = {
     "rows whose values have changed places": ("name flag", [("a", True), ("b", True)], [("b", True), ("a", True)]),
@@ -155,6 +159,7 @@ UNSEEN = {
     "a number near a lost row's": ("size flag", [(1, True), (2, True)], [(2.0005, True)]),
     "a number near an invented row's": ("size flag", [(2, True)], [(7, True), (2.0005, True)]),
     "a text more like another row's": ("note flag", [("abc", True), ("abd", True)], [("abdx", True), ("abc", True)]),
+    "a number alike one of another row": ("size flag", [(1, True), (3, True)], [(3.0005, True), (7, True)]),
     "values lost and found": ("name flag", [("a", True), (None, True)], [(None, True), ("b", True)]),
     "numbers lost and found": ("price flag", [(1, True), (None, True)], [(None, True), (2, True)]),
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Leaf
+from pytest_extract.core.compile.nodes import Array, Leaf, Object
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, absence, agreed_absence, is_present
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
@@ -28,13 +28,13 @@ def walk_array(  # noqa: C901 - a call for each array would cost more
     """Score an array on both sides, whatever stands in its place."""
     place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
     if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
-        likely_equal = array.equal_first and len(gold) == len(extracted)
-        if likely_equal and _score_equal_values(place):
+        likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
+        if likely_equal and values is not None and _score_equal_values(place, values):
             return
-        by_value = array.align.mode == "multiset" and array.values is not None
+        by_value = array.align.mode == "multiset" and values is not None
         if not by_value or (likely_equal and _look_equal(gold, extracted)):
             table = to_table(run, array, gold, extracted)
-            if likely_equal and _keep_equal_rows(place, table):
+            if likely_equal and not (table and table.diff.differing) and _keep_equal_rows(place, table):
                 return
     if run.accept:
         gold, table = accepted(run, array, gold, extracted, path), None
@@ -115,10 +115,10 @@ def _score_as_one(place: ArrayPlace, reason: str | None = None) -> None:
     place.keep_shape(status, reason or why)
 
 
-def _score_equal_values(place: ArrayPlace) -> bool:
+def _score_equal_values(place: ArrayPlace, values: Object) -> bool:
     """Score two lists of plain values that are equal; False, with nothing kept, for any others."""
-    run, array, gold, extracted, path, at = place
-    if (values := array.values) is None or run.both_passed:
+    run, _, gold, extracted, path, at = place
+    if run.both_passed:
         return False
     if kept := keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at):
         conclude_equal(place)
@@ -128,12 +128,11 @@ def _score_equal_values(place: ArrayPlace) -> bool:
 def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
     """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
 
-    The looks at them are quick ones: 1 and true are told apart only when the rows are scored, and taken back then.
+    `table`: of their rows, where they are laid out; it has no differing cell.
+    Other rows get a quick look: 1 and true are told apart only when they are scored, and taken back then.
     """
     run, array, gold, extracted, path, at = place
     if table is not None:
-        if table.diff.differing:
-            return False
         _keep_equal(run, table, path, at)
     else:
         # a list that was tried before, inside a row that is walked again, is known to be unlike

@@ -78,24 +78,16 @@ Kept: TypeAlias = FieldResult | Matches
 """What a walk keeps of the leaves that it scores: a result, or matches of which no result is made yet."""
 
 
-class _Explanation(NamedTuple):
-    """What stands in the place of a result's reason until somebody reads the result."""
-
-    explain: Callable[[Json, Json], str | None]
-    gold: Json
-    extracted: Json
-
-
 def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extracted: Json) -> str | None:
-    """Return why two values do not match, or what `make_results` takes to say it."""
+    """Return why two values do not match, or the arguments, which stand for it until somebody reads the result."""
     if type(gold) in SCALARS and type(extracted) in SCALARS:
-        return _new(_Explanation, (explain, gold, extracted))  # type: ignore[return-value]
+        return explain, gold, extracted  # type: ignore[return-value]
     return explain(gold, extracted)  # a list may hold something else when the result is read
 
 
 def _explained(result: FieldResult) -> FieldResult:
     reason: object = result.reason
-    if type(reason) is not _Explanation:
+    if type(reason) is not tuple:
         return result
     *before, _, weight, matched = result
     explain, gold, extracted = reason

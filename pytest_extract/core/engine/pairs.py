@@ -221,4 +221,4 @@ def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldRes
     undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight = found.compared + found.omitted + found.hallucinated + sum(undecided)
-    return _new(RowFit, (score, (weight - found.score) / weight if weight else 0.0, apart))
+    return score, (weight - found.score) / weight if weight else 0.0, apart

@@ -194,19 +194,23 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, keys: Keys) -> Lost:
             keys[place] = _key_of(table, place)
         if (key := keys[place]) is None:
             unlike.setdefault(place, []).append(cell)
-        elif (own := _keyed(key, gold[cell])) != (other := _keyed(key, extracted[cell])):
+            continue
+        one, other = gold[cell], extracted[cell]
+        own = MISSING if one is None or one is MISSING else key(one)
+        found = MISSING if other is None or other is MISSING else key(other)
+        if own != found:
             wrong.append((place, cell))
             ours.add((place, own))
-            theirs.add((place, other))
+            theirs.add((place, found))
     for place, key in keys.items() if pairing.missing or pairing.extra else ():
         if key is not None:
             ours.update((place, _keyed(key, table.gold[row * width + place])) for row in pairing.missing)
             theirs.update((place, _keyed(key, table.extracted[row * width + place])) for row in pairing.extra)
     matching = {place for place, _ in ours & theirs}
-    found = [(cell, 1.0) for place, cell in wrong if place not in matching]
+    lost = [(cell, 1.0) for place, cell in wrong if place not in matching]
     for place, cells in unlike.items():
-        found += _unlike_any(table, aligned, place, cells)
-    return found
+        lost += _unlike_any(table, aligned, place, cells)
+    return lost
 
 
 def _keyed(key: Key, cell: Value) -> Hashable:

@@ -42,8 +42,8 @@ def score_rows(place: ArrayPlace, table: Table | None) -> None:
 
 def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
     """Score the pairs that likely fit best; None, with nothing kept, where none do, or the best ones are known."""
-    run, array, gold, extracted, _, _ = place
-    if array.align.mode != "best_fit" or run.f1 or not run.absent or place.key in run.pairings:
+    (run, array, gold, extracted, _, _), key = place, place.key
+    if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
         return None
     candidate = likely_in_place(run, array, gold, extracted) if table is None else likely_in_table(run, array, table)
     if candidate is None:
@@ -51,7 +51,7 @@ def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
     mark = run.mark()
     walked = _walk_pairs(place, table, candidate.pairing, candidate.aligned)
     if candidate.is_best(walked):
-        run.remember(place.key, walked.pairing, (gold, extracted))
+        run.remember(key, walked.pairing, (gold, extracted))
     elif _pairing(place, table) != walked.pairing:
         run.rollback(mark)
         return None
@@ -89,8 +89,9 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
         where = None if i == j and at is None else (*base, j)
         run.walk(row_plan(array, i), gold[i], extracted[j], (*path, i), where)
         if run.mismatch_count > mark.mismatch_count:
-            fits[row] = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
-            if fits[row].apart:
+            fit = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
+            _, _, apart = fits[row] = fit
+            if apart:
                 run.rollback(mark)
     return Walked.of(pairing, fits)
 
@@ -104,15 +105,16 @@ def _keep_pairs(
     others, flawed = _score_differing(run, table, places, wheres)
     both_absent = [*others.values()].count(None)
     width, unused = table.width, table.declared_width - table.width
+    weight = 0.0 if both_absent or run.f1 else table.bulk.weight
     fits: dict[int, RowFit] = {}
     undone = 0
     for row, wrong in flawed.items():
-        fit = _quick_fit(run, table, wrong) if not both_absent else None
+        fit = _quick_fit(weight, wrong) if weight and len(wrong) < width else None
         if fit is None:
             leaves = map(others.get, range(row * width, (row + 1) * width), table.bulk.weights)
             fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
-        fits[row] = fit
-        if fit.apart:
+        _, _, apart = fits[row] = fit
+        if apart:
             undone += 1
             own = dict.fromkeys(range(row * width, (row + 1) * width))
             both_absent -= [others.get(cell, wrong) for cell in own].count(None)
@@ -144,14 +146,11 @@ def _score_differing(
     return results, flawed
 
 
-def _quick_fit(run: ScoringContext, table: Table, wrong: Sequence[FieldResult]) -> RowFit | None:
-    """Return how well a pair of full rows fits by its mismatches alone; None where no right cell is left for sure."""
-    weight = table.bulk.weight
-    if run.f1 or not weight or len(wrong) == table.width:
-        return None
+def _quick_fit(weight: float, wrong: Sequence[FieldResult]) -> RowFit | None:
+    """Return how well a pair of full rows that weigh so much fits by its mismatches alone; None where some are open."""
     lost = 0.0
     for result in wrong:
         if result.status is SKIPPED or result.status is JUDGE_ERROR:
             return None
         lost += result.weight * (1.0 - result.score)
-    return _new(RowFit, ((weight - lost) / weight, lost / weight, False))
+    return (weight - lost) / weight, lost / weight, False

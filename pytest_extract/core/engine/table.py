@@ -23,17 +23,9 @@ _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
 ABSENT: Final = frozenset({type(None), Missing})
 _CELLS: Final = SCALARS | ABSENT
-
-
-class RowFit(NamedTuple):
-    """The score of a pair of rows; `lost`: the share of its weight that is wrong, undecided leaves included.
-
-    `apart`: its rows have nothing in common, and best fit had better leave them apart.
-    """
-
-    score: float
-    lost: float
-    apart: bool
+RowFit: TypeAlias = tuple[float, float, bool]
+"""The score of a pair of rows; the share of its weight that is lost, undecided leaves included; and whether they have
+nothing in common and are left apart. A plain tuple, as thousands are made."""
 
 
 class CellDiff(NamedTuple):
@@ -113,16 +105,19 @@ class Walked(NamedTuple):
         """Return what pairs gave that are right but for some, by their places, which fit as these say."""
         pairs, missing, extra = pairing
         if not fits:
-            return _new(cls, (pairing, float(len(pairs)), fits))
-        undone = {pairs[row] for row, fit in fits.items() if fit.apart}
+            return _new(cls, (pairing, float(len(pairs)), {}))
+        scores, lost, undone = [float(len(pairs) - len(fits))], {}, set()
+        for row, (score, share, apart) in fits.items():
+            scores.append(score)
+            lost[row] = share
+            if apart:
+                undone.add(pairs[row])
         if undone:
             from pytest_extract.core.matching.pairing import paired  # few pairs have nothing in common
 
             height, width = len(pairs) + len(missing), len(pairs) + len(extra)
             pairing = paired([pair for pair in pairs if pair not in undone], height, width)
-        # summed exactly, so that the order of rows changes nothing
-        total = fsum([*[fit.score for fit in fits.values()], len(pairs) - len(fits)])
-        return _new(cls, (pairing, total, {row: fit.lost for row, fit in fits.items()}))
+        return _new(cls, (pairing, fsum(scores), lost))  # exact, so that the order of rows changes nothing
 
 
 class LikelyPairing(NamedTuple):

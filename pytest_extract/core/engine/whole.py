@@ -53,7 +53,7 @@ class Undecided(NamedTuple):
 
 def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> None:
     """Keep the pairing with its numbers, and the array's own result; `first`: the first leaf result of its rows."""
-    run, array, gold, extracted, path, _ = place
+    run, array, gold, extracted, path, at = place
     if run.depth:
         return
     height, width = len(gold), len(extracted)
@@ -73,7 +73,8 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
     reason = None
     if f1 < 1.0:
         reason = f"{len(pairs)} rows paired (their scores add up to {total:.4g}), {_left(pairing)}"
-    place.keep_result(MATCH if f1 >= result.threshold else MISMATCH, f1, reason)
+    outcome = MATCH if f1 >= result.threshold else MISMATCH, f1, reason
+    run.fields.append(make_result(array, result.named, outcome, (gold, extracted), path, at))
 
 
 def conclude_equal(place: ArrayPlace) -> None:

@@ -20,7 +20,7 @@ from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, Value, canonical_json
 
 if TYPE_CHECKING:
-    from pytest_extract.core.engine.table import ListTable, Table
+    from pytest_extract.core.engine.table import Cells, ListTable, Table
 
 
 class TooDeep(ValueError):
@@ -269,11 +269,13 @@ class _LeafCountWalk:
         if depth >= MAX_DEPTH:
             raise TooDeep
         names, width, cells = table.items.places.names, table.width, table.extracted
+        differing, both_absent = table.diff
         if item.members or not self.plain.issuperset(names):
             self._columns(table, item)
-        unlike = {*table.diff.differing, *table.diff.both_absent}
-        if not all(cells):
-            unlike.update(place for place, cell in enumerate(cells) if type(cell) is float and not cell)
+        unlike = differing
+        if both_absent or not all(cells):
+            zeros = [place for place, cell in enumerate(cells) if type(cell) is float and not cell]
+            unlike = sorted({*differing, *both_absent, *zeros})
         if not unlike:
             self.matched += len(cells)
             self.tokens = reduce(add, repeat(width, len(gold)), self.tokens)
@@ -281,7 +283,7 @@ class _LeafCountWalk:
         if len(unlike) >= _MANY_TEXTS:
             self._compare_long_texts([(table.gold[cell], cells[cell]) for cell in unlike])
         by_row: dict[int, list[int]] = {}
-        for cell in sorted(unlike):
+        for cell in unlike:
             by_row.setdefault(cell // width, []).append(cell)
         order = (*gold[0],)
         scores = [1.0] * len(gold)
@@ -296,7 +298,7 @@ class _LeafCountWalk:
                     scores[row] = self._objects(gold[row], extracted[row], BLANK, depth)
                     continue
                 places.sort(key=lambda cell: order.index(names[cell % width]))
-            scores[row] = self._cells(table, places) / width
+            scores[row] = self._cells(table.gold, cells, places, width) / width
         return sum(scores) / len(scores)
 
     def _compare_long_texts(self, pairs: Iterable[tuple[Value, Value]]) -> None:
@@ -314,11 +316,11 @@ class _LeafCountWalk:
         kinds = [item.members.get(name, BLANK).leaf for name in names]
         self.typed += sum(map(contains, cycle(kinds), map(type, table.extracted)))
 
-    def _cells(self, table: Table, places: Sequence[int]) -> float:
+    def _cells(self, gold: Cells, extracted: Cells, places: Sequence[int], width: int) -> float:
         """Count a row of a table, of which the cells at these places may differ; return how many match."""
-        matched = right = table.width - len(places)
+        matched = right = width - len(places)
         for place in places:
-            value, other = table.gold[place], table.extracted[place]
+            value, other = gold[place], extracted[place]
             if value != other:
                 self.expected += 1
                 self.found += 1

@@ -22,20 +22,29 @@ from pytest_extract.core.values import MISSING, Json, Value
 _new: Final = tuple.__new__
 
 
-def walk_array(  # noqa: C901 - a call for each array would cost more
-    run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
+def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score an array on both sides, whatever stands in its place."""
     place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
-    if type(gold) is list and type(extracted) is list and gold and extracted and len(path) <= DEEPEST:
-        likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
-        if likely_equal and values is not None and _score_equal_values(place, values):
+    if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
+        _score_otherwise(place, table)
+        return
+    likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
+    if likely_equal and values is not None and _score_equal_values(place, values):
+        return
+    by_value = array.align.mode == "multiset" and values is not None
+    if not by_value or (likely_equal and _look_equal(gold, extracted)):
+        table = to_table(run, array, gold, extracted)
+        if likely_equal and not (table and table.diff.differing) and _keep_equal_rows(place, table):
             return
-        by_value = array.align.mode == "multiset" and values is not None
-        if not by_value or (likely_equal and _look_equal(gold, extracted)):
-            table = to_table(run, array, gold, extracted)
-            if likely_equal and not (table and table.diff.differing) and _keep_equal_rows(place, table):
-                return
+    if run.accept or array.checks or array.wrap:
+        _score_otherwise(place, table)
+    else:
+        _row_scorer()(place, table)
+
+
+def _score_otherwise(place: ArrayPlace, table: Table | None) -> None:
+    """Score what is not two lists of rows alone: accepted readings, metrics on the whole list, absence, other types."""
+    run, array, gold, extracted, path, at = place
     if run.accept:
         gold, table = accepted(run, array, gold, extracted, path), None
         place = place._replace(gold=gold)

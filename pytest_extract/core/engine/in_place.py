@@ -30,6 +30,7 @@ from pytest_extract.core.values import MARSHAL_VERSION, Json
 MOST_BOUNDS: Final = 400
 """Pairs with an unlike row up to which their bounds pay."""
 _ROUNDING: Final = 1e-12
+_new: Final = tuple.__new__
 
 
 def likely_in_place(
@@ -43,14 +44,14 @@ def likely_in_place(
     rows = None if alike else rows_in_place(run, items, gold, extracted, unlike)
     if not alike and (rows is None or not rows.is_likely()):
         return None
-    found = Pairing(identity(len(gold)), (), ())
+    found = _new(Pairing, (identity(len(gold)), (), ()))
 
     def is_best(walked: Walked) -> bool:
         scores = {row: 1.0 - lost for row, lost in walked.lost.items()}
         # 1 and true are equal for Python, but not when they are scored
         return walked.pairing == found and scores.keys() <= {*unlike} and (rows is None or rows.is_best(scores))
 
-    return LikelyPairing(found, None, is_best)
+    return _new(LikelyPairing, (found, None, is_best))
 
 
 def unlike_rows(

@@ -24,7 +24,7 @@ _new: Final = tuple.__new__
 def score_rows(place: ArrayPlace, table: Table | None) -> None:
     """Pair the rows and score them."""
     first = len(place.run.leaves)
-    walked = _walk_likely(place, table)
+    walked = _walk_likely(place, table) if place.array.align.mode == "best_fit" else None
     if walked is None:
         found = _pairing(place, table)
         if not isinstance(found, Pairing):
@@ -43,7 +43,7 @@ def score_rows(place: ArrayPlace, table: Table | None) -> None:
 def _walk_likely(place: ArrayPlace, table: Table | None) -> Walked | None:
     """Score the pairs that likely fit best; None, with nothing kept, where none do, or the best ones are known."""
     (run, array, gold, extracted, _, _), key = place, place.key
-    if array.align.mode != "best_fit" or run.f1 or not run.absent or key in run.pairings:
+    if run.f1 or not run.absent or key in run.pairings:
         return None
     candidate = likely_in_place(run, array, gold, extracted) if table is None else likely_in_table(run, array, table)
     if candidate is None:

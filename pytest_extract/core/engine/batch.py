@@ -82,9 +82,8 @@ def _usable(score: object) -> float | None:
 
 def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str | None) -> None:
     if score is None:
-        name = f"the batch metric {one.check.metric.name!r}"
-        why = f"{name} decided nothing" if reason is None else f"{name} broke: {reason}"
-        _replace(run, one, JUDGE_ERROR, 0.0, why)
+        why = "decided nothing" if reason is None else f"broke: {reason}"
+        _replace(run, one, JUDGE_ERROR, 0.0, f"the batch metric {one.check.metric.name!r} {why}")
         return
     right = score >= one.check.threshold
     _replace(run, one, MATCH if right else MISMATCH, score, reason)

@@ -53,7 +53,7 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         paths = places.of(path)
     wheres = None if at is None else places.of(at)
     values: tuple[Json, ...] = ()  # of all properties, for all matches
-    start = 0
+    start, lacking = 0, False
     for index, name, plan, fast in properties:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
         kind = type(ours)
@@ -64,6 +64,7 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             matches = obj.entries, start, index, paths, wheres, values, values, NO_OTHERS
             run.keep(_new(Matches, matches), obj)
         start = index + 1
+        lacking = lacking or ours is no or theirs is no
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
         if absent and run.absent and not (run.both_passed and obj.field):
             run.vacuous += 1
@@ -81,8 +82,8 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         from pytest_extract.core.engine.batch import score_groups
 
         score_groups(run, obj, gold, extracted)
-    # where all properties match, and there are no other keys, nothing is undeclared
-    if (start or run.both_passed or not len(gold) == len(extracted) == len(properties)) and obj.extra != "ignore":
+    # where both sides have all properties, and as many keys, nothing is undeclared
+    if (lacking or run.both_passed or not len(gold) == len(extracted) == len(properties)) and obj.extra != "ignore":
         names = obj.names
         if not names.issuperset(extracted) or not (free or names.issuperset(gold)):
             _undeclared(run, obj, gold, extracted, path, at)

@@ -56,6 +56,12 @@ OURS = {
         [("a", "match"), ("c", "match")],
     ),
     "undeclared-in-gold-too": (obj(a=TEXT), {"b": 1}, {"b": 1}, [("b", "match")]),
+    "undeclared-for-missing-in-gold": (
+        obj(a=TEXT, b=TEXT),
+        {"b": "x", "z": 1},
+        {"a": "x", "b": "y"},
+        [("a", "hallucination"), ("b", "mismatch"), ("z", "omission")],
+    ),
     "undeclared-only-in-gold": (obj(a=TEXT), {"b": 1}, {}, [("b", "omission")]),
     "key-with-a-dot": (obj(**{"a.b": TEXT}), {"a.b": "x"}, {"a.b": "x"}, [('["a.b"]', "match")]),
     "key-with-a-bracket": (obj(**{"a[0]": TEXT}), {"a[0]": "x"}, {"a[0]": "y"}, [('["a[0]"]', "mismatch")]),

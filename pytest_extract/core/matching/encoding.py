@@ -40,7 +40,6 @@ class EncodedColumn:
     memo: dict[tuple[int, int], PairScore] = field(default_factory=dict)
     contents: Mapping[int, Content] | None = None
     shared: dict[tuple[int, int], float] = field(default_factory=dict)
-    arrays: list[Any] = field(default_factory=list)  # the codes of both sides for numpy, made when first asked for
 
     @property
     def bounding(self) -> BoundMetric | None:

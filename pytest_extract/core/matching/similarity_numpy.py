@@ -40,8 +40,8 @@ def _score_part(
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
-    places = np.array(rows), np.array(columns)
-    golds, others = ([_codes(column)[side][own] for column in leaves] for side, own in enumerate(places))
+    golds = [np.array([*map(column.gold.__getitem__, rows)], dtype=np.int64) for column in leaves]
+    others = [np.array([*map(column.extracted.__getitem__, columns)], dtype=np.int64) for column in leaves]
     sums = np.zeros((len(rows), len(columns)))
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
@@ -69,14 +69,6 @@ def _score_part(
     for weight, part in nested:
         union = union + weight * (part[1] + part[2] + part[3])
     return _divide(sums, union)
-
-
-def _codes(column: EncodedColumn) -> Sequence[Any]:
-    import numpy as np
-
-    if not column.arrays:
-        column.arrays.extend((np.array(column.gold), np.array(column.extracted)))
-    return column.arrays
 
 
 def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:

@@ -195,7 +195,7 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, keys: Keys) -> Lost:
         if (key := keys[place]) is None:
             unlike.setdefault(place, []).append(cell)
             continue
-        one, other = gold[cell], extracted[cell]
+        one, other = gold[cell], extracted[cell]  # `_keyed` written out: this loop is most of the proof
         own = MISSING if one is None or one is MISSING else key(one)
         found = MISSING if other is None or other is MISSING else key(other)
         if own != found:

@@ -26,7 +26,7 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
     """Score an array on both sides, whatever stands in its place."""
     place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
     if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
-        _score_otherwise(place, table)
+        _score_otherwise(place, None)
         return
     likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
     if likely_equal and values is not None and _score_equal_values(place, values):

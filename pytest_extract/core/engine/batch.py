@@ -52,6 +52,8 @@ def _names_group(plan: object, group: BatchMetric) -> bool:
 
 def finish_batches(run: ScoringContext) -> None:
     """Score all fields that wait for a batch metric of the whole document."""
+    if not run.pending:
+        return
     batches = {id(one.check.batch): one.check.batch for one in run.pending if one.check.batch is not None}
     for batch in batches.values():
         waiting = [one for one in run.pending if one.check.batch is batch]

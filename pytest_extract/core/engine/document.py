@@ -62,10 +62,8 @@ def score_values(
     """
     run = ScoringContext(program, _WALKERS, answers, rules, unanswered)
     run.walk(program.root, gold, extracted, (), None)
-    if run.pending:
-        finish_batches(run)
-    if run.recalls:
-        finish_recalls(run)
+    finish_batches(run)
+    finish_recalls(run)
     fields, leaves = tuple(run.fields), tuple(run.leaves)
     if program.post_processors:
         from pytest_extract.core.engine.post_process import post_process

@@ -188,8 +188,7 @@ def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callab
             score_missing(sub, plan, extracted, HALLUCINATION, (), None)
         else:
             sub.walk(plan, gold, extracted, (), None)
-        if sub.pending:
-            finish_batches(sub)
+        finish_batches(sub)
         return sums(weights_or_results(sub.leaves))
 
     return score

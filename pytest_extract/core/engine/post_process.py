@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pytest_extract.core.compile.nodes import BoundPostProcessor, Leaf, Program
 from pytest_extract.core.engine.leaf import transformed
@@ -48,8 +47,12 @@ def _run(
     if problem is None:
         return found
     reason = f"the post-processor {spec.name!r} broke: {problem}"
-    broken: dict[str, Any] = {"status": JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
-    return [result if result.status is SKIPPED else result._replace(**broken) for result in results]
+    return [
+        result
+        if result.status is SKIPPED
+        else result._replace(status=JUDGE_ERROR, score=0.0, passed=False, reason=reason)
+        for result in results
+    ]
 
 
 def _checked_result(result: FieldResult) -> FieldResult:

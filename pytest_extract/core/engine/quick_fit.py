@@ -140,9 +140,7 @@ def proved(table: Table, aligned: Table, pairing: Pairing, lost: Mapping[int, fl
     """
     if not lost or len(table.gold) == len(table.extracted) == table.width:  # one row can have one partner
         return True
-    width, weights, most = table.width, table.bulk.weights, table.bulk.weight
-    if not most or aligned.diff.both_absent:
-        most = _most_weight(table, aligned)
+    width, weights, most = table.width, table.bulk.weights, _most_weight(table, aligned)
     rest = {row: share * most for row, share in lost.items()}
     keys: Keys = {}
     for cell, loss in _losses(table, aligned, pairing, keys):
@@ -195,13 +193,13 @@ def _losses(table: Table, aligned: Table, pairing: Pairing, keys: Keys) -> Lost:
         if (key := keys[place]) is None:
             unlike.setdefault(place, []).append(cell)
             continue
-        one, other = gold[cell], extracted[cell]  # `_keyed` written out: this loop is most of the proof
-        own = MISSING if one is None or one is MISSING else key(one)
-        found = MISSING if other is None or other is MISSING else key(other)
-        if own != found:
+        own, other = gold[cell], extracted[cell]  # `_keyed` written out: this loop is most of the proof
+        own_key = MISSING if own is None or own is MISSING else key(own)
+        other_key = MISSING if other is None or other is MISSING else key(other)
+        if own_key != other_key:
             wrong.append((place, cell))
-            ours.add((place, own))
-            theirs.add((place, found))
+            ours.add((place, own_key))
+            theirs.add((place, other_key))
     for place, key in keys.items() if pairing.missing or pairing.extra else ():
         if key is not None:
             ours.update((place, _keyed(key, table.gold[row * width + place])) for row in pairing.missing)

@@ -66,14 +66,15 @@ def _potentials(matrix: Any, rows: Any, columns: Any) -> tuple[list[float], list
 
     matched = matrix[rows, columns]
     # entry [k, l]: by how much column l's potential must exceed column k's
-    needed = matrix[np.ix_(rows, columns)] - matched[:, None]
+    needed = matrix.take(columns, axis=1).take(rows, axis=0) - matched[:, None]
     lowest = matched / 2 if len(columns) == matrix.shape[1] else np.zeros(len(columns))
+    raised = np.arange(len(columns))
     for _ in range(len(columns)):
-        higher = np.maximum(lowest, (lowest[:, None] + needed).max(axis=0))
-        settled = bool((higher <= lowest + _ROUNDING).all())
-        lowest = higher
-        if settled:
+        higher = (lowest[raised, None] + needed[raised]).max(axis=0)
+        raised = np.flatnonzero(higher > lowest + _ROUNDING)
+        if not len(raised):
             break
+        lowest[raised] = higher[raised]
     column_potentials, row_potentials = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[0])
     column_potentials[columns] = lowest
     row_potentials[rows] = matched - lowest

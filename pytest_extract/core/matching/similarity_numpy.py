@@ -40,8 +40,8 @@ def _score_part(
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
-    golds = [np.array([*map(column.gold.__getitem__, rows)], dtype=np.int64) for column in leaves]
-    others = [np.array([*map(column.extracted.__getitem__, columns)], dtype=np.int64) for column in leaves]
+    golds = [np.fromiter(map(column.gold.__getitem__, rows), np.int64, len(rows)) for column in leaves]
+    others = [np.fromiter(map(column.extracted.__getitem__, columns), np.int64, len(columns)) for column in leaves]
     sums = np.zeros((len(rows), len(columns)))
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
@@ -74,9 +74,8 @@ def _score_part(
 def _union(leaves: Sequence[EncodedColumn], golds: list[Any], others: list[Any], expected: Floats) -> Floats:
     union = expected
     for column, gold, other in zip(leaves, golds, others, strict=True):
-        lacking, present = gold == ABSENT, other != ABSENT
-        if lacking.any() and present.any():
-            union = union + column.weight * (lacking[:, None] & present)
+        if (lacking := gold == ABSENT).any():
+            union = union + column.weight * (lacking[:, None] & (other != ABSENT))
     return union
 
 
@@ -94,7 +93,7 @@ def _add_column(sums: Floats, column: EncodedColumn, gold: Any, other: Any) -> N
     import numpy as np
 
     if column.equality:
-        alike = (gold[:, None] == other) & (gold != ABSENT)[:, None]
+        alike = (gold - (gold == ABSENT))[:, None] == other  # absent on both sides is not alike
         sums += alike if column.weight == 1.0 else column.weight * alike
         return
     golds, gold_at = np.unique(gold, return_inverse=True)
@@ -119,7 +118,7 @@ def _add_column(sums: Floats, column: EncodedColumn, gold: Any, other: Any) -> N
         scores = np.array([[column.score(one, another) for another in theirs] for one in ours])
     if top or left:
         scores = np.pad(scores.reshape(len(ours), len(theirs)), ((top, 0), (left, 0)))
-    sums += column.weight * scores[np.ix_(gold_at, other_at)]
+    sums += (column.weight * scores).take(other_at, axis=1).take(gold_at, axis=0)
 
 
 def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], objective: Objective) -> Floats:

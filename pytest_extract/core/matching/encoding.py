@@ -278,8 +278,8 @@ def row_codes(problem: EncodedTable) -> tuple[list[int], list[int]]:
         return [0] * problem.height, [0] * problem.width
     gold = [*zip(*(column.gold for column in problem.columns), strict=True)]
     extracted = [*zip(*(column.extracted for column in problem.columns), strict=True)]
-    numbers: dict[tuple[int, ...], int] = defaultdict(count().__next__)
-    return [*map(numbers.__getitem__, gold)], [*map(numbers.__getitem__, extracted)]
+    numbers: dict[tuple[int, ...], int] = {}
+    return [*map(numbers.setdefault, gold, count())], [*map(numbers.setdefault, extracted, count(len(gold)))]
 
 
 def perfect(problem: EncodedTable, row: int) -> bool:

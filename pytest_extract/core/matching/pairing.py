@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import Final
 
 from pytest_extract.core.matching.assignment import best_assignment
@@ -140,6 +140,11 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
 def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
     """Pair equal elements in order of appearance; the rest is left over."""
+    places = dict(zip(extracted, range(len(extracted)), strict=True))
+    if len(places) == len(extracted):
+        found = [*enumerate(map(places.pop, gold, repeat(None)))]
+        unpaired = tuple([row for row, column in found if column is None])
+        return _new(Pairing, (tuple([pair for pair in found if pair[1] is not None]), unpaired, (*places.values(),)))
     waiting: dict[Hashable, list[int]] = {}
     for column in range(len(extracted) - 1, -1, -1):  # of equal ones, the first is taken first
         waiting.setdefault(extracted[column], []).append(column)

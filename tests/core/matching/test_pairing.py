@@ -112,6 +112,12 @@ def test_multiset(gold, extracted, pairs):
     assert multiset(gold, extracted).pairs == pairs
 
 
+@pytest.mark.parametrize("again", ["", "e"])
+def test_what_is_left_over_of_a_multiset_is_in_order(again):
+    found = multiset(["x", "a", "y", "b", "y"], ["e", "b", "d", "a", "c", *again])
+    assert found == Pairing(((1, 3), (3, 1)), (0, 2, 4), (0, 2, 4, 5)[: 3 + len(again)])
+
+
 def test_multiset_by_a_key_of_ones_own():
     found = multiset(["A", "b"], ["B", "c"], key=str.casefold)
     assert found == Pairing(((1, 0),), (0,), (1,))

@@ -78,9 +78,7 @@ def best_fit(columns: Sequence[Column], height: int, width: int, *, objective: O
             return paired(same, height, width)
     similarity = Similarity(encode_problem(columns, height, width, objective))
     pairs = fit(similarity)
-    if objective == "mean":
-        pairs = ordered(similarity, pairs)
-    return paired(pairs, height, width)
+    return paired(ordered(similarity, pairs) if objective == "mean" else pairs, height, width)
 
 
 def fit(similarity: Similarity) -> Pairs:
@@ -91,15 +89,14 @@ def fit(similarity: Similarity) -> Pairs:
         # every pair is scored, so that ties fall as in the published program
         scores = [[similarity.score(row, column) for column in columns] for row in rows]
         return [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
-    same = _pair_equal_rows(similarity)
-    _, left, others = paired(same, problem.height, problem.width)
+    same, left, others = _pair_equal_rows(similarity)
     if not left or not others:
-        return same
+        return [*same]
     if problem.objective == "mean" and all(column.triangle for column in problem.columns):
         # 1 - score is a distance: along a detour the numerators add up to no less, and a field that only the detour
         # has adds the same to numerator and denominator. Equal rows are then never worth more apart
-        return sorted(same + assign_rows(similarity, left, others)[0])
-    return sorted(fit_rows(similarity, same, left, others))
+        return sorted([*same, *assign_rows(similarity, left, others)[0]])
+    return sorted(fit_rows(similarity, [*same], left, others))
 
 
 def fit_rows(similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
@@ -135,7 +132,6 @@ def _worth_more_apart(
     similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int], found: Assignment
 ) -> set[int] | None:
     """Return the equal pairs that have no potentials as lemma 2 asks; None where finding out is too dear."""
-    golds, others = [i for i, _ in same], [j for _, j in same]
     size = len(same)
     usual = 0.0
     unsure = {*range(size)}
@@ -156,6 +152,7 @@ def _worth_more_apart(
     if 2 * sum(t != usual for t in chosen.values()) > size:
         return None
     # most get one t, the others the nearest that fits; pairs of rows between the two kinds are looked at
+    golds, others = [i for i, _ in same], [j for _, j in same]
     potentials = [chosen.get(x, usual) for x in range(size)]
     raised = [x for x, t in chosen.items() if t > usual]
     lowered = [x for x, t in chosen.items() if t < usual]
@@ -172,12 +169,14 @@ def _reached(
     """Return a potential for the extracted rows of equal pairs, and the pairs for which it is not enough."""
     golds, others = [i for i, _ in same], [j for _, j in same]
     # the t that each of gold's rows asks for at most, and the 1 - t that each extracted row does
-    ours = [most - x for most, x in zip(similarity.reach(rows, same, gold=True), found.rows, strict=True)]
-    theirs = [most - x for most, x in zip(similarity.reach(columns, same, gold=False), found.columns, strict=True)]
-    t = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))  # in the middle, so that few ask for more
-    far = [i for i, x in enumerate(ours) if x > t + _ROUNDING]
+    ours, theirs = similarity.reach(rows, columns, same)
+    ours = [most - x - _ROUNDING for most, x in zip(ours, found.rows, strict=True)]
+    theirs = [most - x - _ROUNDING for most, x in zip(theirs, found.columns, strict=True)]
+    middle = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))
+    t = min(0.5, middle, key=lambda t: sum([x > t for x in ours]) + sum([x > 1.0 - t for x in theirs]))
+    far = [i for i, x in enumerate(ours) if x > t]
     above = similarity.above([rows[i] for i in far], others, [found.rows[i] for i in far], [t] * len(same))
-    far = [j for j, x in enumerate(theirs) if x > 1.0 - t + _ROUNDING]
+    far = [j for j, x in enumerate(theirs) if x > 1.0 - t]
     below = similarity.above(golds, [columns[j] for j in far], [1.0 - t] * len(same), [found.columns[j] for j in far])
     return t, {x for _, x in above} | {x for x, _ in below}
 
@@ -330,22 +329,26 @@ class Similarity:
                 scores[i] = self._searched_row(self._search, self._texts.gold[rows[i]], rows[i], columns)
         return bool(lower)
 
-    def reach(self, rows: Sequence[int], same: Pairs, *, gold: bool) -> list[float]:
-        """Return how much some rows score at most with a row of equal pairs, column by column."""
-        problem = self.problem
-        scores, weights = [0.0] * len(rows), [0.0] * len(rows)
+    def reach(self, rows: Sequence[int], columns: Sequence[int], same: Pairs) -> tuple[list[float], list[float]]:
+        """Return what gold rows, and what extracted ones, score at most with a row of equal pairs, column by column."""
         golds = [i for i, _ in same]
-        for column in problem.columns:
-            codes = column.gold if gold else column.extracted
-            own = [codes[row] for row in rows]
+        equal = [{*map(column.gold.__getitem__, golds)} - {ABSENT} for column in self.problem.columns]
+        return self._reach(rows, equal, gold=True), self._reach(columns, equal, gold=False)
+
+    def _reach(self, rows: Sequence[int], equal: Sequence[set[int]], *, gold: bool) -> list[float]:
+        scores, weights = [0.0] * len(rows), [0.0] * len(rows)
+        for column, codes in zip(self.problem.columns, equal, strict=True):
             if column.pair is not None and column.contents is None:
                 return [1.0] * len(rows)
-            equal = {*map(column.gold.__getitem__, golds)} - {ABSENT}
-            most = column.most({*own} - {ABSENT}, equal, gold=gold)
+            own = [*map((column.gold if gold else column.extracted).__getitem__, rows)]
+            most = column.most({*own} - {ABSENT}, codes, gold=gold)
             scores = [score + column.weight * most.get(code, 0.0) for score, code in zip(scores, own, strict=True)]
-            counted = {code: column.weight * max(column.floor(code), most.get(code, 0.0)) for code in {*own}}
-            weights = [weight + counted[code] for weight, code in zip(weights, own, strict=True)]
-        if problem.objective == "f1":
+            if column.contents is None:
+                weights = [weight + column.weight * (code != ABSENT) for weight, code in zip(weights, own, strict=True)]
+            else:
+                counted = [column.weight * max(column.floor(code), most.get(code, 0.0)) for code in own]
+                weights = [weight + own_weight for weight, own_weight in zip(weights, counted, strict=True)]
+        if self.problem.objective == "f1":
             weights = [(weight + score) / 2 for weight, score in zip(weights, scores, strict=True)]
         return [min(1.0, score / weight) if weight else 1.0 for score, weight in zip(scores, weights, strict=True)]
 
@@ -414,15 +417,16 @@ def ordered(similarity: Similarity, pairs: Pairs) -> Pairs:
     ours, theirs = similarity.row_codes
     pairs = equal_in_order(pairs, ours, theirs)
     unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    return sorted({**dict(pairs), **dict(in_order(unlike, similarity.score, similarity.bound))}.items())
+    moved = in_order(unlike, similarity.score, similarity.bound)
+    return pairs if moved == unlike else sorted({**dict(pairs), **dict(moved)}.items())
 
 
-def _pair_equal_rows(similarity: Similarity) -> Pairs:
+def _pair_equal_rows(similarity: Similarity) -> Pairing:
     """Pair equal rows in order, as far as they score 1."""
-    problem, same = similarity.problem, [*pair_equal(*similarity.row_codes).pairs]
+    problem, found = similarity.problem, pair_equal(*similarity.row_codes)
     if all(column.reflexive for column in problem.columns):
-        return same
-    return [(row, other) for row, other in same if perfect(problem, row)]
+        return found
+    return paired([pair for pair in found.pairs if perfect(problem, pair[0])], problem.height, problem.width)
 
 
 # --- the same rows in another order

@@ -14,7 +14,6 @@ from pytest_extract.core.matching.assignment import best_assignment
 from pytest_extract.core.matching.columns import Column
 from pytest_extract.core.matching.encoding import encode_problem
 from pytest_extract.core.matching.fit import Similarity, fit
-from pytest_extract.core.matching.pairing import paired
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import BoundMetric, with_defaults
 from pytest_extract.core.values import MISSING
@@ -25,11 +24,11 @@ def metric(name, semantics="ours"):
 
 
 # the words are near each other in chains, so that equal rows are often worth more apart
-WORDS = ["ab", "aba", "ba", "bab", "abab", "xy", "xyz", "yz"]
+WORDS = ["ab", "aba", "ba", "bab", "abab", "xy", "xyz", "yz", MISSING]
 KINDS = {
     "fuzzy": (metric("fuzzy"), WORDS),
     "difflib": (metric("string_fuzzy", "extract-bench"), WORDS),
-    "number": (metric("number_tolerance"), [1, 1.0005, 1.001, 1.0015, 2]),
+    "number": (metric("number_tolerance"), [1, 1.0005, 1.001, 1.0015, 2, MISSING]),
 }
 STEPS = BoundMetric(name="steps", compare=lambda a, b: max(0.0, 1 - abs(len(a) - len(b)) / 2))
 
@@ -130,9 +129,10 @@ class Scores:
     def bounds(self, rows, columns):
         return [[self._bounds[i][j] for j in columns] for i in rows]
 
-    def reach(self, rows, same, *, gold):
-        scored = [[self._bounds[i][j] if gold else self._bounds[j][i] for j in [p[gold] for p in same]] for i in rows]
-        return [min(1.0, max(row) + self.looseness) for row in scored]
+    def reach(self, rows, columns, same):
+        ours = [max([self._bounds[i][j] for _, j in same]) for i in rows]
+        theirs = [max([self._bounds[i][j] for i, _ in same]) for j in columns]
+        return [min(1.0, most + self.looseness) for most in ours], [min(1.0, most + self.looseness) for most in theirs]
 
     def make_exact(self, rows, columns, scores, pairs):
         lower = False
@@ -216,11 +216,11 @@ def test_what_rows_share_with_equal_rows_at_most_shows_as_much_as_a_look_at_all(
     for _ in range(60):
         problem = random_problem(rng, objective)
         similarity = Similarity(problem)
-        same = fitting._pair_equal_rows(similarity)
-        _, left, others = paired(same, problem.height, problem.width)
-        for rows, gold in ((left, True), (others, False)):
-            for row, most in zip(rows, similarity.reach(rows, same, gold=gold), strict=True):
-                scores = [similarity.score(*((row, j) if gold else (i, row))) for i, j in same]
-                assert max(scores) <= most + 1e-12
+        same, left, others = fitting._pair_equal_rows(similarity)
+        ours, theirs = similarity.reach(left, others, same)
+        for row, most in zip(left, ours, strict=True):
+            assert max([similarity.score(row, j) for _, j in same]) <= most + 1e-12
+        for row, most in zip(others, theirs, strict=True):
+            assert max([similarity.score(i, row) for i, _ in same]) <= most + 1e-12
         found = total(problem, fit(Similarity(problem)))
         assert found == pytest.approx(total(problem, everything(problem)), abs=1e-9)

@@ -14,6 +14,7 @@ from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
 _new: Final = tuple.__new__
+_FEW = 10  # elements below which it costs more than it saves to ask whether all differ
 
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
@@ -140,7 +141,7 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
 def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
     """Pair equal elements in order of appearance; the rest is left over."""
-    places = dict(zip(extracted, range(len(extracted)), strict=True))
+    places = {} if len(extracted) < _FEW else dict(zip(extracted, range(len(extracted)), strict=True))
     if len(places) == len(extracted):
         found = [*enumerate(map(places.pop, gold, repeat(None)))]
         unpaired = tuple([row for row, column in found if column is None])

@@ -172,6 +172,7 @@ def _reached(
     ours, theirs = similarity.reach(rows, columns, same)
     ours = [most - x - _ROUNDING for most, x in zip(ours, found.rows, strict=True)]
     theirs = [most - x - _ROUNDING for most, x in zip(theirs, found.columns, strict=True)]
+    # all rows that ask for more are looked at; with a half, where potentials start, it is often those of one side only
     middle = min(1.0, max(0.0, (max(ours) + 1.0 - max(theirs)) / 2))
     t = min(0.5, middle, key=lambda t: sum([x > t for x in ours]) + sum([x > 1.0 - t for x in theirs]))
     far = [i for i, x in enumerate(ours) if x > t]

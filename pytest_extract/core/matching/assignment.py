@@ -68,7 +68,7 @@ def _potentials(matrix: Any, rows: Any, columns: Any) -> tuple[list[float], list
     # entry [k, l]: by how much column l's potential must exceed column k's
     needed = matrix.take(columns, axis=1).take(rows, axis=0) - matched[:, None]
     lowest = matched / 2 if len(columns) == matrix.shape[1] else np.zeros(len(columns))
-    raised = np.arange(len(columns))
+    raised = np.arange(len(columns))  # only what was raised can raise others
     for _ in range(len(columns)):
         higher = (lowest[raised, None] + needed[raised]).max(axis=0)
         raised = np.flatnonzero(higher > lowest + _ROUNDING)

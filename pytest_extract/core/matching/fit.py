@@ -332,6 +332,8 @@ class Similarity:
 
     def reach(self, rows: Sequence[int], columns: Sequence[int], same: Pairs) -> tuple[list[float], list[float]]:
         """Return what gold rows, and what extracted ones, score at most with a row of equal pairs, column by column."""
+        if any(column.pair is not None and column.contents is None for column in self.problem.columns):
+            return [1.0] * len(rows), [1.0] * len(columns)
         golds = [i for i, _ in same]
         equal = [{*map(column.gold.__getitem__, golds)} - {ABSENT} for column in self.problem.columns]
         return self._reach(rows, equal, gold=True), self._reach(columns, equal, gold=False)
@@ -339,8 +341,6 @@ class Similarity:
     def _reach(self, rows: Sequence[int], equal: Sequence[set[int]], *, gold: bool) -> list[float]:
         scores, weights = [0.0] * len(rows), [0.0] * len(rows)
         for column, codes in zip(self.problem.columns, equal, strict=True):
-            if column.pair is not None and column.contents is None:
-                return [1.0] * len(rows)
             own = [*map((column.gold if gold else column.extracted).__getitem__, rows)]
             most = column.most({*own} - {ABSENT}, codes, gold=gold)
             scores = [score + column.weight * most.get(code, 0.0) for score, code in zip(scores, own, strict=True)]
@@ -348,7 +348,7 @@ class Similarity:
                 weights = [weight + column.weight * (code != ABSENT) for weight, code in zip(weights, own, strict=True)]
             else:
                 counted = [column.weight * max(column.floor(code), most.get(code, 0.0)) for code in own]
-                weights = [weight + own_weight for weight, own_weight in zip(weights, counted, strict=True)]
+                weights = [weight + counts for weight, counts in zip(weights, counted, strict=True)]
         if self.problem.objective == "f1":
             weights = [(weight + score) / 2 for weight, score in zip(weights, scores, strict=True)]
         return [min(1.0, score / weight) if weight else 1.0 for score, weight in zip(scores, weights, strict=True)]

@@ -142,7 +142,7 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
     """Pair equal elements in order of appearance; the rest is left over."""
     places = {} if len(extracted) < _FEW else dict(zip(extracted, range(len(extracted)), strict=True))
-    if len(places) == len(extracted):
+    if len(places) == len(extracted):  # all differ: whoever comes first takes its place
         found = [*enumerate(map(places.pop, gold, repeat(None)))]
         unpaired = tuple([row for row, column in found if column is None])
         return _new(Pairing, (tuple([pair for pair in found if pair[1] is not None]), unpaired, (*places.values(),)))

@@ -137,7 +137,7 @@ def _nested(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], 
         if objective == "mean":
             ours, theirs = np.maximum(ours, theirs), most
         parts = np.array([most, most, ours - most, theirs - most])
-    return parts[:, gold_at[:, None], other_at]
+    return parts.take(other_at, axis=2).take(gold_at, axis=1)
 
 
 def highest(matrix: Floats, potentials: Sequence[float]) -> list[float]:

@@ -231,7 +231,7 @@ class Binder:
             near=None,
             against=text_against(folded, compare),
             search=text_search(folded, compare),
-            triangle=False,
+            detour=1.0,
         )
 
     def _with_transforms(

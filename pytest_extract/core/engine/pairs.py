@@ -125,7 +125,7 @@ def _equality(run: ScoringContext) -> BoundMetric:
         return 1.0 if equal(run, one, other) else 0.0
 
     return BoundMetric(
-        name=STRUCTURE, compare=compare, key=None if run.empty_is_free else equality.same_key, triangle=True
+        name=STRUCTURE, compare=compare, key=None if run.empty_is_free else equality.same_key, detour=0.0
     )
 
 

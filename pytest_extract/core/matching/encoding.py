@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, count
+from math import inf
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.matching.columns import Column, Content, Objective, Pair, PairScore, shared_weight
@@ -93,9 +94,11 @@ class EncodedColumn:
         return most
 
     @property
-    def triangle(self) -> bool:
-        """Whether 1 - score is a distance, with absence as one more value at distance 1 from every other."""
-        return self.equality or (self.metric is not None and self.metric.triangle)
+    def detour(self) -> float:
+        """How much more 1 - score may be than by way of a third value; absence is one at distance 1 from all others."""
+        if self.equality:
+            return 0.0
+        return inf if self.metric is None else self.metric.detour
 
     def score(self, gold: int, extracted: int) -> float:
         """Return the metric's score of two present values."""

@@ -14,16 +14,24 @@ two rows sum to their score at least, to exactly it on the pairs, and are 0 for 
 the longer side. The other rows have theirs from their own assignment. Two equal rows score 1, the most that rows can
 score: theirs are 1 - t and t, and with one t for all of them, they sum to enough with each other.
 
-A row needs no look where all that it could share with equal rows, column by column, is no more than its potential and
-theirs. Most rows share too little. Of the others' pairs, texts are compared where those would be worth more apart even
-if all texts were alike in the column that takes longest.
+Lemma 3: two equal rows, b, are never worth more apart under "mean" where columns compared by equality, in which b's
+value comes once on either side, weigh as much as all columns may break the triangle inequality (`BoundMetric.detour`).
+Let i and j be the rows that another assignment pairs with them. In each column 1 - score is a distance, absence being
+one more value at distance 1 from all others. By way of b, the weights lost add up to those that i and j lose together,
+less what columns break, plus each column with such a value, plus each field that only b has. The latter also adds its
+weight to what the losses are divided by, which makes no share of it smaller. So b with b, and i with j, lose no more.
+
+Of the other equal rows, a row needs no look where all that it could share with them, column by column, is no more than
+its potential and theirs. Most rows share too little.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 from pytest_extract.core.matching import similarity_numpy, similarity_pure
@@ -89,14 +97,28 @@ def fit(similarity: Similarity) -> Pairs:
         # every pair is scored, so that ties fall as in the published program
         scores = [[similarity.score(row, column) for column in columns] for row in rows]
         return [(i, j) for i, j in best_assignment(scores).pairs if scores[i][j] > 0.0]
-    same, left, others = _pair_equal_rows(similarity)
+    equal, left, others = _pair_equal_rows(similarity)
     if not left or not others:
-        return [*same]
-    if problem.objective == "mean" and all(column.triangle for column in problem.columns):
-        # 1 - score is a distance: along a detour the numerators add up to no less, and a field that only the detour
-        # has adds the same to numerator and denominator. Equal rows are then never worth more apart
-        return sorted([*same, *assign_rows(similarity, left, others)[0]])
-    return sorted(fit_rows(similarity, [*same], left, others))
+        return [*equal]
+    kept, unsure = _never_apart(problem, [*equal])
+    return sorted([*kept, *fit_rows(similarity, unsure, left, others)])
+
+
+def _never_apart(problem: EncodedTable, same: Pairs) -> tuple[Pairs, Pairs]:
+    """Return the equal pairs that lemma 3 keeps together, and the others."""
+    most = sum([column.weight * column.detour for column in problem.columns])
+    exact = [column for column in problem.columns if column.equality]
+    if problem.objective != "mean" or most > sum([column.weight for column in exact]):
+        return [], same
+    unique = [0.0] * len(same)
+    for column in sorted(exact, key=lambda column: -len(column.values)):
+        if min(unique, default=most) >= most:
+            return same, []
+        times = Counter(chain(column.gold, column.extracted))  # 2: once on either side
+        codes = map(column.gold.__getitem__, [i for i, _ in same])
+        unique = [weight + column.weight * (times[code] == 2) for weight, code in zip(unique, codes, strict=True)]
+    pairs = [*zip(same, unique, strict=True)]
+    return [pair for pair, weight in pairs if weight >= most], [pair for pair, weight in pairs if weight < most]
 
 
 def fit_rows(similarity: Similarity, same: Pairs, rows: Sequence[int], columns: Sequence[int]) -> Pairs:
@@ -241,16 +263,6 @@ class Similarity:
         return self._texts is not None and self._are_long(self._texts, *everything)
 
     @cached_property
-    def _costliest(self) -> EncodedColumn | None:
-        """The column of leaves whose comparison takes longest, where that is worth putting off."""
-        compared = [
-            column
-            for column in self.problem.columns
-            if column.pair is None and not column.equality and column.metric and not column.metric.near
-        ]
-        return max(compared, key=lambda column: len(column.values), default=None)
-
-    @cached_property
     def row_codes(self) -> tuple[list[int], list[int]]:
         """Numbers of gold's and of the extracted rows, the same for rows that are equal."""
         return row_codes(self.problem)
@@ -365,16 +377,8 @@ class Similarity:
         step = max(1, _CELLS_AT_ONCE // len(columns))
         for start in range(0, len(rows), step):
             part, limits = range(start, min(start + step, len(rows))), row_limits[start : start + step]
-            own = [rows[i] for i in part]
-            module = self._module(own, columns)
-            cells = _cells_above(
-                module.score_matrix(self.problem, own, columns, self._costliest), limits, column_limits
-            )
-            if cells and self._costliest:  # now with this column, for the few rows that may be above without it
-                near, far = sorted({i for i, _ in cells}), sorted({j for _, j in cells})
-                matrix = module.score_matrix(self.problem, [own[i] for i in near], [columns[j] for j in far])
-                cells = _cells_above(matrix, [limits[i] for i in near], [column_limits[j] for j in far])
-                cells = [(near[i], far[j]) for i, j in cells]
+            matrix = self.bounds([rows[i] for i in part], columns)
+            cells = _cells_above(matrix, limits, column_limits)
             found += [(start + i, j) for i, j in cells]
         return found
 

@@ -15,28 +15,24 @@ _ROUNDING = 1e-12
 _SPARSE = 1_000  # cells for each near pair from which pairs are added one by one
 
 
-def score_matrix(
-    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None = None
-) -> Floats:
+def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     """Return the pair scores of some gold rows with some extracted rows, shape [len(rows), len(columns)].
 
-    Those of bounded columns are upper bounds. `alike`: a column that counts as if its values matched.
+    Those of bounded columns are upper bounds.
     """
     import numpy as np
 
     step = max(1, _CELLS_AT_ONCE // max(1, len(columns)))
     if len(rows) <= step:
-        return _score_part(problem, rows, columns, alike)
+        return _score_part(problem, rows, columns)
     matrix = np.empty((len(rows), len(columns)))
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
-        matrix[start : start + len(part)] = _score_part(problem, part, columns, alike)
+        matrix[start : start + len(part)] = _score_part(problem, part, columns)
     return matrix
 
 
-def _score_part(
-    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None
-) -> Floats:
+def _score_part(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Floats:
     import numpy as np
 
     leaves = [column for column in problem.columns if column.pair is None]
@@ -45,10 +41,7 @@ def _score_part(
     sums = np.zeros((len(rows), len(columns)))
     expected, given = np.zeros(len(rows)), np.zeros(len(columns))
     for column, gold, other in zip(leaves, golds, others, strict=True):
-        if column is alike:
-            sums += column.weight * np.logical_and.outer(gold != ABSENT, other != ABSENT)
-        else:
-            _add_column(sums, column, gold, other)
+        _add_column(sums, column, gold, other)
         expected += column.weight * (gold != ABSENT)
         given += column.weight * (other != ABSENT)
     expected = expected[:, None]

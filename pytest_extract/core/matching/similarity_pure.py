@@ -17,16 +17,14 @@ _KEPT = 1_000_000
 """Scores of a column's values that are kept, for values that come again."""
 
 
-def score_matrix(
-    problem: EncodedTable, rows: Sequence[int], columns: Sequence[int], alike: EncodedColumn | None = None
-) -> Matrix:
+def score_matrix(problem: EncodedTable, rows: Sequence[int], columns: Sequence[int]) -> Matrix:
     """Return the pair scores of some gold rows with some extracted rows, a list of arrays.
 
-    Those of bounded columns are upper bounds. `alike`: a column that counts as if its values matched.
+    Those of bounded columns are upper bounds.
     """
     leaves = [column for column in problem.columns if column.pair is None]
     nested = [column for column in problem.columns if column.pair is not None]
-    adders = [_adder(column, rows, columns, alike=column is alike) for column in leaves]
+    adders = [_adder(column, rows, columns) for column in leaves]
     given = [_weight(leaves, [column.extracted[other] for column in leaves]) for other in columns]
     bounds = [
         None
@@ -96,13 +94,13 @@ def _union(leaves: Sequence[EncodedColumn], row: int, columns: Sequence[int], ex
     return union
 
 
-def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int], *, alike: bool) -> _AddRow:
+def _adder(column: EncodedColumn, rows: Sequence[int], columns: Sequence[int]) -> _AddRow:
     """Make the function that adds one leaf column's weighted scores of a gold value to a row of sums."""
     places: dict[int, list[int]] = {}
     for place, other in enumerate(columns):
         if column.extracted[other] != ABSENT:
             places.setdefault(column.extracted[other], []).append(place)
-    scores = (lambda _: [(where, 1.0) for where in places.values()]) if alike else _scorer(column, rows, places)
+    scores = _scorer(column, rows, places)
 
     def add_row(gold: int, sums: list[float]) -> None:
         for where, score in scores(gold):

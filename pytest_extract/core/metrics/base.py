@@ -54,7 +54,7 @@ class BoundMetric:
     `against`: `compare` of one value with many, without numpy, where preparing the values once makes it faster.
     `search`: the values that score at least a cutoff with a value, found faster than by comparing all to the end;
         only where `compare` is symmetric.
-    `triangle`: 1 - compare obeys the triangle inequality over all values (equality does; most others do not).
+    `detour`: how much more 1 - compare may be than its sum by way of any third value; 0 is the triangle inequality.
     `reach`: between which extracted numbers all lie that do not score 0 with a gold number; wider for larger ones.
     `bound`: a symmetric metric that scores no two values lower, where `compare` takes long.
     The last eight only make the alignment of long lists fast; a metric without them is aligned pair by pair.
@@ -77,7 +77,7 @@ class BoundMetric:
     near: Near | None = None
     against: Against | None = None
     search: Search | None = None
-    triangle: bool = False
+    detour: float = 1.0
     reach: Reach | None = None
     bound: BoundMetric | None = None
 

@@ -30,7 +30,7 @@ def equality_metric(
         explain=explain,
         matrix=key_matrix(key),
         key=key,
-        triangle=True,
+        detour=0.0,
     )
 
 

@@ -74,7 +74,7 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         explain=explain_with(json_number),
         matrix=key_matrix(equality.text_key),
         key=equality.text_key,
-        triangle=True,
+        detour=0.0,
     )
 
 
@@ -105,7 +105,7 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
         explain=explain_with(python_float),
         matrix=key_matrix(key),
         key=key,
-        triangle=True,
+        detour=0.0,
     )
 
 
@@ -174,7 +174,7 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
         explain=explain_with(python_integer),
         matrix=key_matrix(key),
         key=key,
-        triangle=True,
+        detour=0.0,
     )
 
 

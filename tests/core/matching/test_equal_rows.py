@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given
@@ -106,6 +106,82 @@ def test_equal_rows_that_are_worth_more_apart_join_the_others_alone(monkeypatch)
     found = fit(Similarity(encode_problem([column], 12, 12, "mean")))
     assert found[:2] == [(0, 0), (1, 1)]
     assert assigned == [([0], [1]), ([0, 1], [0, 1])]
+
+
+def keyed_problem(rng, objective, size=12):
+    """Rows of words that are near each other in chains, beside keys: some come once, some are absent, or worth little."""
+    count = rng.randint(1, 2)
+    kinds = ["key"] * rng.randint(1, 2) + ["fuzzy"] * count
+
+    def make_row():
+        keys = [rng.choice([rng.randrange(1000), rng.randrange(4), MISSING]) for kind in kinds if kind == "key"]
+        return [*keys, *rng.choices(WORDS, k=count)]
+
+    gold = [make_row() for _ in range(size)]
+    extracted = [list(row) for row in rng.sample(gold, size - rng.randint(0, 2))]
+    for row in rng.sample(extracted, 3):
+        at = rng.randrange(len(kinds))
+        row[at] = rng.choice([*WORDS, row[at]]) if kinds[at] == "fuzzy" else rng.randrange(4)
+    extracted += [make_row() for _ in range(rng.randint(0, 2))]
+    columns = [
+        Column(
+            gold=[row[at] for row in gold],
+            extracted=[row[at] for row in extracted],
+            metric=metric("integer" if kind == "key" else "fuzzy"),
+            weight=rng.choice([0.1, 0.3, 1 / 3, 1.0]) if kind == "key" else 1.0,
+        )
+        for at, kind in enumerate(kinds)
+    ]
+    return encode_problem(columns, len(gold), len(extracted), objective)
+
+
+@pytest.mark.parametrize("objective", ["mean", "f1"])
+def test_equal_rows_with_a_value_of_their_own_stay_together(objective, monkeypatch):
+    monkeypatch.setattr(fitting, "PUBLISHED_LIMIT", 0)
+    rng = random.Random(13)
+    kept, others = 0, 0
+    for _ in range(400):
+        problem = keyed_problem(rng, objective)
+        together, unsure = fitting._never_apart(problem, [*fitting._pair_equal_rows(Similarity(problem)).pairs])
+        kept, others = kept + len(together), others + len(unsure)
+        found = fit(Similarity(problem))
+        assert {*together} <= {*found}
+        assert total(problem, found) == pytest.approx(total(problem, everything(problem)), abs=1e-9)
+    assert others
+    assert bool(kept) is (objective == "mean")
+
+
+@pytest.mark.parametrize(
+    ("keys", "weight", "together", "found"),
+    [
+        ([[1, 2, 7], [2, 3, 7]], 0.3, [], [(0, 0), (1, 1), (2, 2)]),
+        ([[1, 2, 7], [2, 3, 7]], 1 / 3, [(1, 0), (2, 2)], [(0, 1), (1, 0), (2, 2)]),
+        ([[2, 2, 7], [2, 3, 7]], 1.0, [(2, 2)], [(0, 0), (1, 1), (2, 2)]),
+    ],
+    ids=["a light key", "a key as heavy as texts ask for", "a key that comes again"],
+)
+def test_keys_weigh_as_much_as_texts_break_the_triangle_inequality(keys, weight, together, found):
+    columns = [
+        Column(gold=["xy", "xyz", "abc"], extracted=["xyz", "yz", "abc"], metric=metric("fuzzy")),
+        Column(gold=keys[0], extracted=keys[1], metric=metric("integer"), weight=weight),
+        Column(gold=[0, 0, 0], extracted=[0, 0, 0], metric=metric("integer")),
+    ]
+    problem = encode_problem(columns, 3, 3, "mean")
+    same = [(1, 0), (2, 2)]
+    assert fitting._never_apart(problem, same) == (together, [pair for pair in same if pair not in together])
+    assert fit(Similarity(problem)) == found
+
+
+@pytest.mark.parametrize("name", ["fuzzy", "string_fuzzy"])
+def test_edits_break_the_triangle_inequality_by_a_third_at_most(name):
+    bound = metric(name)
+    texts = ["".join(letters) for length in range(4) for letters in product("xyz", repeat=length)]
+    loss = [[1 - bound.compare(one, other) for other in texts] for one in texts]
+    most = max(
+        loss[a][c] - loss[a][b] - loss[b][c] for a, b, c in product(range(len(texts)), repeat=3) if loss[a][b] < 1.0
+    )
+    assert most == pytest.approx(1 / 3)
+    assert bound.detour == pytest.approx(most)
 
 
 @pytest.mark.parametrize(

@@ -144,12 +144,6 @@ def test_numpy_gives_the_same_floats(objective, problem):
     coded = encode_problem(columns, height, width, objective)
     plain = similarity_pure.score_matrix(coded, range(height), range(width))
     assert [list(row) for row in plain] == similarity_numpy.score_matrix(coded, range(height), range(width)).tolist()
-    for alike in (column for column in coded.columns if column.pair is None):
-        bounds = similarity_pure.score_matrix(coded, range(height), range(width), alike)
-        assert all(
-            x >= y - 1e-12 for row, scores in zip(bounds, plain, strict=True) for x, y in zip(row, scores, strict=True)
-        )
-        assert [*map(list, bounds)] == similarity_numpy.score_matrix(coded, range(height), range(width), alike).tolist()
 
 
 @pytest.mark.parametrize("objective", ["mean", "f1"])
@@ -426,7 +420,26 @@ def test_offers_of_metrics_agree_with_their_comparison(name):
     if any(param.required for param in spec.params):
         pytest.skip("needs parameters; its own tests give them")
     bound = metric(name)
-    values = ["a", "A ", "7", "7.0", 7, 7.0, 7.0000001, True, 1, None, "kitten", "sitting", [1], {"a": 1}, float("nan")]
+    values = [
+        "a",
+        "A ",
+        "7",
+        "7.0",
+        7,
+        7.0,
+        7.0000001,
+        True,
+        1,
+        None,
+        "kitten",
+        "sitting",
+        "xy",
+        "xyz",
+        "yz",
+        [1],
+        {"a": 1},
+        float("nan"),
+    ]
     expected = [[bound.compare(one, other) for other in values] for one in values]
     if bound.against is not None:
         scan = bound.against(values)
@@ -437,6 +450,5 @@ def test_offers_of_metrics_agree_with_their_comparison(name):
     if bound.key is not None:
         keys = [bound.key(value) for value in values]
         assert [[float(one == other) for other in keys] for one in keys] == expected
-    if bound.triangle:
-        for a, b, c in itertools.product(range(len(values)), repeat=3):
-            assert (1 - expected[a][b]) + (1 - expected[b][c]) >= (1 - expected[a][c]) - 1e-12
+    for a, b, c in itertools.product(range(len(values)), repeat=3):
+        assert (1 - expected[a][b]) + (1 - expected[b][c]) >= (1 - expected[a][c]) - bound.detour - 1e-12

@@ -17,7 +17,7 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import FieldPath, Json, Step
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step
 from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -101,13 +101,19 @@ class TableColumn(NamedTuple):
     fast: frozenset[type]
 
 
-Property: TypeAlias = tuple[int, str, "Node", frozenset[type]]
-"""Place, name, node and `fast` of a column: the walk takes a plain tuple apart in a third of a named one's time."""
+Property: TypeAlias = tuple[int, str, "Node", frozenset[type], str, str, Mapping[str, Json], float]
+"""Place, name, node, `fast`, pattern, metric, parameters and weight of a column, for the walk and for what it keeps.
+
+A plain tuple is taken apart in a third of a named one's time.
+"""
 
 
 def properties_of(columns: Iterable[TableColumn]) -> tuple[Property, ...]:
     """Return what the walk reads of columns."""
-    return tuple([(place, name, node, fast) for place, (name, node, _, _, _, _, fast) in enumerate(columns)])
+    found = []
+    for place, (name, node, pattern, metric, params, weight, fast) in enumerate(columns):
+        found.append((place, name, node, fast, pattern, metric, params, weight))
+    return tuple(found)
 
 
 class FlatTable(NamedTuple):
@@ -142,9 +148,10 @@ MOST_PARTS: Final = 16
 
 
 def _picker(names: tuple[str, ...]) -> Callable[[Any], tuple[Json, ...]]:
-    if len(names) > 1:
-        return itemgetter(*names)
-    return lambda row: tuple([row[name] for name in names])  # `itemgetter` gives one value as it is
+    if len(names) == 1:  # `itemgetter` gives one value as it is
+        name = names[0]
+        return lambda row: (row[name],)
+    return itemgetter(*names) if names else lambda _: ()
 
 
 class FlatPaths:
@@ -160,7 +167,7 @@ class FlatPaths:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
         self.pick = _picker(names)
-        self.parts: dict[tuple[str, ...], Object] = {}
+        self.parts: dict[tuple[str, ...], Object | None] = {}  # None: the object itself, without a circle
         self._room = MOST_PLACES
         self._kept: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
         self._tables: dict[tuple[Step, ...], tuple[FieldPath, ...]] = {}
@@ -248,10 +255,10 @@ class Object(NamedTuple):
         """Return the object with those of its properties only that are among these, two at least."""
         names = (*names,)
         parts = self.places.parts
-        found = parts.get(names)
-        if found is None:
+        found = parts.get(names, MISSING)
+        if found is MISSING:
             columns = tuple([entry for entry in self.entries if entry.name in names])
-            found = self
+            found = None
             if 2 <= len(columns) < len(self.entries):
                 own = tuple([column.name for column in columns])
                 table = FlatTable.of(columns)
@@ -260,7 +267,7 @@ class Object(NamedTuple):
             if len(parts) >= MOST_PARTS:
                 parts.clear()
             parts[names] = found
-        return found
+        return found or self
 
 
 AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Object
+from pytest_extract.core.compile.nodes import Array, Leaf
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, absence, agreed_absence, is_present
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
@@ -29,7 +29,13 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_otherwise(place, None)
         return
     likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
-    if likely_equal and values is not None and _score_equal_values(place, values):
+    if (
+        likely_equal
+        and values is not None
+        and not run.both_passed
+        and keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at)
+    ):
+        conclude_equal(place)
         return
     by_value = array.align.mode == "multiset" and values is not None
     if not by_value or (likely_equal and _look_equal(gold, extracted)):
@@ -124,16 +130,6 @@ def _score_as_one(place: ArrayPlace, reason: str | None = None) -> None:
     place.keep_shape(status, reason or why)
 
 
-def _score_equal_values(place: ArrayPlace, values: Object) -> bool:
-    """Score two lists of plain values that are equal; False, with nothing kept, for any others."""
-    run, _, gold, extracted, path, at = place
-    if run.both_passed:
-        return False
-    if kept := keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at):
-        conclude_equal(place)
-    return kept
-
-
 def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
     """Score two lists of one length as they stand, where they are equal; False, with nothing kept, where they are not.
 
@@ -173,5 +169,5 @@ def _keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) 
     paths, wheres = items.places.table(path, size), None if at is None else items.places.table(at, size)
     run.vacuous += len(both_absent) + size * (len(declared.entries) - width)
     others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
-    matches = items.entries, 0, len(gold), paths, wheres, gold, extracted, others
+    matches = items.properties, 0, len(gold), paths, wheres, gold, extracted, others
     run.keep(_new(Matches, matches), items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final
 
@@ -145,7 +145,8 @@ class ContentReader:
         absent = ABSENT if self._run.absent else ABSENT - {type(None)}
         has_gaps = not absent.isdisjoint(map(type, values))
         there = [value for value in values if type(value) not in absent] if has_gaps else values
-        read = cache(partial(_keys_of, metric, there))
+        keys = _keys_of(metric, there) if self._keyed else ()
+        read = (lambda: keys) if self._keyed else partial(_keys_of, metric, there)
         counts = check.likeness is None and not metric.judged
         self.judged = self.judged or not counts
         sizes = [end - start for start, end in pairwise(ends)]
@@ -154,7 +155,7 @@ class ContentReader:
         self.columns.append(LeafColumn(sizes, check.weight, None if metric.key is None else read, counts=counts))
         if not self._keyed:
             return ()
-        waiting = iter(read())
+        waiting = iter(keys)
         return [MISSING if type(value) in absent else next(waiting) for value in values]
 
 

@@ -9,7 +9,7 @@ from pytest_extract.core.compile.nodes import FieldMetric, NamedMetric, Node, Pr
 from pytest_extract.core.engine.matches import Kept
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Pairing, Question, Status
-from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, as_place
 
 Path: TypeAlias = tuple[Step, ...]
 Outcome: TypeAlias = tuple[Status, float, str | None]
@@ -192,8 +192,11 @@ def make_result(
 ) -> FieldResult:
     """Return a result of a node; right is what matches."""
     (name, params, weight), (status, score, reason), (gold, extracted) = metric, outcome, values
-    own, there, right = as_place(path), None if at is None else as_place(at), status is MATCH
-    result = own, node.pattern, name, params, status, score, right, gold, extracted, reason, weight, there
+    own = path if type(path) is FieldPath else FieldPath(path)
+    result = (
+        own, node.pattern, name, params, status, score, status is MATCH, gold, extracted, reason, weight,
+        None if at is None else as_place(at),
+    )  # fmt: skip
     return _new(FieldResult, result)
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.collector import without_collection
-from pytest_extract.core.compile.nodes import SCALARS, TableColumn
+from pytest_extract.core.compile.nodes import SCALARS, Property
 from pytest_extract.core.results import MATCH, FieldResult
 from pytest_extract.core.values import FieldPath, Json, Value
 
 NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
 _new: Final = tuple.__new__
-_weight_of: Final = attrgetter("weight")
+_weight_of: Final = itemgetter(7)  # a `Property`'s last
 
 
 class Matches(NamedTuple):
@@ -24,7 +24,7 @@ class Matches(NamedTuple):
     that differ, and None where there is none.
     """
 
-    columns: tuple[TableColumn, ...]
+    columns: tuple[Property, ...]
     start: int
     stop: int
     paths: Sequence[FieldPath]
@@ -48,7 +48,7 @@ class Matches(NamedTuple):
         width = len(columns)
         for place in range(start, stop):
             if place not in others:
-                yield columns[place % width].weight
+                yield _weight_of(columns[place % width])
             elif (result := others[place]) is not None:
                 yield result
 
@@ -63,7 +63,7 @@ class Matches(NamedTuple):
                 if result is not None:
                     found.append(_explained(result))
                 continue
-            _, _, pattern, metric, params, weight, _ = columns[place % width]
+            _, _, _, _, pattern, metric, params, weight = columns[place % width]
             if extracted_paths is not None:
                 where = extracted_paths[place]
             values = (

@@ -122,7 +122,7 @@ def _keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    matches = table.items.entries, 0, len(table.gold), places, wheres, table.gold, table.extracted, others
+    matches = table.items.properties, 0, len(table.gold), places, wheres, table.gold, table.extracted, others
     run.keep(_new(Matches, matches), table.items)
     return Walked.of(pairing, fits)
 

@@ -243,5 +243,5 @@ def keep_equal_values(
     if kinds != [*map(type, extracted)] or not entries[0].fast.issuperset(kinds) or gold != extracted:
         return False
     paths, wheres = places_of(items, pairs, path, at)
-    run.keep(_new(Matches, (entries, 0, len(gold), paths, wheres, gold, extracted, NO_OTHERS)), items)
+    run.keep(_new(Matches, (items.properties, 0, len(gold), paths, wheres, gold, extracted, NO_OTHERS)), items)
     return True

@@ -53,15 +53,15 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
         paths = places.of(path)
     wheres = None if at is None else places.of(at)
     values: tuple[Json, ...] = ()  # of all properties, for all matches
-    start, lacking = 0, False
-    for index, name, plan, fast in properties:
+    start, size, lacking = 0, len(properties), False
+    for index, name, plan, fast, _, _, _, _ in properties:
         ours, theirs = gold.get(name, no), extracted.get(name, no)
         kind = type(ours)
         if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
             continue
         if start < index:
             values = values or places.values(gold)
-            matches = obj.entries, start, index, paths, wheres, values, values, NO_OTHERS
+            matches = properties, start, index, paths, wheres, values, values, NO_OTHERS
             run.keep(_new(Matches, matches), obj)
         start = index + 1
         lacking = lacking or ours is no or theirs is no
@@ -74,16 +74,16 @@ def _properties(  # noqa: C901 - a call for each property costs a third of the t
             _score_missing_property(run, plan, ours, theirs, paths[index], where)
         else:
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
-    if start < len(properties):
+    if start < size:
         values = values or places.values(gold)
-        matches = obj.entries, start, len(values), paths, wheres, values, values, NO_OTHERS
+        matches = properties, start, size, paths, wheres, values, values, NO_OTHERS
         run.keep(_new(Matches, matches), obj)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
         score_groups(run, obj, gold, extracted)
     # where both sides have all properties, and as many keys, nothing is undeclared
-    if (lacking or run.both_passed or not len(gold) == len(extracted) == len(properties)) and obj.extra != "ignore":
+    if (lacking or run.both_passed or not len(gold) == len(extracted) == size) and obj.extra != "ignore":
         names = obj.names
         if not names.issuperset(extracted) or not (free or names.issuperset(gold)):
             _undeclared(run, obj, gold, extracted, path, at)

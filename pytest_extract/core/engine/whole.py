@@ -13,6 +13,7 @@ from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, ArrayResult, FieldResult, Pairing, Status
 from pytest_extract.core.values import Json, Step, as_place
 
+_RIGHT: Final = (MATCH, 1.0, None)
 _new: Final = tuple.__new__
 
 
@@ -79,10 +80,13 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
 
 def conclude_equal(place: ArrayPlace) -> None:
     """Do the same for two lists that are equal."""
-    run = place.run
-    if not run.depth:
-        run.arrays.append(_new(ArrayResult, (as_place(place.path), identity(len(place.gold)), (), (), 1.0, 1.0, 1.0)))
-        place.keep_result(MATCH, 1.0)
+    run, array, gold, extracted, path, at = place
+    if run.depth:
+        return
+    path, result = as_place(path), array.result
+    run.arrays.append(_new(ArrayResult, (path, identity(len(gold)), (), (), 1.0, 1.0, 1.0)))
+    if result is not None and array.field:
+        run.fields.append(make_result(array, result.named, _RIGHT, (gold, extracted), path, at))
 
 
 def finish_recalls(run: ScoringContext) -> None:

@@ -123,7 +123,7 @@ def test_a_pickle_holds_the_results():
 
 def test_matches_of_many_rows_repeat_the_columns():
     score = SCORERS["ours"].score({"rows": [{"name": "a", "count": 1, "price": 2.0}] * 3}, {"rows": []})
-    columns = SCORERS["ours"].program.root.entries[4].node.items.entries
+    columns = SCORERS["ours"].program.root.entries[4].node.items.properties
     values = tuple(range(9))
     found = Matches(columns, 2, 8, tuple(leaf.path for leaf in score.leaves), None, values, values)
     assert [result.gold for result in found.results()] == [2, 3, 4, 5, 6, 7]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import gc
 import json
 import os
 import random
@@ -74,14 +73,13 @@ OUTPUTS: dict[str, Callable[[Any], Any]] = {
 
 
 def best(calls: list[Callable[[], object]], *, times: int) -> list[float]:
-    """Return the shortest time of each call, in milliseconds; they take turns.
+    """Return the shortest time of each call, in milliseconds; they take turns, each in the state that another leaves.
 
-    Each begins with the garbage of the others collected: `json.loads` would collect what scoring leaves behind.
+    Scoring must leave no circles of objects: `json.loads` would collect them, and look slower than it is.
     """
     shortest = [float("inf")] * len(calls)
     for _ in range(times):
         for place, call in enumerate(calls):
-            gc.collect()
             start = time.process_time_ns()
             call()
             shortest[place] = min(shortest[place], (time.process_time_ns() - start) / 1e6)

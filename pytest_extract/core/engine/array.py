@@ -29,14 +29,11 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_otherwise(place, None)
         return
     likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
-    if (
-        likely_equal
-        and values is not None
-        and not run.both_passed
-        and keep_equal_values(run, values, gold, extracted, identity(len(gold)), path, at)
-    ):
-        conclude_equal(place)
-        return
+    if likely_equal and values is not None and not run.both_passed:
+        pairs = identity(len(gold))
+        if keep_equal_values(run, values, gold, extracted, pairs, path, at):
+            conclude_equal(place)
+            return
     by_value = array.align.mode == "multiset" and values is not None
     if not by_value or (likely_equal and _look_equal(gold, extracted)):
         table = to_table(run, array, gold, extracted)

@@ -376,9 +376,8 @@ class Similarity:
         found: Pairs = []
         step = max(1, _CELLS_AT_ONCE // len(columns))
         for start in range(0, len(rows), step):
-            part, limits = range(start, min(start + step, len(rows))), row_limits[start : start + step]
-            matrix = self.bounds([rows[i] for i in part], columns)
-            cells = _cells_above(matrix, limits, column_limits)
+            matrix = self.bounds(rows[start : start + step], columns)
+            cells = _cells_above(matrix, row_limits[start : start + step], column_limits)
             found += [(start + i, j) for i, j in cells]
         return found
 

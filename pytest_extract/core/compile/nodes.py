@@ -38,6 +38,7 @@ class FieldMetric:
 
     `fast`: types whose equal values match without calling anything.
     `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge or may break.
+    `named`: what results say of it.
     """
 
     metric: BoundMetric
@@ -47,11 +48,10 @@ class FieldMetric:
     fast: frozenset[type] = NOTHING
     batch: BatchMetric | None = None
     likeness: BoundMetric | None = None
+    named: NamedMetric = field(init=False)
 
-    @property
-    def named(self) -> NamedMetric:
-        """What results say of it."""
-        return self.metric.name, self.metric.params, self.weight
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "named", (self.metric.name, self.metric.params, self.weight))
 
 
 class Leaf(NamedTuple):

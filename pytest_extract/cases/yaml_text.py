@@ -94,8 +94,11 @@ def _text_error(error: Any, text: str) -> TextError:
         found = text.find(chr(error.character))
         place = _place_of(text, found) if found >= 0 else None
         return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
+    place = SourcePosition(mark.line + 1, mark.column + 1)
+    if "nesting depth" in str(error.problem):  # libyaml looks ahead, and has a limit of its own since 0.2.6
+        return TextError(f"nested deeper than {MAX_DEPTH} levels", place)
     words = (str(part) for part in (error.problem, error.context) if part)
-    return TextError(f"not YAML: {' '.join(words)}", SourcePosition(mark.line + 1, mark.column + 1))
+    return TextError(f"not YAML: {' '.join(words)}", place)
 
 
 def _place_of(text: str, offset: int) -> SourcePosition:

@@ -106,7 +106,7 @@ def fit(similarity: Similarity) -> Pairs:
 
 def _never_apart(problem: EncodedTable, same: Pairs) -> tuple[Pairs, Pairs]:
     """Return the equal pairs that lemma 3 keeps together, and the others."""
-    most = sum([column.weight * column.detour for column in problem.columns])
+    most = sum([column.weight * column.detour for column in problem.columns if column.weight])
     exact = [column for column in problem.columns if column.equality]
     if problem.objective != "mean" or most > sum([column.weight for column in exact]):
         return [], same

@@ -73,18 +73,26 @@ class LlmError(ExtractError):
         self.kind = kind
 
 
+_NO_MESSAGES: Final = [{"role": "user", "content": "none"}]
+
+
 def load_litellm() -> Any:
     """Import litellm without its look-ups on the network at start; ConfigError, saying what to install, without it."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
-        with _IMPORT, _no_warnings_unless("litellm" in sys.modules):
+        imported = "litellm" in sys.modules
+        with _IMPORT, _no_warnings_unless(imported):
             import litellm
+
+            litellm.telemetry = False
+            litellm.suppress_debug_info = True
+            if not imported:  # its first call imports as much again, and warns as well: let it be one to nobody
+                with suppress(Exception):
+                    litellm.completion(model="openai/none", messages=_NO_MESSAGES, mock_response="none")
     except ImportError as error:
         raise ConfigError(
             f"calling a model needs litellm ({error}); install it with: pip install 'pytest-extract[llm]'"
         ) from error
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
     return litellm
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from pytest_extract.cases.source_position import (
@@ -63,22 +64,26 @@ def _parser(text: str) -> Any:
         try:
             from yaml._yaml import CParser
         except ImportError:
-            from yaml.parser import Parser
-            from yaml.reader import Reader
-            from yaml.scanner import Scanner
-
-            class PureParser(Reader, Scanner, Parser):
-                def __init__(self, stream: str) -> None:
-                    Reader.__init__(self, stream)
-                    Scanner.__init__(self)
-                    Parser.__init__(self)
-
-            return PureParser(text)
+            return _pure_parser(text)
         return CParser(text)
     except pyyaml().YAMLError as error:
         raise _text_error(error, text) from None
     except UnicodeEncodeError as error:
         raise TextError("a lone surrogate is no character", _place_of(text, error.start)) from None
+
+
+def _pure_parser(text: str) -> Any:
+    from yaml.parser import Parser
+    from yaml.reader import Reader
+    from yaml.scanner import Scanner
+
+    class PureParser(Reader, Scanner, Parser):
+        def __init__(self, stream: str) -> None:
+            Reader.__init__(self, stream)
+            Scanner.__init__(self)
+            Parser.__init__(self)
+
+    return PureParser(text)
 
 
 def events_of(text: str) -> Iterator[Any]:
@@ -94,11 +99,24 @@ def _text_error(error: Any, text: str) -> TextError:
         found = text.find(chr(error.character))
         place = _place_of(text, found) if found >= 0 else None
         return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
-    place = SourcePosition(mark.line + 1, mark.column + 1)
-    if "nesting depth" in str(error.problem):  # libyaml looks ahead, and has a limit of its own since 0.2.6
-        return TextError(f"nested deeper than {MAX_DEPTH} levels", place)
+    if "nesting depth" in str(error.problem):  # a limit of libyaml's, which looks ahead of what is read here
+        return _too_deep(text, SourcePosition(mark.line + 1, mark.column + 1))
     words = (str(part) for part in (error.problem, error.context) if part)
-    return TextError(f"not YAML: {' '.join(words)}", place)
+    return TextError(f"not YAML: {' '.join(words)}", SourcePosition(mark.line + 1, mark.column + 1))
+
+
+def _too_deep(text: str, place: SourcePosition) -> TextError:
+    """Return where a text is nested too deep; `place`: where libyaml stopped, for what is no YAML before that."""
+    depth = 0
+    with suppress(pyyaml().YAMLError):
+        for event in iter(_pure_parser(text).get_event, None):
+            kind = type(event).__name__
+            depth += kind in ("SequenceStartEvent", "MappingStartEvent")
+            depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
+            if depth > MAX_DEPTH:
+                place = _place(event)
+                break
+    return TextError(f"nested deeper than {MAX_DEPTH} levels", place)
 
 
 def _place_of(text: str, offset: int) -> SourcePosition:

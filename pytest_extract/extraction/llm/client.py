@@ -73,9 +73,6 @@ class LlmError(ExtractError):
         self.kind = kind
 
 
-_NO_MESSAGES: Final = [{"role": "user", "content": "none"}]
-
-
 def load_litellm() -> Any:
     """Import litellm without its look-ups on the network at start; ConfigError, saying what to install, without it."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -88,7 +85,8 @@ def load_litellm() -> Any:
             litellm.suppress_debug_info = True
             if not imported:  # its first call imports as much again, and warns as well: let it be one to nobody
                 with suppress(Exception):
-                    litellm.completion(model="openai/none", messages=_NO_MESSAGES, mock_response="none")
+                    nothing = [{"role": "user", "content": "none"}]
+                    litellm.completion(model="openai/none", messages=nothing, mock_response="none")
     except ImportError as error:
         raise ConfigError(
             f"calling a model needs litellm ({error}); install it with: pip install 'pytest-extract[llm]'"

@@ -356,6 +356,7 @@ class Compiler:
         proper = schema.types == ("array",) and self._is_container(schema)
         lenient = semantics.nullable_containers
         first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
+        table = None if prefix else row_table(items)
         return Array(
             pattern=pattern,
             items=items,
@@ -369,7 +370,8 @@ class Compiler:
             # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
             # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
             equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
-            table=None if prefix else row_table(items),
+            table=table,
+            values=None if table is items else table,
         )
 
     def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:

@@ -308,6 +308,7 @@ class Array(NamedTuple):
     empty_absent: whether `[]` counts as absent. `wrap`: a value that is no list counts as a list of it.
     equal_first: whether lists that look equal are tried row by row before anything else.
     table: its rows as flat objects, all compared at once: `items`, or an object of one column where they are values.
+    values: `table`, where they are values.
     """
 
     pattern: str
@@ -321,12 +322,8 @@ class Array(NamedTuple):
     wrap: bool = False
     equal_first: bool = True
     table: Object | None = None
+    values: Object | None = None
     skipped: bool = False
-
-    @property
-    def values(self) -> Object | None:
-        """`table`, where the elements are plain values."""
-        return None if self.table is self.items else self.table
 
 
 class Union(NamedTuple):

@@ -219,9 +219,10 @@ class _Copier:
         specimen = self._specimens.array(items)
         field_row = field and getattr(specimen.items, "field", False)
         row = self.place(items, items_pattern(pattern), depth + 1, field=field_row, row=True)
-        _, _, align, prefix, result, checks, _, *more, _, skipped = specimen
-        table = self._specimens.scalar(items).rows_of(row) if isinstance(row, Leaf) else row_table(row)
-        return _new(Array, (pattern, row, align, prefix, result, checks, field, *more, table, skipped))
+        _, _, align, prefix, result, checks, _, *more, _, _, skipped = specimen
+        values = self._specimens.scalar(items).rows_of(row) if isinstance(row, Leaf) else None
+        table = row_table(row) if isinstance(row, Object) else values
+        return _new(Array, (pattern, row, align, prefix, result, checks, field, *more, table, values, skipped))
 
 
 def _check_plain(schema: dict[str, Json]) -> None:

@@ -12,8 +12,8 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Leaf
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, absence, agreed_absence, is_present
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.engine.table import Table, identity, keep_equal_values, to_table
+from pytest_extract.core.engine.matches import NO_OTHERS
+from pytest_extract.core.engine.table import Table, equal_values, keep_cells, places_in_order, to_table
 from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
 from pytest_extract.core.engine.whole import ArrayPlace, conclude_equal, left_over, row_plan
 from pytest_extract.core.results import HALLUCINATION, MATCH, OMISSION, SKIPPED
@@ -29,11 +29,10 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_otherwise(place, None)
         return
     likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
-    if likely_equal and values is not None and not run.both_passed:
-        pairs = identity(len(gold))
-        if keep_equal_values(run, values, gold, extracted, pairs, path, at):
-            conclude_equal(place)
-            return
+    if likely_equal and values is not None and not run.both_passed and equal_values(values, gold, extracted):
+        keep_cells(run, values, gold, extracted, places_in_order(values, len(gold), path, at))
+        conclude_equal(place)
+        return
     by_value = array.align.mode == "multiset" and values is not None
     if not by_value or (likely_equal and _look_equal(gold, extracted)):
         table = to_table(run, array, gold, extracted)
@@ -163,8 +162,6 @@ def _keep_equal(run: ScoringContext, table: Table, path: Path, at: Path | None) 
     """Keep a match for every cell of two tables that have no differing cell, but for cells absent on both sides."""
     declared, items, _, _, gold, extracted, (_, both_absent), width = table
     size = len(gold) // width
-    paths, wheres = items.places.table(path, size), None if at is None else items.places.table(at, size)
     run.vacuous += len(both_absent) + size * (len(declared.entries) - width)
     others = dict.fromkeys(both_absent) if both_absent else NO_OTHERS
-    matches = items.properties, 0, len(gold), paths, wheres, gold, extracted, others
-    run.keep(_new(Matches, matches), items)
+    keep_cells(run, items, gold, extracted, places_in_order(items, size, path, at), others)

@@ -94,15 +94,6 @@ def _explained(result: FieldResult) -> FieldResult:
     return _new(FieldResult, (*before, explain(gold, extracted), weight, matched))
 
 
-def weights_or_results(kept: Iterable[Kept]) -> Iterator[float | FieldResult]:
-    """Yield the weight of each leaf that matches, and the results of all others."""
-    for one in kept:
-        if isinstance(one, Matches):
-            yield from one.weights_or_results() if one.others else one.weights
-        else:
-            yield one
-
-
 def made_results(kept: Iterable[Kept]) -> Iterator[FieldResult]:
     """Yield the results that a walk has made: all but those of leaves that match in a table or an object."""
     for one in kept:

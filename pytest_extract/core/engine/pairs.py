@@ -11,7 +11,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, are_typed, contents_of
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.matches import weights_or_results
+from pytest_extract.core.engine.matches import Kept, Matches
 from pytest_extract.core.engine.table import RowFit, Table
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
@@ -189,36 +189,39 @@ def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callab
         else:
             sub.walk(plan, gold, extracted, (), None)
         finish_batches(sub)
-        return sums(weights_or_results(sub.leaves))
+        return sums(sub.leaves)[0]
 
     return score
 
 
-def sums(leaves: Iterable[float | FieldResult]) -> PairScore:
-    """Return the weighted sums over leaves, of which those that match may be given by their weights.
+def sums(kept: Iterable[float | Kept]) -> tuple[PairScore, list[float]]:
+    """Return the weighted sums over leaves, and the weights of undecided ones, which count no more than skipped ones.
 
-    What is skipped or undecided does not count.
+    Those that match may be given by their weights.
     """
     score = compared = omitted = hallucinated = 0.0
-    for leaf in leaves:
-        if not isinstance(leaf, FieldResult):
-            score += leaf
-            compared += leaf
-        elif leaf.status is MATCH or leaf.status is MISMATCH:
-            score += leaf.weight * leaf.score
-            compared += leaf.weight
-        elif leaf.status is OMISSION:
-            omitted += leaf.weight
-        elif leaf.status is HALLUCINATION:
-            hallucinated += leaf.weight
-    return _new(PairScore, (score, compared, omitted, hallucinated))
+    undecided: list[float] = []
+    for one in kept:
+        for leaf in (one,) if not isinstance(one, Matches) else one.weights_or_results() if one.others else one.weights:
+            if not isinstance(leaf, FieldResult):
+                score += leaf
+                compared += leaf
+            elif (status := leaf.status) is MATCH or status is MISMATCH:
+                score += leaf.weight * leaf.score
+                compared += leaf.weight
+            elif status is OMISSION:
+                omitted += leaf.weight
+            elif status is HALLUCINATION:
+                hallucinated += leaf.weight
+            elif status is JUDGE_ERROR:
+                undecided.append(leaf.weight)
+    return _new(PairScore, (score, compared, omitted, hallucinated)), undecided
 
 
-def row_fit(run: ScoringContext, array: Array, leaves: Sequence[float | FieldResult]) -> RowFit:
+def row_fit(run: ScoringContext, array: Array, kept: Iterable[float | Kept]) -> RowFit:
     """Return how well the pair of rows that gave these leaves fits; those that match may be given by their weights."""
-    found = sums(leaves)
+    found, undecided = sums(kept)
     score = objective_score(run.program.semantics.pair_objective, found)
-    undecided = [leaf.weight for leaf in leaves if isinstance(leaf, FieldResult) and leaf.status is JUDGE_ERROR]
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")
     weight = found.compared + found.omitted + found.hallucinated + sum(undecided)
     return score, (weight - found.score) / weight if weight else 0.0, apart

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.in_place import likely_in_place
 from pytest_extract.core.engine.leaf import check_leaf
-from pytest_extract.core.engine.matches import Matches, weights_or_results
 from pytest_extract.core.engine.pairing import pair_rows
 from pytest_extract.core.engine.pairs import row_fit
 from pytest_extract.core.engine.quick_fit import likely_in_table
-from pytest_extract.core.engine.table import RowFit, Table, Walked, keep_equal_values, places_of, to_table
+from pytest_extract.core.engine.table import RowFit, Table, Walked, equal_values, keep_cells, places_of, to_table
 from pytest_extract.core.engine.whole import ArrayPlace, Undecided, conclude, left_over, row_plan
 from pytest_extract.core.results import HALLUCINATION, JUDGE_ERROR, OMISSION, SKIPPED, FieldResult, Pairing
 from pytest_extract.core.values import FieldPath
-
-_new: Final = tuple.__new__
 
 
 def score_rows(place: ArrayPlace, table: Table | None) -> None:
@@ -76,7 +72,8 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
     if aligned is None and pairs:
         if (values := array.values) is not None:
             ours, theirs = [gold[i] for i, _ in pairs], [extracted[j] for _, j in pairs]
-            if keep_equal_values(run, values, ours, theirs, pairs, path, at):
+            if equal_values(values, ours, theirs):
+                keep_cells(run, values, ours, theirs, places_of(values, pairs, path, at))
                 return Walked.of(pairing, {})
             table = table or to_table(run, array, gold, extracted)
         aligned = table.take(run, pairs) if table else None
@@ -89,8 +86,7 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
         where = None if i == j and at is None else (*base, j)
         run.walk(row_plan(array, i), gold[i], extracted[j], (*path, i), where)
         if run.mismatch_count > mark.mismatch_count:
-            fit = row_fit(run, array, [*weights_or_results(run.leaves[mark.leaves :])])
-            _, _, apart = fits[row] = fit
+            _, _, apart = fits[row] = row_fit(run, array, run.leaves[mark.leaves :])
             if apart:
                 run.rollback(mark)
     return Walked.of(pairing, fits)
@@ -122,8 +118,7 @@ def _keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    matches = table.items.properties, 0, len(table.gold), places, wheres, table.gold, table.extracted, others
-    run.keep(_new(Matches, matches), table.items)
+    keep_cells(run, table.items, table.gold, table.extracted, (places, wheres), others)
     return Walked.of(pairing, fits)
 
 

@@ -12,12 +12,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.results import Pairing
+from pytest_extract.core.results import FieldResult, Pairing
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Value
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 Rows: TypeAlias = Sequence[Json]
 Cells: TypeAlias = Sequence[Value]
+Places: TypeAlias = tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]
+"""Where cells stand, and where the extracted ones do if not there."""
+Others: TypeAlias = Mapping[int, FieldResult | None]
 _new: Final = tuple.__new__
 _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
@@ -216,9 +219,7 @@ def diff_cells(run: ScoringContext, bulk: FlatTable, ours: Cells, theirs: Cells)
     return _new(CellDiff, (sorted(differing), both_absent)) if differing or both_absent else NO_DIFFERENCE
 
 
-def places_of(
-    items: Object, pairs: Pairs, path: Path, at: Path | None
-) -> tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]:
+def places_of(items: Object, pairs: Pairs, path: Path, at: Path | None) -> Places:
     """Return where each cell of some pairs stands, and where the extracted one does if not there."""
     if at is None and pairs == identity(len(pairs)):
         return items.places.table(path, len(pairs)), None
@@ -235,13 +236,20 @@ def places_of(
     return [*places], [*wheres]
 
 
-def keep_equal_values(
-    run: ScoringContext, items: Object, gold: Cells, extracted: Cells, pairs: Pairs, path: Path, at: Path | None
-) -> bool:
-    """Keep a match for each pair of values; False, with nothing kept, unless they are equal and surely match."""
-    entries, kinds = items.entries, [*map(type, gold)]
-    if kinds != [*map(type, extracted)] or not entries[0].fast.issuperset(kinds) or gold != extracted:
-        return False
-    paths, wheres = places_of(items, pairs, path, at)
-    run.keep(_new(Matches, (items.properties, 0, len(gold), paths, wheres, gold, extracted, NO_OTHERS)), items)
-    return True
+def places_in_order(items: Object, size: int, path: Path, at: Path | None) -> Places:
+    """Return the same for so many rows as they stand."""
+    return items.places.table(path, size), None if at is None else items.places.table(at, size)
+
+
+def equal_values(items: Object, gold: Cells, extracted: Cells) -> bool:
+    """Whether the values of two lists are equal, each with the one in its place, and surely match."""
+    kinds = [*map(type, gold)]
+    return kinds == [*map(type, extracted)] and items.entries[0].fast.issuperset(kinds) and gold == extracted
+
+
+def keep_cells(
+    run: ScoringContext, items: Object, gold: Cells, extracted: Cells, places: Places, others: Others = NO_OTHERS
+) -> None:
+    """Keep a match for every cell but others."""
+    paths, wheres = places
+    run.keep(_new(Matches, (items.properties, 0, len(gold), paths, wheres, gold, extracted, others)), items)

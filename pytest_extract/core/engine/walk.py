@@ -184,9 +184,6 @@ def score_missing(
     if len(path) > DEEPEST:
         run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
-    if type(plan) is Leaf and not run.empty_is_free:  # the usual case
-        walk_leaf(run, plan, gold, extracted, path, at)
-        return
     if isinstance(plan, RecursiveRef):
         plan = plan.node()
     if isinstance(plan, Union):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple, cast
 
-from pytest_extract.core.compile.nodes import Array, Node
-from pytest_extract.core.engine.context import Path, Recall, ScoringContext, make_result
+from pytest_extract.core.compile.nodes import SCALARS, Array, Leaf, Node
+from pytest_extract.core.engine.context import DEEPEST, Path, Recall, ScoringContext, make_result
+from pytest_extract.core.engine.leaf import one_sided
 from pytest_extract.core.engine.matches import made_results
 from pytest_extract.core.engine.table import identity
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, ArrayResult, FieldResult, Pairing, Status
-from pytest_extract.core.values import Json, Step, as_place
+from pytest_extract.core.values import MISSING, Json, Step, as_place
 
 _RIGHT: Final = (MATCH, 1.0, None)
 _new: Final = tuple.__new__
@@ -127,9 +128,13 @@ def row_plan(array: Array, index: int) -> Node:
 def left_over(place: ArrayPlace, indices: Sequence[int], status: Status) -> None:
     """Score rows without a partner; invented ones stand at -1, -2, ... in their order."""
     run, array, gold, extracted, path, at = place
-    base = path if at is None else at
+    base, omitted = path if at is None else at, status is OMISSION
+    scored_otherwise = array.values is None or run.accept or run.empty_is_free or len(path) >= DEEPEST
+    leaf = None if scored_otherwise else array.items
     for number, index in enumerate(indices):
-        if status is OMISSION:
-            score_missing(run, row_plan(array, index), gold[index], status, (*path, index), None)
+        value, step, where = (gold[index], index, None) if omitted else (extracted[index], -number - 1, (*base, index))
+        if isinstance(leaf, Leaf) and type(value) in SCALARS and leaf.checks[0].transform is None:
+            values = (value, MISSING) if omitted else (MISSING, value)
+            run.emit(one_sided(run, leaf, leaf.checks[0], status, values, (*path, step), where), leaf)
         else:
-            score_missing(run, row_plan(array, index), extracted[index], status, (*path, -number - 1), (*base, index))
+            score_missing(run, row_plan(array, index), value, status, (*path, step), where)

@@ -14,6 +14,8 @@ from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
 _new: Final = tuple.__new__
+_OWN_KEYS: Final = frozenset({str, int, bool})
+"""Types of which the values of one are told apart by themselves: no float, for NaN is no other NaN."""
 _FEW = 10  # elements below which it costs more than it saves to ask whether all differ
 
 
@@ -135,7 +137,13 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
-    keys = _typed(keys_of(key, [*gold, *extracted]))
+    values = [*gold, *extracted]
+    kinds = {*map(type, values)}
+    if key is strict_key and len(kinds) == 1 and kinds <= _OWN_KEYS:
+        return pair_equal(gold, extracted)
+    keys = keys_of(key, values)
+    if keys is not values:  # else they are texts
+        keys = [key if isinstance(key, str) else (type(key), key) for key in keys]
     return pair_equal(keys[: len(gold)], keys[len(gold) :])
 
 
@@ -156,7 +164,3 @@ def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairi
         else:
             missing.append(row)
     return _new(Pairing, ((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),)))
-
-
-def _typed(keys: Sequence[Hashable]) -> list[Hashable]:
-    return [key if isinstance(key, str) else (type(key), key) for key in keys]

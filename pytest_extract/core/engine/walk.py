@@ -20,33 +20,19 @@ EMPTY: Final[dict[str, Json]] = {}
 _new: Final = tuple.__new__
 
 
-def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
-    """Score an object on both sides, whatever stands in its place."""
-    if run.accept:
-        gold = accepted(run, obj, gold, extracted, path)
-    if type(gold) is dict and type(extracted) is dict:
-        if len(path) > DEEPEST:
-            status, _ = compare_as_one(run, "an object", gold, extracted)
-            reason = f"nested more than {DEEPEST} steps deep: compared as one value"
-            run.shape(obj, status, (gold, extracted), path, at, reason)
-        elif obj.checks:
-            _own_checks(run, obj, gold, extracted, path, at)
-        elif run.empty_is_free and not gold and not extracted:
-            run.shape(obj, MATCH, (gold, extracted), path, at)
-        else:
-            _properties(run, obj, gold, extracted, path, at)
-        return
-    if obj.checks:
-        _own_checks(run, obj, gold, extracted, path, at)
-        return
-    _score_no_objects(run, obj, gold, extracted, path, at)
-
-
-def _properties(  # noqa: C901 - a call for each property costs a third of the time
-    run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
+def walk_object(  # noqa: C901, PLR0912 - a call for each object or property costs a third of the time
+    run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
-    """Score the declared properties, then what is not declared. The loop is the engine's hottest."""
+    """Score the declared properties of an object, then what is not declared. The loop is the engine's hottest."""
+    if run.accept and gold is not EMPTY and extracted is not EMPTY:
+        gold = accepted(run, obj, gold, extracted, path)
+    if obj.checks or type(gold) is not dict or type(extracted) is not dict or len(path) > DEEPEST:
+        _score_otherwise(run, obj, gold, extracted, path, at)
+        return
     walkers, free, no = run.walkers, run.empty_is_free, MISSING
+    if free and not gold and not extracted:
+        run.shape(obj, MATCH, (gold, extracted), path, at)
+        return
     properties, places = obj.properties, obj.places
     latest, paths = places.latest
     if latest is not path:
@@ -140,18 +126,19 @@ def _unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: 
         run.shape(leaf, MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
 
 
-def _own_checks(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
-    """Score the metrics on the object itself, then its properties unless a judge has looked at them."""
-    walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
-    if obj.descend:
-        walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
-
-
-def _score_no_objects(
+def _score_otherwise(
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
-    """Score an object's place where not both sides hold one."""
-    if is_present(gold) and is_present(extracted):
+    """Score what is not two objects alone: those nested too deep, metrics on the object itself, absence, other types."""
+    if type(gold) is dict and type(extracted) is dict and len(path) > DEEPEST:
+        status, _ = compare_as_one(run, "an object", gold, extracted)
+        reason = f"nested more than {DEEPEST} steps deep: compared as one value"
+        run.shape(obj, status, (gold, extracted), path, at, reason)
+    elif obj.checks:
+        walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
+        if obj.descend:  # no judge has looked at its properties
+            walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
+    elif is_present(gold) and is_present(extracted):
         status, reason = compare_as_one(run, "an object", gold, extracted)
         run.shape(obj, status, (gold, extracted), path, at, reason)
     elif is_present(gold) or is_present(extracted):
@@ -200,7 +187,7 @@ def score_missing(
         run.shape(plan, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
     else:
         ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
-        _properties(run, plan, ours, theirs, path, at)
+        walk_object(run, plan._replace(checks=()) if plan.checks else plan, ours, theirs, path, at)
 
 
 def _score_missing_published(

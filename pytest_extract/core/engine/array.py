@@ -24,16 +24,16 @@ _new: Final = tuple.__new__
 
 def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score an array on both sides, whatever stands in its place."""
-    place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
     if type(gold) is not list or type(extracted) is not list or not gold or not extracted or len(path) > DEEPEST:
-        _score_otherwise(place, None)
+        _score_otherwise(_new(ArrayPlace, (run, array, gold, extracted, path, at)), None)
         return
     likely_equal, values = array.equal_first and len(gold) == len(extracted), array.values
     if likely_equal and values is not None and not run.both_passed and equal_values(values, gold, extracted):
         keep_cells(run, values, gold, extracted, places_in_order(values, len(gold), path, at))
-        conclude_equal(place)
+        conclude_equal(run, array, gold, extracted, path, at)
         return
-    by_value = array.align.mode == "multiset" and values is not None
+    place, table = _new(ArrayPlace, (run, array, gold, extracted, path, at)), None
+    by_value = values is not None and array.align.mode == "multiset"
     if not by_value or (likely_equal and _look_equal(gold, extracted)):
         table = to_table(run, array, gold, extracted)
         if likely_equal and not (table and table.diff.differing) and _keep_equal_rows(place, table):
@@ -146,7 +146,7 @@ def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
         if run.mismatch_count > mark.mismatch_count:
             run.rollback(mark)
             return False
-    conclude_equal(place)
+    conclude_equal(*place)
     return True
 
 

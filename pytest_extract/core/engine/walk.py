@@ -129,7 +129,7 @@ def _unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: 
 def _score_otherwise(
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
-    """Score what is not two objects alone: those nested too deep, metrics on the object itself, absence, other types."""
+    """Score what is not two objects alone: too deep, metrics on the object itself, absence, other types."""
     if type(gold) is dict and type(extracted) is dict and len(path) > DEEPEST:
         status, _ = compare_as_one(run, "an object", gold, extracted)
         reason = f"nested more than {DEEPEST} steps deep: compared as one value"

@@ -79,9 +79,8 @@ def conclude(place: ArrayPlace, pairing: Pairing, total: float, first: int) -> N
     run.fields.append(make_result(array, result.named, outcome, (gold, extracted), path, at))
 
 
-def conclude_equal(place: ArrayPlace) -> None:
+def conclude_equal(run: ScoringContext, array: Array, gold: Json, extracted: Json, path: Path, at: Path | None) -> None:
     """Do the same for two lists that are equal."""
-    run, array, gold, extracted, path, at = place
     if run.depth:
         return
     path, result = as_place(path), array.result

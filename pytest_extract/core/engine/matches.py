@@ -4,78 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pytest_extract.collector import without_collection
 from pytest_extract.core.compile.nodes import SCALARS, Property
 from pytest_extract.core.results import MATCH, FieldResult
 from pytest_extract.core.values import FieldPath, Json, Value
 
-NO_OTHERS: Final[Mapping[int, FieldResult | None]] = {}
+Others: TypeAlias = Mapping[int, FieldResult | None]
+"""By place, the results of leaves that differ, and None where there is none."""
+Matches: TypeAlias = tuple[
+    tuple[Property, ...],
+    int,
+    int,
+    Sequence[FieldPath],
+    Sequence[FieldPath | None] | None,
+    Sequence[Value],
+    Sequence[Value],
+    Others,
+]
+"""Leaves that follow one another and match, each with a score of 1, but for some others.
+
+Columns, start, stop, paths, paths of the extracted values (None: the same), gold, extracted, others. The leaves are
+those from start up to stop of some rows, which paths and values hold one after the other, each in the order of the
+columns. A plain tuple, as a walk makes many: a named one takes several times as long to make, and to take apart.
+"""
+Kept: TypeAlias = FieldResult | Matches
+"""What a walk keeps of the leaves that it scores: a result, or matches of which no result is made yet."""
+NO_OTHERS: Final[Others] = {}
 _new: Final = tuple.__new__
 _weight_of: Final = itemgetter(7)  # a `Property`'s last
 
 
-class Matches(NamedTuple):
-    """Leaves that follow one another and match, each with a score of 1, but for `others`.
-
-    They are those from `start` up to `stop` of some rows, which `paths`, `extracted_paths` (None: as `paths`), `gold`
-    and `extracted` hold one after the other, each in the order of `columns`. `others`: by place, the results of leaves
-    that differ, and None where there is none.
-    """
-
-    columns: tuple[Property, ...]
-    start: int
-    stop: int
-    paths: Sequence[FieldPath]
-    extracted_paths: Sequence[FieldPath | None] | None
-    gold: Sequence[Value]
-    extracted: Sequence[Value]
-    others: Mapping[int, FieldResult | None] = NO_OTHERS
-
-    @property
-    def weights(self) -> list[float]:
-        """What each leaf weighs, where all match."""
-        columns, stop = self.columns, self.stop
-        if stop <= len(columns):  # of an object, which may have many properties
-            return [*map(_weight_of, columns[self.start : stop])]
-        weights = [*map(_weight_of, columns)]
-        return (weights * -(-stop // len(weights)))[self.start : stop]
-
-    def weights_or_results(self) -> Iterator[float | FieldResult]:
-        """Yield the weight of each leaf that matches, and the results of the others."""
-        columns, start, stop, *_, others = self
-        width = len(columns)
-        for place in range(start, stop):
-            if place not in others:
-                yield _weight_of(columns[place % width])
-            elif (result := others[place]) is not None:
-                yield result
-
-    def results(self) -> list[FieldResult]:
-        """Make the results of the leaves."""
-        columns, start, stop, paths, extracted_paths, gold, extracted, others = self
-        width = len(columns)
-        where, found = None, []
-        for place in range(start, stop):
-            if others and place in others:
-                result = others[place]
-                if result is not None:
-                    found.append(_explained(result))
-                continue
-            _, _, _, _, pattern, metric, params, weight = columns[place % width]
-            if extracted_paths is not None:
-                where = extracted_paths[place]
-            values = (
-                paths[place], pattern, metric, params, MATCH, 1.0, True, gold[place], extracted[place], None, weight,
-                where,
-            )  # fmt: skip
-            found.append(_new(FieldResult, values))
-        return found
+def weights_of(matches: Matches) -> list[float]:
+    """Return what each leaf weighs, where all match."""
+    columns, start, stop = matches[:3]
+    if stop <= len(columns):  # of an object, which may have many properties
+        return [*map(_weight_of, columns[start:stop])]
+    weights = [*map(_weight_of, columns)]
+    return (weights * -(-stop // len(weights)))[start:stop]
 
 
-Kept: TypeAlias = FieldResult | Matches
-"""What a walk keeps of the leaves that it scores: a result, or matches of which no result is made yet."""
+def weights_or_results(matches: Matches) -> Iterator[float | FieldResult]:
+    """Yield the weight of each leaf that matches, and the results of the others."""
+    columns, start, stop, *_, others = matches
+    width = len(columns)
+    for place in range(start, stop):
+        if place not in others:
+            yield _weight_of(columns[place % width])
+        elif (result := others[place]) is not None:
+            yield result
+
+
+def results_of(matches: Matches) -> list[FieldResult]:
+    """Make the results of the leaves."""
+    columns, start, stop, paths, extracted_paths, gold, extracted, others = matches
+    width = len(columns)
+    where, found = None, []
+    for place in range(start, stop):
+        if others and place in others:
+            result = others[place]
+            if result is not None:
+                found.append(_explained(result))
+            continue
+        _, _, _, _, pattern, metric, params, weight = columns[place % width]
+        if extracted_paths is not None:
+            where = extracted_paths[place]
+        values = (
+            paths[place], pattern, metric, params, MATCH, 1.0, True, gold[place], extracted[place], None, weight, where,
+        )  # fmt: skip
+        found.append(_new(FieldResult, values))
+    return found
 
 
 def explanation(explain: Callable[[Json, Json], str | None], gold: Json, extracted: Json) -> str | None:
@@ -97,10 +96,10 @@ def _explained(result: FieldResult) -> FieldResult:
 def made_results(kept: Iterable[Kept]) -> Iterator[FieldResult]:
     """Yield the results that a walk has made: all but those of leaves that match in a table or an object."""
     for one in kept:
-        if isinstance(one, Matches):
-            yield from [result for result in one.others.values() if result is not None]
-        else:
+        if isinstance(one, FieldResult):
             yield one
+        else:
+            yield from [result for result in one[-1].values() if result is not None]
 
 
 @without_collection
@@ -111,9 +110,9 @@ def make_results(
     made: dict[int, list[FieldResult]] = {}
     leaf_results: list[FieldResult] = []
     for one in leaves:
-        own = made[id(one)] = one.results() if isinstance(one, Matches) else [_explained(one)]
+        own = made[id(one)] = [_explained(one)] if isinstance(one, FieldResult) else results_of(one)
         leaf_results += own
     field_results: list[FieldResult] = []
     for one in fields:
-        field_results += made.get(id(one)) or (one.results() if isinstance(one, Matches) else [_explained(one)])
+        field_results += made.get(id(one)) or ([_explained(one)] if isinstance(one, FieldResult) else results_of(one))
     return tuple(field_results), tuple(leaf_results)

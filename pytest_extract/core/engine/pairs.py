@@ -11,7 +11,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, are_typed, contents_of
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.matches import Kept, Matches
+from pytest_extract.core.engine.matches import Kept, weights_of, weights_or_results
 from pytest_extract.core.engine.table import RowFit, Table
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
@@ -194,15 +194,12 @@ def pair_score(run: ScoringContext, plan: Node, *, ruled: bool = True) -> Callab
     return score
 
 
-def sums(kept: Iterable[float | Kept]) -> tuple[PairScore, list[float]]:
-    """Return the weighted sums over leaves, and the weights of undecided ones, which count no more than skipped ones.
-
-    Those that match may be given by their weights.
-    """
+def sums(kept: Iterable[Kept]) -> tuple[PairScore, list[float]]:
+    """Return the weighted sums over leaves, and the weights of undecided ones, which do not count, as skipped ones."""
     score = compared = omitted = hallucinated = 0.0
     undecided: list[float] = []
     for one in kept:
-        for leaf in (one,) if not isinstance(one, Matches) else one.weights_or_results() if one.others else one.weights:
+        for leaf in (one,) if isinstance(one, FieldResult) else weights_or_results(one) if one[-1] else weights_of(one):
             if not isinstance(leaf, FieldResult):
                 score += leaf
                 compared += leaf
@@ -218,8 +215,8 @@ def sums(kept: Iterable[float | Kept]) -> tuple[PairScore, list[float]]:
     return _new(PairScore, (score, compared, omitted, hallucinated)), undecided
 
 
-def row_fit(run: ScoringContext, array: Array, kept: Iterable[float | Kept]) -> RowFit:
-    """Return how well the pair of rows that gave these leaves fits; those that match may be given by their weights."""
+def row_fit(run: ScoringContext, array: Array, kept: Iterable[Kept]) -> RowFit:
+    """Return how well the pair of rows that gave these leaves fits."""
     found, undecided = sums(kept)
     score = objective_score(run.program.semantics.pair_objective, found)
     apart = not undecided and score == 0.0 and array.align.mode in ("best_fit", "multiset")

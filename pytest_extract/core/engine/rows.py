@@ -96,8 +96,8 @@ def _keep_pairs(
     run: ScoringContext, array: Array, table: Table, pairing: Pairing, path: Path, at: Path | None
 ) -> Walked:
     """Score pairs of rows, laid out in their order."""
-    pairs = pairing.pairs
-    places, wheres = places_of(table.items, pairs, path, at)
+    pairs, items = pairing.pairs, table.items
+    places, wheres = places_of(items, pairs, path, at)
     others, flawed = _score_differing(run, table, places, wheres)
     both_absent = [*others.values()].count(None)
     width, unused = table.width, table.declared_width - table.width
@@ -107,8 +107,8 @@ def _keep_pairs(
     for row, wrong in flawed.items():
         fit = _quick_fit(weight, wrong) if weight and len(wrong) < width else None
         if fit is None:
-            leaves = map(others.get, range(row * width, (row + 1) * width), table.bulk.weights)
-            fit = row_fit(run, array, [leaf for leaf in leaves if leaf is not None])
+            cells = row * width, (row + 1) * width
+            fit = row_fit(run, array, [(items.properties, *cells, places, wheres, table.gold, table.extracted, others)])
         _, _, apart = fits[row] = fit
         if apart:
             undone += 1
@@ -118,7 +118,7 @@ def _keep_pairs(
         else:
             run.mismatch_count += len(wrong)
     run.vacuous += both_absent + (len(pairs) - undone) * unused
-    keep_cells(run, table.items, table.gold, table.extracted, (places, wheres), others)
+    keep_cells(run, items, table.gold, table.extracted, (places, wheres), others)
     return Walked.of(pairing, fits)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import SCALARS, Array, FlatTable, Object
 from pytest_extract.core.engine.context import Path, ScoringContext
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
-from pytest_extract.core.results import FieldResult, Pairing
+from pytest_extract.core.engine.matches import NO_OTHERS, Others
+from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Value
 
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -20,7 +20,6 @@ Rows: TypeAlias = Sequence[Json]
 Cells: TypeAlias = Sequence[Value]
 Places: TypeAlias = tuple[Sequence[FieldPath], Sequence[FieldPath | None] | None]
 """Where cells stand, and where the extracted ones do if not there."""
-Others: TypeAlias = Mapping[int, FieldResult | None]
 _new: Final = tuple.__new__
 _MISSINGS: Final = repeat(MISSING)
 _DICT: Final = frozenset({dict})
@@ -252,4 +251,4 @@ def keep_cells(
 ) -> None:
     """Keep a match for every cell but others."""
     paths, wheres = places
-    run.keep(_new(Matches, (items.properties, 0, len(gold), paths, wheres, gold, extracted, others)), items)
+    run.keep((items.properties, 0, len(gold), paths, wheres, gold, extracted, others), items)

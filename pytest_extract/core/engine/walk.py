@@ -8,7 +8,7 @@ from typing import Final
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
-from pytest_extract.core.engine.matches import NO_OTHERS, Matches
+from pytest_extract.core.engine.matches import NO_OTHERS
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
@@ -47,8 +47,7 @@ def walk_object(  # noqa: C901, PLR0912 - a call for each object or property cos
             continue
         if start < index:
             values = values or places.values(gold)
-            matches = properties, start, index, paths, wheres, values, values, NO_OTHERS
-            run.keep(_new(Matches, matches), obj)
+            run.keep((properties, start, index, paths, wheres, values, values, NO_OTHERS), obj)
         start = index + 1
         lacking = lacking or ours is no or theirs is no
         absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
@@ -62,8 +61,7 @@ def walk_object(  # noqa: C901, PLR0912 - a call for each object or property cos
             walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
     if start < size:
         values = values or places.values(gold)
-        matches = properties, start, size, paths, wheres, values, values, NO_OTHERS
-        run.keep(_new(Matches, matches), obj)
+        run.keep((properties, start, size, paths, wheres, values, values, NO_OTHERS), obj)
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 

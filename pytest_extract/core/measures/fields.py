@@ -7,7 +7,7 @@ from functools import reduce
 from operator import add
 from typing import Final, NamedTuple
 
-from pytest_extract.core.engine.matches import Kept, Matches
+from pytest_extract.core.engine.matches import Kept, weights_of, weights_or_results
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, SKIPPED, FieldResult, Status
 
@@ -55,20 +55,21 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
     total, compared = 0.0, 0
     others: list[Status] = []
     for leaf in leaves:
-        if not isinstance(leaf, Matches):
+        if isinstance(leaf, FieldResult):
             if (status := leaf.status) is MATCH or status is MISMATCH:
                 compared += 1
                 total += leaf.score
             else:
                 others.append(status)
             continue
-        first, size = leaf.start, leaf.stop - leaf.start
+        (_, first, stop), unlike = leaf[:3], leaf[-1]
+        size = stop - first
         compared += size
-        if not leaf.others and total.is_integer():
+        if not unlike and total.is_integer():
             total += size
             continue
         own = [1.0] * size
-        for place, result in leaf.others.items():
+        for place, result in unlike.items():
             if result and ((status := result.status) is MATCH or status is MISMATCH):
                 own[place - first] = result.score
                 continue
@@ -134,12 +135,12 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     scores: list[float] = []
     weights: list[float] = []
     for field in fields:
-        if not isinstance(field, Matches):
+        if isinstance(field, FieldResult):
             own: Iterable[float | FieldResult] = (field,)
-        elif field.others:
-            own = field.weights_or_results()
+        elif field[-1]:
+            own = weights_or_results(field)
         else:
-            right = field.weights
+            right = weights_of(field)
             passed += len(right)
             scores += right
             weights += right

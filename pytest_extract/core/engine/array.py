@@ -139,11 +139,11 @@ def _keep_equal_rows(place: ArrayPlace, table: Table | None) -> bool:
         # a list that was tried before, inside a row that is walked again, is known to be unlike
         if place.key in run.pairings or not _look_equal(gold, extracted):
             return False
-        mark, walkers = run.mark(), run.walkers
+        mark, wrong, walkers = run.mark(), run.mismatch_count, run.walkers
         for index, (one, other) in enumerate(zip(gold, extracted, strict=True)):
             plan = row_plan(array, index)
             walkers[type(plan)](run, plan, one, other, (*path, index), None if at is None else (*at, index))
-        if run.mismatch_count > mark.mismatch_count:
+        if run.mismatch_count > wrong:
             run.rollback(mark)
             return False
     conclude_equal(*place)

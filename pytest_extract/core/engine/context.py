@@ -47,6 +47,8 @@ class NoAnswer(NamedTuple):
     reason: str
 
 
+Checkpoint: TypeAlias = tuple[int, int, int, int, int, int, int]
+"""How far the results were, for `ScoringContext.rollback`."""
 Known: TypeAlias = Mapping[str, Answer | NoAnswer]
 """What is known of questions, by `Question.key`."""
 
@@ -66,18 +68,6 @@ class CaseRules(NamedTuple):
 
     accept: Mapping[str, Sequence[Json]] = {}
     absent: Mapping[str, str] = {}
-
-
-class Checkpoint(NamedTuple):
-    """How far the results were, to take back what came after."""
-
-    leaves: int
-    fields: int
-    arrays: int
-    pending: int
-    questions: int
-    mismatch_count: int
-    vacuous: int
 
 
 class ScoringContext:
@@ -163,15 +153,16 @@ class ScoringContext:
 
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
-        sizes = len(self.leaves), len(self.fields), len(self.arrays), len(self.pending), len(self.questions)
-        return _new(Checkpoint, (*sizes, self.mismatch_count, self.vacuous))
+        return (
+            len(self.leaves), len(self.fields), len(self.arrays), len(self.pending), len(self.questions),
+            self.mismatch_count, self.vacuous,
+        )  # fmt: skip
 
     def rollback(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
-        del self.leaves[mark.leaves :], self.fields[mark.fields :]
-        del self.arrays[mark.arrays :], self.pending[mark.pending :]
-        self.mismatch_count, self.vacuous = mark.mismatch_count, mark.vacuous
-        while len(self.questions) > mark.questions:
+        leaves, fields, arrays, pending, questions, self.mismatch_count, self.vacuous = mark
+        del self.leaves[leaves:], self.fields[fields:], self.arrays[arrays:], self.pending[pending:]
+        while len(self.questions) > questions:
             self.questions.popitem()
 
     def remember(self, key: tuple[int, int, int], pairing: Pairing, lists: tuple[list[Json], list[Json]]) -> None:

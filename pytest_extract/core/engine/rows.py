@@ -82,11 +82,11 @@ def _walk_pairs(place: ArrayPlace, table: Table | None, pairing: Pairing, aligne
     base = path if at is None else at
     fits = {}
     for row, (i, j) in enumerate(pairs):
-        mark = run.mark()
+        mark, wrong, first = run.mark(), run.mismatch_count, len(run.leaves)
         where = None if i == j and at is None else (*base, j)
         run.walk(row_plan(array, i), gold[i], extracted[j], (*path, i), where)
-        if run.mismatch_count > mark.mismatch_count:
-            _, _, apart = fits[row] = row_fit(run, array, run.leaves[mark.leaves :])
+        if run.mismatch_count > wrong:
+            _, _, apart = fits[row] = row_fit(run, array, run.leaves[first:])
             if apart:
                 run.rollback(mark)
     return Walked.of(pairing, fits)

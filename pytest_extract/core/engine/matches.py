@@ -42,18 +42,17 @@ def weights_of(matches: Matches) -> list[float]:
     if stop <= len(columns):  # of an object, which may have many properties
         return [*map(_weight_of, columns[start:stop])]
     weights = [*map(_weight_of, columns)]
-    return (weights * -(-stop // len(weights)))[start:stop]
+    first, size = start % len(weights), stop - start
+    return (weights * -(-(first + size) // len(weights)))[first : first + size]
 
 
-def weights_or_results(matches: Matches) -> Iterator[float | FieldResult]:
-    """Yield the weight of each leaf that matches, and the results of the others."""
-    columns, start, stop, *_, others = matches
-    width = len(columns)
-    for place in range(start, stop):
-        if place not in others:
-            yield _weight_of(columns[place % width])
-        elif (result := others[place]) is not None:
-            yield result
+def weights_or_results(matches: Matches) -> Sequence[float | FieldResult]:
+    """Return the weight of each leaf that matches, and the results of the others."""
+    weights, start, others = weights_of(matches), matches[1], matches[-1]
+    if not others:
+        return weights
+    found = [others.get(place, weight) for place, weight in enumerate(weights, start)]
+    return [one for one in found if one is not None]
 
 
 def results_of(matches: Matches) -> list[FieldResult]:

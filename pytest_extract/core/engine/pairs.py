@@ -11,7 +11,7 @@ from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.contents import DEEPEST_TRIAL, IrregularError, are_typed, contents_of
 from pytest_extract.core.engine.context import ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.matches import Kept, weights_of, weights_or_results
+from pytest_extract.core.engine.matches import Kept, weights_or_results
 from pytest_extract.core.engine.table import RowFit, Table
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.matching.columns import Column, PairScore, objective_score
@@ -199,7 +199,7 @@ def sums(kept: Iterable[Kept]) -> tuple[PairScore, list[float]]:
     score = compared = omitted = hallucinated = 0.0
     undecided: list[float] = []
     for one in kept:
-        for leaf in (one,) if isinstance(one, FieldResult) else weights_or_results(one) if one[-1] else weights_of(one):
+        for leaf in (one,) if isinstance(one, FieldResult) else weights_or_results(one):
             if not isinstance(leaf, FieldResult):
                 score += leaf
                 compared += leaf

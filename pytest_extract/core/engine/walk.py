@@ -24,7 +24,7 @@ def walk_object(  # noqa: C901, PLR0912 - a call for each object or property cos
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score the declared properties of an object, then what is not declared. The loop is the engine's hottest."""
-    if run.accept and gold is not EMPTY and extracted is not EMPTY:
+    if run.accept and gold is not EMPTY and extracted is not EMPTY:  # no reading is that a side has nothing
         gold = accepted(run, obj, gold, extracted, path)
     if obj.checks or type(gold) is not dict or type(extracted) is not dict or len(path) > DEEPEST:
         _score_otherwise(run, obj, gold, extracted, path, at)

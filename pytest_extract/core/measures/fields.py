@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import add
 from typing import Final, NamedTuple
@@ -136,7 +136,7 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     weights: list[float] = []
     for field in fields:
         if isinstance(field, FieldResult):
-            own: Iterable[float | FieldResult] = (field,)
+            own: Sequence[float | FieldResult] = (field,)
         elif field[-1]:
             own = weights_or_results(field)
         else:

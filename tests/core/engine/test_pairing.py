@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.context import ScoringContext
+from pytest_extract.core.engine.context import DEEPEST, ScoringContext
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 
+TEXT = {"type": "string"}
 ROW = {
     "type": "object",
     "properties": {
@@ -238,3 +239,63 @@ def test_an_undecided_row_of_weight_0_is_no_row_that_is_wrong():
     score = compile_schema({"items": items}).score(["a"], ["b"])
     assert [result.status for result in score.leaves] == [Status.JUDGE_ERROR]
     assert score.arrays[0].pairs == ((0, 0),)
+
+
+def test_a_row_with_an_undecided_field_is_not_left_apart():
+    fields = {"a": TEXT, "b": {**TEXT, "x-eval-compare": "string_semantic"}, "tags": {"type": "array", "items": TEXT}}
+    scorer = compile_schema({"type": "array", "items": {"type": "object", "properties": fields}}, semantics="ours")
+    score = scorer.score([{"a": "x", "b": "one", "tags": ["u"]}], [{"a": "y", "b": "two", "tags": ["v"]}])
+    assert score.arrays[-1].pairs == ((0, 0),)
+    assert {str(leaf.path): leaf.status for leaf in score.leaves}["[0].b"] is Status.JUDGE_ERROR
+
+
+# --- what has no partner
+
+
+def left_over(schema, gold, output, **how):
+    score = compile_schema(schema, semantics=how.pop("semantics", "ours"), judge_mode="exact").score(
+        gold, output, **how
+    )
+    return [(str(leaf.path), leaf.metric, leaf.status) for leaf in score.leaves if leaf.status is not Status.MATCH]
+
+
+def test_a_value_that_is_transformed_to_null_is_not_missing():
+    items = {"type": "array", "items": {**TEXT, "x-eval-compare": "text", "x-eval-transform": ["null_if"]}}
+    assert left_over(items, ["a", "N/A", "b"], ["a"]) == [("[2]", "text", Status.OMISSION)]
+
+
+def test_a_value_of_a_list_that_may_be_missing_is_not_missing():
+    schema = {"type": "object", "properties": {"tags": {"type": "array", "items": TEXT}}}
+    assert left_over(schema, {"tags": ["a", "b"]}, {"tags": ["b"]}, accept={"tags[]": [None]}) == []
+
+
+def test_the_readings_of_an_object_are_none_of_an_object_that_is_not_there():
+    schema = {"type": "object", "properties": {"owner": {"type": "object", "properties": {"a": TEXT}}}}
+    omitted = [("owner.a", "text", Status.OMISSION)]
+    assert left_over(schema, {"owner": {"a": "x"}}, {}, accept={"owner": [{}]}) == omitted
+
+
+def test_a_text_for_a_list_that_is_missing_is_a_shape_under_struct_extract_eval():
+    inner = {"type": "array", "items": {**TEXT, "x-eval-compare": "exact"}, "x-eval-compare": "exact"}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": inner}}}
+    found = left_over(schema, {"rows": ["x", "z"]}, {"rows": ["x"]}, semantics="struct-extract-eval")
+    assert found == [("rows[1]", "structure", Status.OMISSION)]
+
+
+def test_a_row_that_is_not_there_has_no_result_of_its_own_metrics():
+    row = {"type": "object", "properties": {"a": TEXT}, "evaluation_config": "string_exact"}
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
+    gold, output = {"rows": [{"a": "x"}, {"a": "y"}]}, {"rows": [{"a": "x"}]}
+    assert left_over(schema, gold, output, semantics="extract-bench") == [
+        ("rows[1].a", "string_semantic", Status.OMISSION)
+    ]
+
+
+@pytest.mark.parametrize(("depth", "metric"), [(DEEPEST - 2, "text"), (DEEPEST - 1, "structure")])
+def test_values_beyond_the_deepest_place_are_counted_as_one(depth, metric):
+    node = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}, "tags": {"type": "array", "items": TEXT}}}
+    gold, output = {"tags": ["a", "b"]}, {"tags": ["a"]}
+    for _ in range(depth):
+        gold, output = {"n": gold}, {"n": output}
+    found = left_over({"$defs": {"n": node}, "$ref": "#/$defs/n"}, gold, output)
+    assert [(of, status) for _, of, status in found] == [(metric, Status.OMISSION)]

@@ -55,7 +55,7 @@ def weights_or_results(matches: Matches) -> Sequence[float | FieldResult]:
     return [one for one in found if one is not None]
 
 
-def results_of(matches: Matches) -> list[FieldResult]:
+def matched_results(matches: Matches) -> list[FieldResult]:
     """Make the results of the leaves."""
     columns, start, stop, paths, extracted_paths, gold, extracted, others = matches
     width = len(columns)
@@ -109,9 +109,11 @@ def make_results(
     made: dict[int, list[FieldResult]] = {}
     leaf_results: list[FieldResult] = []
     for one in leaves:
-        own = made[id(one)] = [_explained(one)] if isinstance(one, FieldResult) else results_of(one)
+        own = made[id(one)] = [_explained(one)] if isinstance(one, FieldResult) else matched_results(one)
         leaf_results += own
     field_results: list[FieldResult] = []
     for one in fields:
-        field_results += made.get(id(one)) or ([_explained(one)] if isinstance(one, FieldResult) else results_of(one))
+        field_results += made.get(id(one)) or (
+            [_explained(one)] if isinstance(one, FieldResult) else matched_results(one)
+        )
     return tuple(field_results), tuple(leaf_results)

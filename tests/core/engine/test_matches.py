@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.matches import NO_OTHERS, results_of, weights_of
+from pytest_extract.core.engine.matches import NO_OTHERS, matched_results, weights_of
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.scorer import compile_schema
 
@@ -126,7 +126,7 @@ def test_matches_of_many_rows_repeat_the_columns():
     columns = SCORERS["ours"].program.root.entries[4].node.items.properties
     values = tuple(range(9))
     matches = columns, 2, 8, tuple(leaf.path for leaf in score.leaves), None, values, values, NO_OTHERS
-    found = results_of(matches)
+    found = matched_results(matches)
     assert [result.gold for result in found] == [2, 3, 4, 5, 6, 7]
     assert [result.pattern.rpartition(".")[2] for result in found] == ["price", "name", "count"] * 2
     assert weights_of(matches) == [result.weight for result in found] == [0.3, 1.0, 1.0] * 2

@@ -48,7 +48,8 @@ def weights_of(matches: Matches) -> list[float]:
 
 def weights_or_results(matches: Matches) -> Sequence[float | FieldResult]:
     """Return the weight of each leaf that matches, and the results of the others."""
-    weights, start, others = weights_of(matches), matches[1], matches[-1]
+    _, start, _, _, _, _, _, others = matches
+    weights = weights_of(matches)
     if not others:
         return weights
     found = [others.get(place, weight) for place, weight in enumerate(weights, start)]
@@ -98,7 +99,8 @@ def made_results(kept: Iterable[Kept]) -> Iterator[FieldResult]:
         if isinstance(one, FieldResult):
             yield one
         else:
-            yield from [result for result in one[-1].values() if result is not None]
+            *_, others = one
+            yield from [result for result in others.values() if result is not None]
 
 
 @without_collection

@@ -17,14 +17,13 @@ from pytest_extract.core.schema.tree import SchemaNode, covers
 from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
-_new: Final = tuple.__new__
 
 
 def walk_object(  # noqa: C901, PLR0912 - a call for each object or property costs a third of the time
     run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score the declared properties of an object, then what is not declared. The loop is the engine's hottest."""
-    if run.accept and gold is not EMPTY and extracted is not EMPTY:  # no reading is that a side has nothing
+    if run.accept and gold is not EMPTY and extracted is not EMPTY:  # EMPTY: it is missing, which no reading excuses
         gold = accepted(run, obj, gold, extracted, path)
     if obj.checks or type(gold) is not dict or type(extracted) is not dict or len(path) > DEEPEST:
         _score_otherwise(run, obj, gold, extracted, path, at)

@@ -125,7 +125,10 @@ def row_plan(array: Array, index: int) -> Node:
 
 
 def left_over(place: ArrayPlace, indices: Sequence[int], status: Status) -> None:
-    """Score rows without a partner; invented ones stand at -1, -2, ... in their order."""
+    """Score rows without a partner; invented ones stand at -1, -2, ... in their order.
+
+    A plain value is a result as it stands, where nothing but its metric scores it: lists of values have most of them.
+    """
     run, array, gold, extracted, path, at = place
     base, omitted = path if at is None else at, status is OMISSION
     scored_otherwise = array.values is None or run.accept or run.empty_is_free or len(path) >= DEEPEST

@@ -8,14 +8,12 @@ from itertools import chain, repeat
 from typing import Final
 
 from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import strict_key
+from pytest_extract.core.matching.columns import strict_key, strict_keys
 from pytest_extract.core.metrics.equality import keys_of, python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import Json
 
 _new: Final = tuple.__new__
-_OWN_KEYS: Final = frozenset({str, int, bool})
-"""Types of which the values of one are told apart by themselves: no float, for NaN is no other NaN."""
 _FEW = 10  # elements below which it costs more than it saves to ask whether all differ
 
 
@@ -138,9 +136,8 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
     values = [*gold, *extracted]
-    kinds = {*map(type, values)}
-    if key is strict_key and len(kinds) == 1 and kinds <= _OWN_KEYS:
-        return pair_equal(gold, extracted)
+    if key is strict_key and float not in {*map(type, values)}:  # a NaN is no other NaN without its key
+        return pair_equal(*strict_keys(gold, extracted))
     keys = keys_of(key, values)
     if keys is not values:  # else they are texts
         keys = [key if isinstance(key, str) else (type(key), key) for key in keys]

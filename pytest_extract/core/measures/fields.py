@@ -62,7 +62,7 @@ def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
             else:
                 others.append(status)
             continue
-        (_, first, stop), unlike = leaf[:3], leaf[-1]
+        _, first, stop, _, _, _, _, unlike = leaf
         size = stop - first
         compared += size
         if not unlike and total.is_integer():
@@ -137,7 +137,7 @@ def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: flo
     for field in fields:
         if isinstance(field, FieldResult):
             own: Sequence[float | FieldResult] = (field,)
-        elif field[-1]:
+        elif field[-1]:  # others that differ
             own = weights_or_results(field)
         else:
             right = weights_of(field)

@@ -73,8 +73,8 @@ def _texts_differ(gold: str, extracted: str) -> str:
         alike = _equal_without(_LEVELLED, gold, extracted)
     if not alike:
         common = min(len(gold), len(extracted))
-        continued = gold.startswith(extracted[:common])
-        where = common + 1 if continued else next(compress(count(1), map(ne, gold, extracted)))
+        continues = gold[:common] == extracted[:common]
+        where = common + 1 if continues else next(compress(count(1), map(ne, gold, extracted)))
         return f"texts differ from character {where} on"
     ways = list(_LEVELLED)
     for way in reversed([*_LEVELLED]):

@@ -13,6 +13,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
+from pytest_extract.extraction.llm.outage import Outage
 from pytest_extract.extraction.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
 from pytest_extract.lazy import dataclass
 
@@ -44,6 +45,7 @@ class LitellmExtractor:
     retry: Retry = field(default_factory=Retry)
     options: Mapping[str, Json] = field(default_factory=dict)
     sleep: Callable[[float], None] = time.sleep
+    _outage: Outage = field(default_factory=Outage, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -64,6 +66,7 @@ class LitellmExtractor:
                 retry=self.retry,
                 preferred=_PREFERRED,
                 sleep=self.sleep,
+                outage=self._outage,
                 **structured,
                 **self.options,
             )

@@ -16,9 +16,11 @@ import pytest
 if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.plugin.collect import ExtractFile
+    from pytest_extract.plugin.fold import FoldedSections
     from pytest_extract.plugin.options import Settings
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
+_FOLDED: pytest.StashKey[FoldedSections] = pytest.StashKey()
 
 
 class OwnModules:
@@ -143,8 +145,18 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
-    """Write the verdict of the regression gate below all other summaries."""
-    yield
+    """Fold equal causes in pytest's own sections; write the verdict of the regression gate below all summaries."""
+    folded = None
+    if "pytest_extract.plugin.run_results" in sys.modules:
+        from pytest_extract.plugin.fold import FoldedSections
+
+        folded = config.stash[_FOLDED] = FoldedSections(terminalreporter.stats, config.get_verbosity())
+        folded.fold()
+    try:
+        yield
+    finally:
+        if folded is not None:
+            folded.unfold()
     if "pytest_extract.plugin.regression" in sys.modules:
         from pytest_extract.plugin.finish import write_verdict
 
@@ -231,6 +243,16 @@ class SessionHooks:
             from pytest_extract.plugin.finish import finish
 
             finish(session, self.run_uid, self.collection_errors)
+
+    @pytest.hookimpl(wrapper=True, trylast=True, specname="pytest_terminal_summary")
+    def pytest_terminal_summary_of_others(self) -> Generator[None]:
+        """Let the summaries of other plugins see all reports."""
+        folded = self.config.stash.get(_FOLDED, None)
+        if folded is not None:
+            folded.unfold()
+        yield
+        if folded is not None:
+            folded.fold()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.run_results" in sys.modules:

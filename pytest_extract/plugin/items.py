@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr, filter_traceback
+from _pytest._code.code import ReprFileLocation, TerminalRepr, Traceback, filter_traceback
 from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 from _pytest.skipping import evaluate_xfail_marks
 
@@ -228,12 +228,15 @@ class ExtractItem(pytest.Item):
         return shown
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-        """Show the frames below ours: those of the user's extractor or fixture."""
+        """Show the frames below ours: those of the user's extractor or fixture, the middle ones in short."""
         entries = excinfo.traceback
         ours = [index for index, entry in enumerate(entries) if _PACKAGE in Path(entry.path).parents]
         below = (i for i in range(ours[0] if ours else 0, len(entries)) if not _is_machinery(Path(entries[i].path)))
         shown = entries[next(below, 0) :].filter(excinfo)
-        return shown.filter(filter_traceback) or shown  # a fixture that raises is below pytest's own frames
+        shown = shown.filter(filter_traceback) or shown  # a fixture that raises is below pytest's own frames
+        if self.config.getoption("tbstyle", "auto") != "auto":
+            return shown
+        return Traceback([*shown[:1], *(entry.with_repr_style("short") for entry in shown[1:-1]), *shown[1:][-1:]])
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:

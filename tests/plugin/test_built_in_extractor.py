@@ -10,6 +10,7 @@ from pytest_extract.extraction.llm.client import load_litellm
 from tests.llm_server import (
     MODEL,
     LlmServer,
+    Reply,
     answer,
     context_length,
     dripping,
@@ -113,3 +114,95 @@ def test_what_calls_need_is_imported_in_pytests_own_thread(
     result.assert_outcomes(passed=2)
     looked_up = {line for line in result.outlines if "litellm imported by" in line}  # by the import, and before it
     assert looked_up == {"litellm imported by MainThread"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        pytest.param(failed(401, "Incorrect API key provided: not-a-key"), "*Incorrect API key*", id="wrong-key"),
+        pytest.param(failed(403, "Project has no access to it"), "*no access*", id="no-access"),
+        pytest.param(failed(404, "The model `test-model` does not exist"), "*does not exist*", id="no-model"),
+        pytest.param(failed(400, "invalid model ID"), "*invalid model ID*", id="invalid-model"),
+        pytest.param(failed(429, "You exceeded your current quota"), "*quota*", id="quota"),
+    ],
+)
+def test_after_three_equal_permanent_errors_no_call_is_made(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, reply: Reply, told: str
+) -> None:
+    llm_server.otherwise = reply
+    for number in range(12):
+        write_case(f"c{number}", f"document {number}")
+    result = pytester.runpytest(f"--extract-model={MODEL}", "--extract-concurrency=1", "-q")
+    result.assert_outcomes(failed=12)
+    assert len(llm_server.requests) == 3
+    result.stdout.fnmatch_lines(
+        [
+            f"BROKEN: {MODEL}: {told}",
+            "no call of this model can succeed: *",
+            "11 more cases failed for the same reason: *",
+        ]
+    )
+
+
+def test_errors_of_single_documents_stop_nothing(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    for number in range(8):
+        write_case(f"c{number}", f"document {number}")
+    llm_server.say(*[failed(400, "could not read the image")] * 5)
+    llm_server.otherwise = answer(json.dumps(GOLD))
+    result = pytester.runpytest(f"--extract-model={MODEL}", "--extract-concurrency=1", "-q")
+    result.assert_outcomes(failed=5, passed=3)
+
+
+@pytest.mark.parametrize("empty", [True, False], ids=["empty", "unset"])
+def test_a_key_that_is_not_set_is_named_at_once(
+    pytester: pytest.Pytester,
+    write_case: Write,
+    llm_server: LlmServer,
+    monkeypatch: pytest.MonkeyPatch,
+    empty: bool,
+) -> None:
+    if empty:
+        monkeypatch.setenv("OPENAI_API_KEY", "")
+    else:
+        monkeypatch.delenv("OPENAI_API_KEY")
+    for number in range(20):
+        write_case(f"c{number}")
+    result = pytester.runpytest(f"--extract-model={MODEL}", "-q")
+    result.assert_outcomes(failed=20)
+    result.stdout.fnmatch_lines([f"BROKEN: {MODEL}: OPENAI_API_KEY is not set (*", "19 more cases failed*"])
+    assert llm_server.requests == []
+    assert result.duration < 20
+
+
+def test_an_unreachable_host_is_tried_a_little(
+    pytester: pytest.Pytester, write_case: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LlmServer() as gone:
+        env = gone.env
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    for number in range(20):
+        write_case(f"c{number}")
+    result = pytester.runpytest(f"--extract-model={MODEL}", "-q")
+    result.assert_outcomes(failed=20)
+    result.stdout.fnmatch_lines(
+        [f"BROKEN: {MODEL} after 3 attempts: *(ConnectionRefusedError: *", "19 more cases failed*"]
+    )
+    assert result.duration < 30
+
+
+def test_a_judge_without_access_is_asked_three_times(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, echo: None
+) -> None:
+    llm_server.otherwise = failed(401, "Incorrect API key provided")
+    schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
+    for number in range(10):
+        write_case(f"c{number}", {"a": f"automobile {number}"}, schema=schema, gold={"a": "car"})
+    result = pytester.runpytest(
+        "--extract-judge=llm", f"--extract-judge-model={MODEL}", "--extract-concurrency=1", "-q"
+    )
+    result.assert_outcomes(failed=10)
+    assert len(llm_server.requests) == 3
+    result.stdout.fnmatch_lines(["9 more cases failed for the same reason: *"])

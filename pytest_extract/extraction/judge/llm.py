@@ -17,6 +17,7 @@ from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
+from pytest_extract.extraction.llm.outage import Outage
 from pytest_extract.lazy import dataclass
 
 _CALLS_FOR_ONE: Final = 3
@@ -64,6 +65,7 @@ class LlmJudge:
         self._retry = retry
         self._options = dict(options or {})
         self._sleep = sleep
+        self._outage = Outage()
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
@@ -117,6 +119,7 @@ class LlmJudge:
                     retry=self._retry,
                     preferred={"temperature": 0.0, "response_format": judge_response_format(batch.kind)},
                     sleep=self._sleep,
+                    outage=self._outage,
                     **options,
                 )
         except LlmError as error:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,8 +29,8 @@ from pytest_extract.extraction.llm.errors import (
     failure_kind,
     is_final,
     retry_after,
-    summary,
 )
+from pytest_extract.extraction.llm.outage import Outage, reason
 from pytest_extract.lazy import dataclass
 
 T = TypeVar("T")
@@ -112,24 +113,31 @@ def complete(
     retry: Retry | None = None,
     preferred: Mapping[str, Json] | None = None,
     sleep: Callable[[float], None] = time.sleep,
+    outage: Outage | None = None,
     **options: Json,
 ) -> Completion:
-    """Ask `model` once more until it answers or `retry` is used up.
+    """Ask `model` once more until it answers or `retry` is used up; not at all once `outage` says that it is in vain.
 
     `options` go to litellm as they are; `preferred` ones (a temperature) are left out for a model that has no such
     option. Raises LlmError, without secrets in its text.
     """
-    retry = retry or Retry()
+    retry, outage = retry or Retry(), outage or Outage()
     litellm = load_litellm()
     wanted = {**(preferred or {}), **options}
     for attempt in range(retry.attempts):
+        if (over := outage.over(model)) is not None:
+            raise LlmError(over)
         try:
-            return _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
+            completion = _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
         except Exception as error:  # whatever a provider's client raises ends here
-            pause = _pause(error, attempt, retry)
+            pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
             if pause is None:
-                raise LlmError(_told(model, error, attempt + 1), kind=failure_kind(error)) from error
+                told = _told(model, reason(litellm, model, error, options), attempt + 1)
+                raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from error
             sleep(pause)
+        else:
+            outage.answered(model)
+            return completion
     raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
 
 
@@ -305,6 +313,6 @@ def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
     return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
 
 
-def _told(model: str, error: Exception, attempts: int) -> str:
+def _told(model: str, why: str, attempts: int) -> str:
     times = "" if attempts == 1 else f" after {attempts} attempts"
-    return f"{model}{times}: {summary(error)}"
+    return f"{model}{times}: {why}"

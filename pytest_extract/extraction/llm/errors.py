@@ -34,6 +34,20 @@ _SCHEMA: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _QUOTA: Final = lazy_pattern(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+_CREDENTIALS: Final = lazy_pattern(
+    r"missing (?:\w+ ){0,2}?(?:credentials|api[ _]key)|unable to locate credentials"
+    r"|api[ _]key(?: is)? (?:not set|required)|(?:_API_KEY|_TOKEN)`? is not set",
+    re.IGNORECASE,
+)
+_NO_MODEL: Final = lazy_pattern(
+    r"(?:invalid|unknown|no such) model\b"
+    r"|\bmodel\b.{0,100}?(?:not found|does not exist|not exist|not a valid model|identifier is invalid)",
+    re.IGNORECASE,
+)
+_UNREACHABLE: Final = frozenset(
+    {"ConnectionRefusedError", "gaierror", "ConnectTimeout", "SSLCertVerificationError", "ClientConnectorDNSError"}
+)
+_PERMANENT_STATUS: Final = frozenset({401, 402, 403, 404})
 _RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _BY_CLASS: Final[Mapping[str, FailureKind]] = {
     "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,
@@ -78,11 +92,30 @@ def status_of(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
+def permanent_cause(error: BaseException) -> str | None:
+    """Name the cause by which every other call of the model will fail as well; None where the next may succeed."""
+    if isinstance(error, AttemptTimeout | MalformedAnswer) or failure_kind(error) is not None:
+        return None
+    text, names = str(error), {cls.__name__ for link in _chain(error) for cls in type(link).__mro__}
+    status = status_of(error)
+    if status == 401 or _CREDENTIALS.search(text[:500]):
+        return "credentials"
+    if status in _PERMANENT_STATUS:
+        return f"status {status}"
+    if status in {400, 422} and _NO_MODEL.search(text):
+        return "model"
+    if names & _UNREACHABLE:
+        return "unreachable"
+    if "ImportError" in names:
+        return "package"
+    return "quota" if _QUOTA.search(text) else None
+
+
 def is_final(error: BaseException) -> bool:
     """Whether trying again is pointless: everything but limits, time-outs and failures on the server's side."""
     if isinstance(error, AttemptTimeout | MalformedAnswer):
         return False
-    if failure_kind(error) is not None or _QUOTA.search(str(error)):
+    if failure_kind(error) is not None or permanent_cause(error) not in {None, "unreachable"}:
         return True
     status = status_of(error)
     if status is not None:
@@ -119,13 +152,19 @@ def summary(error: BaseException) -> str:
 
 def _cause_of_lost_connection(error: BaseException) -> str | None:
     """Name what lies below a client's bare "Connection error."; None for every other error."""
-    chain = [error]
-    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
-        chain.append(below)
+    chain = _chain(error)
     if len(chain) == 1 or not any(type(link).__name__ == "APIConnectionError" for link in chain):
         return None
     text = clean_message(" ".join(str(chain[-1]).split()))[:200]
     return f"{type(chain[-1]).__name__}: {text}" if text else type(chain[-1]).__name__
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """Return an exception and those below it, the first cause last."""
+    chain = [error]
+    while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
+        chain.append(below)
+    return chain
 
 
 def _headers(error: BaseException) -> dict[str, str]:

@@ -81,7 +81,7 @@ PLUGIN_RINGS = (
         "terminal",
         "write_errors",
     ),
-    ("result_store",),
+    ("result_store", "fold"),
     ("run_results",),
     ("regression", "items"),
     ("replay", "revisions"),

@@ -47,7 +47,9 @@ class ResultsReplay:
                 f"{self.path.name} has {len(result.attempts)} repeats of this case: {result.why or 'it stopped'}"
             )
         document = result.digests.get("document")
-        if document is not None and document != item.case.document.sha256:
+        if document is None:
+            raise NotRun(f"{self.path.name} does not say of which document this output is: it has no digest of it")
+        if document != item.case.document.sha256:
             raise NotRun(f"the document has changed since {self.path.name} was written")
         return _replayed_attempt(result.attempts[index], result.digests.get("extractor"))
 

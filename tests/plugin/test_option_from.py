@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -48,6 +49,18 @@ def test_a_changed_document_is_not_judged_by_the_output_of_another(
     result = pytester.runpytest("--extract-from=past.jsonl", "-k", "good")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["not run: 1 case: the document has changed since past.jsonl was written"])
+
+
+def test_an_output_of_nobody_knows_which_document_is_not_judged(pytester: pytest.Pytester) -> None:
+    past = pytester.path / "past.jsonl"
+    lines = [json.loads(line) for line in past.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        del line["digests"]
+    past.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    result = pytester.runpytest("--extract-from=past.jsonl")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["not run: 2 cases: past.jsonl does not say of which document *"])
+    assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
 @pytest.mark.parametrize("args", [(), ("-n2",)], ids=["plain", "n2"])

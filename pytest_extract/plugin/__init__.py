@@ -147,7 +147,8 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
     """Fold equal causes in pytest's own sections; write the verdict of the regression gate below all summaries."""
     folded = None
-    if "pytest_extract.plugin.run_results" in sys.modules:
+    broken = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
+    if any(hasattr(report, "extract_outcome") for report in broken):
         from pytest_extract.plugin.fold import FoldedSections
 
         folded = config.stash[_FOLDED] = FoldedSections(terminalreporter.stats, config.get_verbosity())

@@ -149,12 +149,19 @@ class _Loader:
             self.mistakes.append(Mistake(source, ("dataset",), message))
             return
         path = source.path.parent / value
+        is_empty = True
         try:
             for number, line in read_lines(path):
                 if isinstance(line, CaseFileError):
                     self.mistakes.append(mistake_in(line))
                 elif line.strip():
                     yield from self._record(path, line, number, defaults)
+                else:
+                    continue
+                is_empty = False
+            if is_empty:
+                message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
+                self.mistakes.append(Mistake(source, ("dataset",), message))
         except CaseFileError as error:
             missing = Mistake(source, ("dataset",), no_file("dataset", path))
             self.mistakes.append(mistake_in(error) if is_file(path) else missing)

@@ -26,7 +26,8 @@ _OPTIONS: Final = f"""\
 
 {_WRITTEN} `pytest --help` shows the same options.
 An option of the command line wins over its ini twin. The ini twin belongs in `pytest.ini`, in `[pytest]` of `tox.ini`
-or in `[tool.pytest.ini_options]` of `pyproject.toml`; a repeatable one takes one value a line. A relative path on the
+or in `[tool.pytest.ini_options]` of `pyproject.toml`; a repeatable one takes one value a line. With pytest 9 it may
+stand in `[tool.pytest]` or in `pytest.toml`, too: as a number, a boolean, a list or a text. A relative path on the
 command line starts at the current folder, one in the ini file at pytest's root folder. All wrong values are reported at
 once, before the first call, with exit status 4.
 """

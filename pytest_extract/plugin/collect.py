@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import CaseFileError, ConfigError
@@ -41,8 +43,12 @@ def node_id_of_file(path: Path, root: Path) -> str | None:
 class ExtractFile(pytest.File):
     """A case file: its good cases as items, its mistakes as a collection error after them."""
 
-    # pytest and its plugins read `obj` of whatever is in place of a module (see ExtractItem.getparent)
-    obj = None
+    @cached_property
+    def obj(self) -> ModuleType:
+        """A module of the file's name: pytest, its plugins and projects' hooks read it (see ExtractItem.getparent)."""
+        module = ModuleType(case_name(self.path))
+        module.__file__ = str(self.path)
+        return module
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Read the file; when nothing in it can run, the file itself is the collection error."""

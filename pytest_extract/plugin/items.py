@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr, Traceback, filter_traceback
@@ -18,7 +19,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
-from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, function_with_parameters, has_fixture
+from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, has_fixture
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 _STDLIB = Path(os.__file__).parent
+
+
+class ExtractModule(Protocol):
+    """The case file as its items see it (`ExtractFile`, whose module knows items)."""
+
+    obj: ModuleType
+    """What stands for the file where pytest and its plugins want a module."""
 
 
 class CaseRunner(Protocol):
@@ -53,13 +61,6 @@ class CaseRunner(Protocol):
         """Drop what was prefetched for a case."""
 
 
-class _NoFunction:
-    """In place of an item's function: `skipif` evaluates a condition with its globals."""
-
-    __doc__ = None
-    __globals__: ClassVar[dict[str, object]] = {}
-
-
 class ExtractItem(pytest.Item):
     """One case on one arm.
 
@@ -67,7 +68,7 @@ class ExtractItem(pytest.Item):
     run by another worker, and every object in memory makes each of Python's garbage collections longer.
     """
 
-    obj = _NoFunction()
+    cls = instance = None
     result: CaseResult | None = None
     error: Exception | None = None
     forecast: Forecast | None = None
@@ -89,10 +90,29 @@ class ExtractItem(pytest.Item):
         """Give the case file as the module: fixtures of module scope then live as long as the file runs."""
         return self.parent if cls is pytest.Module else super().getparent(cls)
 
+    # Projects' hooks, pytest and its plugins take every item for a function in a module.
+
+    @property
+    def module(self) -> ModuleType:
+        """The module in which a test would stand."""
+        return cast("ExtractModule", self.parent).obj
+
+    @property
+    def originalname(self) -> str:
+        """The name that the case has on every arm."""
+        return self.case.id
+
+    @cached_property
+    def obj(self) -> Any:
+        """A function of the case's name: `skipif` evaluates a condition with its globals."""
+        function: Any = FunctionType(_case.__code__, {}, self.case.id)
+        function.__module__ = self.module.__name__
+        return function
+
     @property
     def function(self) -> Any:
-        """Give `pytest --fixtures-per-test` a function to locate: it takes every item for one."""
-        return function_with_parameters
+        """The function in place of a test's."""
+        return self.obj
 
     @cached_property
     def _fixtureinfo(self) -> Any:
@@ -247,6 +267,9 @@ class ExtractItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """File, line (from 0) and name of the case."""
         return self.case.path, self.case.line - 1, self.name
+
+
+def _case() -> None: ...
 
 
 def _is_machinery(path: Path) -> bool:

@@ -511,26 +511,51 @@ def settings_from(config: pytest.Config) -> Settings:
 
 
 def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> Any:
-    given, name, base = _value_and_source(config, option)
-    texts = given if isinstance(given, list) else [] if given is None else [given]
+    texts, name, base = _texts_and_source(config, option)
+    if len(texts) > 1 and not option.many:
+        problems.append(f"{name}: takes one value, not a list of {len(texts)}")
     read: list[Any] = []
     for text in texts:
         try:
-            read.append(option.read(str(text)))
+            read.append(option.read(text))
         except ValueError as error:
-            problems.append(f"{name}: {str(text)!r} {error}")
+            problems.append(f"{name}: {text!r} {error}")
     read = [base / value if isinstance(value, Path) else value for value in read]
     return tuple(read) if option.many else (read[0] if read else None)
 
 
-def _value_and_source(config: pytest.Config, option: Option) -> tuple[Any, str, Path]:
-    """Return the value as given, the name to use in a message, and the folder that a relative path starts from."""
+def _texts_and_source(config: pytest.Config, option: Option) -> tuple[list[str], str, Path]:
+    """Return the values as given, the name to use in a message, and the folder that a relative path starts from."""
     value = config.getoption(option.dest, None) if option.command_line else None
     if value:
-        return value, f"--extract-{option.name}", config.invocation_params.dir
-    if option.ini:
-        value = config.getini(option.dest)
-    return value or option.default, option.dest, config.rootpath
+        return _texts(value), f"--extract-{option.name}", config.invocation_params.dir
+    texts = _texts(_file_value(config, option)) if option.ini else []
+    return texts or _texts(option.default), option.dest, config.rootpath
+
+
+def _file_value(config: pytest.Config, option: Option) -> Any:
+    """Return the value of the ini or TOML file.
+
+    pytest 9 keeps TOML's own types, and `getini` refuses all but the one of `addini`: 8 where "8" is known, and the
+    reverse. pytest 8 knows no types of numbers at all.
+    """
+    stored: Any = getattr(config, "_inicfg", {}).get(option.dest)
+    if getattr(stored, "mode", None) != "toml":
+        return config.getini(option.dest)
+    value = stored.value
+    if isinstance(value, str) and option.many:
+        return [line.strip() for line in value.split("\n") if line.strip()]
+    if isinstance(value, dict):
+        import json
+
+        pairs = [f"{key}={part}" for key, part in value.items()]  # MEASURE=NUMBER, RULE=VALUE
+        return pairs if option.many else json.dumps(value, default=str)
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    values = value if isinstance(value, list) else [] if value in {None, ""} else [value]
+    return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
 def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[str]:

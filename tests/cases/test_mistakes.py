@@ -37,6 +37,8 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "invoice.schema.json").write_text(json.dumps(SCHEMA, indent=1), encoding="utf-8")
     (tmp_path / "acme.gold.json").write_text(json.dumps(GOLD, indent=1), encoding="utf-8")
     (tmp_path / "prompt.md").write_text("Extract.", encoding="utf-8")
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "blank.jsonl").write_text("\ufeff\n \r\n\t\n", encoding="utf-8")
     return tmp_path
 
 
@@ -150,7 +152,11 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("stray unknown key", "»case: 1\ncases:\n- {document: acme.txt, schema: invoice.schema.json, gold: {}}\n", ["unknown key 'case'", "did you mean 'cases'?"]),
     ("cases and dataset", "cases: [{}]\n»dataset: a.jsonl\n", ["both `cases` and `dataset`"]),
     ("dataset gone", "dataset: »a.jsonl\n", ["`dataset`: no file"]),
+    ("dataset empty", "dataset: »empty.jsonl\n", ["`dataset`:", "empty.jsonl has no line", "at least one case"]),
+    ("dataset blank", "dataset: »blank.jsonl\n", ["blank.jsonl has no line"]),
     ("dataset a list", "dataset: »[a.jsonl]\n", ["`dataset` must be the path of a JSONL file"]),
+    ("no document matches", "documents: »'*.pdf'\nschema: invoice.schema.json\ngold: '{stem}.json'\n", ["no document matches '*.pdf'"]),
+    ("defaults with cases", BASE + "defaults: {»cases: []}\n", ["`cases` belongs at the top of the file"]),
     ("same id", "cases:\n- {id: a, text: x, schema: {}, gold: {}}\n- {id: »a, text: y, schema: {}, gold: {}}\n", ["the id 'a' is taken by the case of line 2"]),
 ]  # fmt: skip
 

@@ -96,6 +96,38 @@ def test_marks_act_as_on_any_item(pytester: pytest.Pytester, write_case: Write) 
     )
 
 
+def test_a_hook_may_take_every_item_for_a_function(pytester: pytest.Pytester, write_case: Write) -> None:
+    """Hooks of projects and plugins from before the cases; see https://docs.pytest.org for `Function`."""
+    conftest = pytester.path / "conftest.py"
+    hook = """
+
+def pytest_collection_modifyitems(items):
+    import inspect
+
+    for item in items:
+        module = item.module
+        assert item.parent.obj is module and item.module.__file__ == str(item.path)
+        slow = module.__name__.endswith("_slow") or item.originalname == "b"
+        assert item.cls is None and item.instance is None and not hasattr(module, "SERIAL")
+        assert item.obj.__name__ == item.function.__name__ == item.originalname and item.obj.__doc__ is None
+        assert item.obj.__module__ == item.function.__module__ == module.__name__
+        assert not inspect.iscoroutinefunction(item.obj) and not hasattr(item, "callspec")
+        assert "extractor" in item.fixturenames and inspect.signature(item.function)
+        if slow:
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def named(request):
+    assert request.module.__name__ == request.node.module.__name__ and request.cls is None
+"""
+    conftest.write_text("import pytest\n" + conftest.read_text(encoding="utf-8") + hook, encoding="utf-8")
+    for name in ("a", "b", "big_slow"):
+        write_case(name)
+    result = pytester.runpytest("-v", "-m", "slow", "--extract-model=m", "--extract-model=n", "-W", "ignore")
+    result.assert_outcomes(passed=4, deselected=2)
+
+
 def test_conditions_of_marks_are_evaluated(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a", marks=["skipif('sys.maxsize > 1', reason='everywhere')"])
     write_case("b", BAD, marks=["xfail('sys.maxsize > 1', reason='so far')"])

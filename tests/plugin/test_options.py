@@ -55,6 +55,54 @@ def test_ini_twins_and_the_command_line_wins(pytester: pytest.Pytester) -> None:
     assert given.suite_thresholds == {"pass_rate": 0.9, "f1": 0.5}
 
 
+NATIVE = pytest.mark.skipif(int(pytest.__version__.split(".")[0]) < 9, reason="pytest 8 reads no [tool.pytest]")
+
+
+@NATIVE
+@pytest.mark.parametrize("quote", ["", '"'])
+@pytest.mark.parametrize("file", ["pytest.toml", "pyproject.toml"])
+def test_toml_values_of_every_type_are_taken(pytester: pytest.Pytester, file: str, quote: str) -> None:
+    table = "pytest" if file == "pytest.toml" else "tool.pytest"
+    (pytester.path / file).write_text(
+        f"""
+        [{table}]
+        extract_concurrency = {quote}8{quote}
+        extract_budget = {quote}0.0{quote}
+        extract_timeout = {quote}60{quote}
+        extract_schema_cov = {quote}true{quote}
+        extract_otel = {quote}false{quote}
+        extract_schema_cov_fail_under = {quote}1{quote}
+        extract_repeat = {quote}2{quote}
+        extract_judge = "fuzzy"
+        extract_model = ["a/b", "c"]
+        extract_by = "vendor"
+        extract_suite_thresholds = {"{pass_rate = 0.9, f1 = 1}" if not quote else '["pass_rate=0.9", "f1=1"]'}
+        """,
+        encoding="utf-8",
+    )
+    given = settings(pytester, "--extract-repeat=3")
+    assert (given.concurrency, given.budget, given.timeout, given.repeat) == (8, 0, 60, 3)
+    assert (given.schema_cov, given.otel, given.schema_cov_fail_under) == (True, False, 1)
+    assert (given.judge, given.model, given.by) == ("fuzzy", ("a/b", "c"), ("vendor",))
+    assert given.suite_thresholds == {"pass_rate": 0.9, "f1": 1}
+
+
+@NATIVE
+def test_a_toml_value_that_cannot_be_is_named(pytester: pytest.Pytester) -> None:
+    (pytester.path / "pytest.toml").write_text(
+        "[pytest]\nextract_concurrency = true\nextract_repeat = 1.5\nextract_otel = 8\nextract_judge = ['exact', 'llm']\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(pytest.UsageError) as raised:
+        settings(pytester)
+    assert str(raised.value).splitlines() == [
+        "extract_concurrency: 'true' must be a whole number, 1 or more",
+        "extract_repeat: '1.5' must be a whole number, 1 or more",
+        "extract_judge: takes one value, not a list of 2",
+        "extract_otel: '8' must be true or false",
+    ]
+
+
 def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     pytester.makeini("[pytest]\nextract_recordings = recs\n")
     below = pytester.mkdir("below")

@@ -226,10 +226,16 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
         has_result = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
-        if has_result and not hasattr(self.config, "workerinput"):
+        if hasattr(self.config, "workerinput"):
+            return
+        if has_result:
             from pytest_extract.plugin.transport import take_from_report
 
             take_from_report(report, self.config)
+        elif report.skipped and is_case(report.nodeid):
+            from pytest_extract.plugin.run_results import run_results_of
+
+            run_results_of(self.config).skipped += 1
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102

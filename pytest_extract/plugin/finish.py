@@ -34,6 +34,7 @@ _ANNOTATIONS = pytest.StashKey[list[Line]]()
 _SUITE = pytest.StashKey[list[tuple[bool, str]]]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
+_REPORTS: Final = ("html", "markdown", "csv", "comment", "code_quality")
 _MOST_SELECTED: Final = 10
 _MOST_WRITE_ERRORS: Final = 3
 _MOST_UNCOVERED: Final = 20
@@ -49,7 +50,8 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     """
     config = session.config
     run_results = run_results_of(config)
-    run_results.close()
+    run_results.has_mistakes = bool(mistakes)
+    run_results.close(drops_earlier=_replaces_reports(config, run_results))
     started = started_session(config)
     if started is not None:
         started.close()
@@ -80,6 +82,11 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
+    """Whether the run had a case, or one that could not be read: the reports of an earlier run are not its own."""
+    return (run_results.selected_cases or run_results.has_mistakes) and not config.option.collectonly
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Conclusion:
     """The decision of the regression gate; `lines` on the A/A comparison and on the baseline that was written."""
@@ -91,7 +98,7 @@ class _Conclusion:
 
 def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     settings = run_results.settings
-    if settings.update_gold is not None:
+    if settings.update_gold is not None or not (run_results.selected_cases or settings.update_baseline):
         return _Conclusion()
     compared = settings.gate == "regression" or settings.baseline is not None
     compared = compared or len(run_results.totals.arms) > 1
@@ -114,12 +121,10 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
 def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Sequence[str]) -> list[Line]:
     """Write the report files; return a line that names them, and one for each that could not be written."""
     settings = run_results.settings
-    files: dict[str, Path | None] = {
-        name: getattr(settings, name) for name in ("html", "markdown", "csv", "comment", "code_quality")
-    }
+    files: dict[str, Path | None] = {name: getattr(settings, name) for name in _REPORTS}
     in_actions = settings.ci == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
-    if not (any(files.values()) or in_actions or step_summary) or not (run_results.results or mistakes):
+    if not (any(files.values()) or in_actions or step_summary) or not _replaces_reports(config, run_results):
         return []
     from pytest_extract.errors import StoreError
     from pytest_extract.files import write_atomic
@@ -146,6 +151,7 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
             *conclusion.lines,
         ],
         judge=run_results.judge_spending,
+        reruns=run_results.reruns,
         written=written_now(),
         by=settings.by,
         facts=run_facts(config.rootpath, config.invocation_params.args),
@@ -232,7 +238,7 @@ def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bo
     All results are read for it, so reports, exit status and summary share what was found.
     """
     settings = run_results.settings
-    if settings.gate != "suite" or run_results.forecasts:
+    if settings.gate != "suite" or run_results.forecasts or not run_results.selected_cases:
         return []
     if _SUITE in config.stash:
         return config.stash[_SUITE]
@@ -255,7 +261,10 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if run_results.forecasts:
         reporter.section("extraction forecast")
         write_lines(writer, forecast_lines(run_results.forecasts))
-    if not run_results.results or config.get_verbosity() < -1:
+    if config.get_verbosity() < -1:
+        return
+    if not run_results.results:
+        _write_empty_summary(reporter, config, run_results)
         return
     if settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
         _write_cases_below_thresholds(reporter, writer, run_results)
@@ -282,6 +291,32 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
     if settings.update_gold == "review":
         _review(config, run_results)
+
+
+def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Config, run_results: RunResults) -> None:
+    """Say that no case ran, what that means for the gate, and of which run the report files are."""
+    lines: list[Line] = []
+    if run_results.skipped:
+        lines.append(line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
+    lines += [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
+    lines += config.stash.get(_CONCLUSION, _Conclusion()).lines
+    for found in (_COVERAGE, _REPORT_LINES):
+        told: list[Line] = config.stash.get(found, [])
+        lines += told
+    if not (_replaces_reports(config, run_results) or config.option.collectonly):
+        lines += _earlier_report_lines(run_results.settings)
+    if lines:
+        reporter.section("extraction")
+        write_lines(reporter._tw, lines)  # noqa: SLF001
+
+
+def _earlier_report_lines(settings: Settings) -> list[Line]:
+    """Name the report files of an earlier run that a run without a case leaves as they are."""
+    asked = (getattr(settings, name) for name in ("results", *_REPORTS))
+    kept = [str(path) for path in asked if path is not None and path.is_file() and path.stat().st_size]
+    if not kept:
+        return []
+    return [line(f"no case ran: {', '.join(kept)} {'is' if len(kept) == 1 else 'are'} of an earlier run")]
 
 
 def _review(config: pytest.Config, run_results: RunResults) -> None:
@@ -320,6 +355,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         results,
         totals=totals,
         judge=run_results.judge_spending,
+        reruns=run_results.reruns,
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
@@ -354,7 +390,7 @@ def _comparison_lines(config: pytest.Config, width: int) -> list[Line]:
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the verdict on a comparison; where it is that of the regression gate, pytest's last line says it too."""
     run_results = run_results_of(config)
-    if not run_results.results or run_results.forecasts or config.get_verbosity() < -1:
+    if not run_results.selected_cases or run_results.forecasts or config.get_verbosity() < -1:
         return
     from pytest_extract.plugin.regression import decision_lines, decision_word
 

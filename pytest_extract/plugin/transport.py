@@ -140,8 +140,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         run_results.forecasts.append(Forecast(**forecast))
         return
     line: str = attributes.pop(RESULT)
-    result: CaseResult | None = attributes.pop(RESULT_OBJECT, None)
+    result: CaseResult = attributes.pop(RESULT_OBJECT, None) or load_result(line)
     stored = run_results.results.store(line)
+    run_results.spending += Spending.of([result])
     if str(report.outcome) != "rerun":
         run_results.add(report.nodeid, line, stored, result)
     gold_change = attributes.get(GOLD_CHANGE)

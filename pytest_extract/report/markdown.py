@@ -71,7 +71,13 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
     yield _field_table(worst_patterns(run.totals.fields))
     yield from (_slice_table(table, run.view) for table in run.slices if table.is_known)
     lines = summary_lines(
-        run.results, totals=run.totals, judge=run.judge, expected=len(run.expected), width=_WIDTH, fields=False
+        run.results,
+        totals=run.totals,
+        judge=run.judge,
+        reruns=run.reruns,
+        expected=len(run.expected),
+        width=_WIDTH,
+        fields=False,
     )
     yield _fenced([*lines, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 

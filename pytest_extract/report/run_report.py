@@ -22,7 +22,7 @@ from pytest_extract.report.totals import RunTotals, totals_of, worst_patterns
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
 
-NO_JUDGE: Final = Spending()
+NOTHING: Final = Spending()
 _WORDS: Final = {
     Answer.WORSE: "Worse than the baseline",
     Answer.NOT_WORSE: "Not worse than the baseline",
@@ -37,7 +37,7 @@ class RunReport:
     `judged`: the comparison with a baseline or between arms, and its verdict. `suite`: a line per bound of the suite
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
-    `judge`: what the judge's model has used.
+    `judge`: what the judge's model has used; `reruns`: what extractions took whose results a rerun replaced.
     `by`: the tags and dimensions that the run is split by; `view`: the system whose numbers its slices show. `runs`:
     labels of the arms that are runs over time, the first run first. `facts`: the command, the revision and the like.
     `find_case`: finds the case of a result, for its document; `pages`: which pages of PDFs the HTML page shows as
@@ -53,7 +53,8 @@ class RunReport:
     mistakes: Sequence[str] = ()
     expected: frozenset[str] = frozenset()
     lines: Sequence[Line] = ()
-    judge: Spending = NO_JUDGE
+    judge: Spending = NOTHING
+    reruns: Spending = NOTHING
     written: str = ""
     by: Sequence[str] = ()
     view: str = VIEWS[0]

@@ -78,6 +78,7 @@ def summary_lines(
     *,
     totals: RunTotals | None = None,
     judge: Spending | None = None,
+    reruns: Spending | None = None,
     expected: int = 0,
     width: int = 100,
     verbosity: int = 0,
@@ -86,9 +87,9 @@ def summary_lines(
 ) -> list[Line]:
     """Summarize a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
-    `totals`: those of `results`, if the caller has them. `expected`: number of cases that fail as an xfail mark
-    expects. `fields`: list the worst field patterns, too. `diffs`: the reader sees the diffs of failing cases, so that
-    only fields that are wrong in several cases are news.
+    `totals`: those of `results`, if the caller has them. `reruns`: spent before reruns. `expected`: number of cases
+    that fail as an xfail mark expects. `fields`: list the worst field patterns, too. `diffs`: the reader sees the diffs
+    of failing cases, so that only fields that are wrong in several cases are news.
     """
     totals = totals_of(results) if totals is None else totals
     lines = [_cases_line(totals, expected)]
@@ -105,7 +106,7 @@ def summary_lines(
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
-    lines += _money_lines(totals.spending)
+    lines += _money_lines(totals.spending, reruns or Spending())
     lines += _judge_lines(judge or Spending())
     return lines + _slowest_lines(totals.slowest, width)
 
@@ -320,13 +321,15 @@ def _judge_lines(judge: Spending) -> list[Line]:
     return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}")]
 
 
-def _money_lines(spent: Spending) -> list[Line]:
+def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
     parts = []
+    spent += reruns
     if spent.prompt_tokens or spent.completion_tokens:
         parts.append(f"tokens: {spent.prompt_tokens:,} in, {spent.completion_tokens:,} out")
     if spent.calls > spent.unpriced:
         unpriced = f" ({plural(spent.unpriced, 'call')} without a known price not counted)" if spent.unpriced else ""
-        parts.append(f"cost: {spent.cost_text}{unpriced}")
+        again = f" ({reruns.cost_text} of it for {plural(reruns.calls, 'call')} before reruns)" if reruns.calls else ""
+        parts.append(f"cost: {spent.cost_text}{again}{unpriced}")
     elif parts and spent.calls:
         parts.append("cost: unknown, no call has a known price")
     if spent.recorded:

@@ -286,19 +286,25 @@ def test_reruns_call_the_extractor_again(pytester: pytest.Pytester, write_case: 
     pytester.makeconftest(
         """
         import pytest
+        import pytest_extract
 
         @pytest.fixture
         def extractor(request, pytestconfig):
             def extract(document):
                 pytestconfig.calls = getattr(pytestconfig, "calls", 0) + 1
-                return document.text if pytestconfig.calls > 2 else "{}"
+                text = document.text if pytestconfig.calls > 2 else "{}"
+                return pytest_extract.Extraction(text, cost_usd=1.5)
             return extract
         """
     )
     write_case("acme")
-    result = pytester.runpytest("-p", "rerunfailures", "--reruns=3", "--extract-results=r.jsonl")
+    result = pytester.runpytest(
+        "-p", "rerunfailures", "--reruns=3", "--extract-results=r.jsonl", "--extract-markdown=r.md"
+    )
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*1 passed, 2 rerun*"])
+    cost = "cost: $4.5000 ($3.0000 of it for 2 calls before reruns)"
+    result.stdout.fnmatch_lines([cost, "*1 passed, 2 rerun*"])
+    assert cost in Path("r.md").read_text(encoding="utf-8")
     lines = Path("r.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["outcome"] for line in lines] == ["passed"]
 

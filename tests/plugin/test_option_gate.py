@@ -102,3 +102,39 @@ def test_an_announced_failure_is_one_under_every_gate(
 def test_an_announced_failure_that_passes_is_told_under_no_gate(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("good", marks=["xfail"])
     pytester.runpytest("--extract-gate=none").assert_outcomes(xpassed=1)
+
+
+GATES = {
+    "suite": "extract_gate = suite\nextract_suite_thresholds = pass_rate=0.5\n",
+    "regression": "extract_gate = regression\nextract_baseline = b.json\n",
+}
+
+
+@pytest.mark.parametrize(("gate", "text"), GATES.items(), ids=list(GATES))
+def test_a_gate_says_nothing_about_a_run_that_selects_no_case(pytester: pytest.Pytester, gate: str, text: str) -> None:
+    pytester.makepyfile(test_a="def test_a(): pass")
+    pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline")
+    pytester.makeini(f"[pytest]\n{text}")
+    for args in (["test_a.py"], ["-k", "test_a"], ["-n2", "test_a.py"]):
+        assert pytester.runpytest(*args).ret == pytest.ExitCode.OK, (gate, args)
+
+
+@pytest.mark.parametrize(("gate", "text"), GATES.items(), ids=list(GATES))
+def test_a_gate_that_fails_a_run_of_skipped_cases_says_why(
+    pytester: pytest.Pytester, write_case: Write, gate: str, text: str
+) -> None:
+    pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline")
+    pytester.makeini(f"[pytest]\n{text}")
+    for name in ("bad", "good"):
+        write_case(name, marks=["skip(reason='today')"])
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    reasons = {"suite": "suite gate: no case was run*", "regression": "UNDECIDED. Nothing was compared."}
+    result.stdout.fnmatch_lines(["no case ran: 2 cases skipped", reasons[gate]])
+
+
+def test_a_baseline_that_no_case_could_write_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_a="def test_a(): pass")
+    result = pytester.runpytest("test_a.py", "--extract-baseline=b.json", "--extract-update-baseline")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["baseline not written: no case was run, so there is nothing to store"])

@@ -134,3 +134,44 @@ def test_by_a_tag_that_no_case_has(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("-k", "good")
     result.stdout.fnmatch_lines(["--extract-by: no case has the tag 'knd'; did you mean 'kind'?"])
     assert result.ret == 0
+
+
+FILES = ("results=r.jsonl", "html=h.html", "markdown=m.md", "csv=c.csv", "comment=n.md", "code-quality=q.json")
+NAMES = [each.partition("=")[2] for each in FILES]
+ALL_FILES = [f"--extract-{each}" for each in FILES]
+
+
+def texts(pytester: pytest.Pytester) -> list[str]:
+    return [(pytester.path / name).read_text(encoding="utf-8") for name in NAMES]
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("how", ["skipped", "mistakes"])
+def test_reports_of_an_earlier_run_do_not_survive_a_run_without_a_result(
+    pytester: pytest.Pytester, write_case: Write, how: str, args: list[str]
+) -> None:
+    pytester.runpytest(*ALL_FILES).assert_outcomes(passed=1, failed=1)
+    before = texts(pytester)
+    keys = {"marks": ["skip(reason='today')"]} if how == "skipped" else {"unknown": 1}
+    write_case("bad", HOSTILE, **keys)
+    write_case("good", **keys)
+    result = pytester.runpytest(*ALL_FILES, *args)
+    if how == "skipped":
+        result.assert_outcomes(skipped=2)
+        result.stdout.fnmatch_lines(["no case ran: 2 cases skipped"])
+    result.stdout.fnmatch_lines(["reports: *h.html, *m.md, *c.csv*"])
+    assert all(old != new for old, new in zip(before, texts(pytester), strict=True))
+    assert (pytester.path / "r.jsonl").read_bytes() == b""
+    assert "bad.extract.yaml::bad" not in "".join(texts(pytester))
+
+
+@pytest.mark.parametrize("args", [["test_a.py"], ["-k", "not good and not bad"]])
+def test_a_run_that_selects_no_case_says_whose_the_reports_are(pytester: pytest.Pytester, args: list[str]) -> None:
+    pytester.makepyfile(test_a="def test_a(): pass")
+    pytester.runpytest(*ALL_FILES)
+    before = texts(pytester)
+    result = pytester.runpytest(*args, *ALL_FILES)
+    result.assert_outcomes(passed=1, deselected=2 if "-k" in args else 0)
+    result.stdout.fnmatch_lines(["no case ran: *r.jsonl, *h.html, *m.md, *c.csv, *n.md, *q.json are of an earlier run"])
+    assert texts(pytester) == before
+    pytester.runpytest("--collect-only", *ALL_FILES).stdout.no_fnmatch_line("no case ran*")

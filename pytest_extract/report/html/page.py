@@ -267,7 +267,7 @@ def _mistakes(mistakes: Sequence[str]) -> list[str]:
 def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     """Return the numbers on top: (name, value, class)."""
     totals = run.totals
-    counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending
+    counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending + run.reruns
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
     tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
     tiles += [(name, score_number(value), "") for name, value in totals.means.items()]
@@ -275,6 +275,8 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     if spent.calls > spent.unpriced:
         tiles.append(("cost", spent.cost_text, ""))
+        if run.reruns.calls:
+            tiles.append(("of it before reruns", run.reruns.cost_text, ""))
         if spent.unpriced:
             tiles.append(("without a known price", plural(spent.unpriced, "call"), ""))
     if spent.prompt_tokens or spent.completion_tokens:

@@ -42,6 +42,8 @@ from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import Semantics
 
 MOST_EAGER: Final = 20_000
+MOST_RECURSIVE: Final = 1_000
+"""Nodes after which what leads to something recursive is late: a few definitions unfold to millions."""
 DEEPEST_EAGER: Final = 60
 DEEPEST_ROW: Final = 4
 """Levels of a row whose metrics a judge that pairs rows gets to read."""
@@ -69,19 +71,37 @@ class Compiler:
         self._binder = binder
         self._overrides = overrides
         self._report = report
+        self._made = 0  # nodes; alternatives have places in common
+        self._recursive: frozenset[Key] | None = None
         self._unopened: list[RecursiveRef] = []
         self._open: dict[Key, str] = {}  # the nodes being compiled, outermost first, and their patterns
         self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
 
     def compile(self, key: Key, pattern: str = ROOT, *, field: bool = True) -> Node:
         """Compile the node of `key` at a place; a place inside itself is compiled when a document reaches it."""
-        if key in self._open or len(self._open) > DEEPEST_EAGER or len(self.patterns) > MOST_EAGER:
-            ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
-            self._unopened.append(ref)
-            return self.patterns.setdefault(pattern, ref)
-        return self._compile_now(key, pattern, field=field)
+        if not self._is_late(key):
+            return self._compile_now(key, pattern, field=field)
+        ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
+        self._unopened.append(ref)
+        self.patterns.setdefault(pattern, ref)
+        return ref
+
+    def _is_late(self, key: Key) -> bool:
+        """Whether a place is compiled only when a document reaches it. Values are compiled at once."""
+        if key in self._open:
+            return True
+        if self._made <= MOST_RECURSIVE and len(self._open) <= DEEPEST_EAGER:
+            return False
+        if self._recursive is None:
+            self._recursive = self._schema.recursive()
+        if key in self._recursive:
+            return True
+        if len(self._open) <= DEEPEST_EAGER and self._made <= MOST_EAGER:
+            return False
+        return bool(self._schema.node(key).children())
 
     def _compile_now(self, key: Key, pattern: str, *, field: bool) -> Node:
+        self._made += 1
         self._open[key] = pattern
         try:
             node = self._place(self._schema.node(key), pattern, field=field)
@@ -277,10 +297,16 @@ class Compiler:
             return Union(pattern=pattern, branches=tuple(branches), field=field)
         # a branch that leads back to its own union adds nothing
         keys = [key for key in schema.branches if self._open.get(key) != pattern]
-        branches = [(self._schema.node(key), self.compile(key, pattern, field=field)) for key in keys]
-        if not branches:
+        if not keys:
             return self._any_value(annotation, pattern, field=field)
+        branches = [(self._schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
         return Union(pattern=pattern, branches=tuple(branches), field=field)
+
+    def _branch(self, key: Key, pattern: str, *, field: bool) -> Node:
+        """Compile an alternative; a choice in a choice at once, else a choice could wait for itself."""
+        if key not in self._open and self._schema.node(key).branches:
+            return self._compile_now(key, pattern, field=field)
+        return self.compile(key, pattern, field=field)
 
     # --- objects
 

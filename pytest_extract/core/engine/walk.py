@@ -225,13 +225,10 @@ def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Valu
 
 def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
     """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
-    for node, plan in choice.branches:
-        if fits(node, value):
-            return plan
-    for node, plan in choice.branches:
-        if type_fits(node.types, value):
-            return plan
-    return choice.branches[0][1]
+    fitting = (plan for node, plan in choice.branches if fits(node, value))
+    of_its_type = (plan for node, plan in choice.branches if type_fits(node.types, value))
+    plan = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
+    return plan.node() if isinstance(plan, RecursiveRef) else plan
 
 
 def walk_lazy(

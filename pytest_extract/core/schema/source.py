@@ -54,6 +54,7 @@ class SchemaSource:
         self.root = root
         self._values: dict[str, Json] = {"": root}  # by pointer, of those that were looked up and of what is around
         self._anchors: dict[str, str] | None = None
+        self._expanded: dict[Key, Layers] = {}
 
     def child(self, parent: str, name: str, value: Json) -> Ref:
         """Return the reference to a member of the object at `parent`, whose value is known."""
@@ -84,6 +85,12 @@ class SchemaSource:
 
     def expand(self, key: Key) -> Layers:
         """Return the layers of a node: its objects, what they refer to, and their `allOf`, each once."""
+        found = self._expanded.get(key)
+        if found is None:
+            found = self._expanded[key] = self._expand(key)
+        return found
+
+    def _expand(self, key: Key) -> Layers:
         layers: list[RefLayer] = []
         dangling: list[str] = []
         seen: set[str] = set()

@@ -112,15 +112,32 @@ class Schema:
 
     def walk(self) -> Iterator[SchemaNode]:
         """Yield every reachable node once, parents first, up to `MOST_NODES`."""
+        return map(self.node, self._reachable())
+
+    def _reachable(self) -> Iterator[Key]:
         seen = {self.root}
         queue = [self.root]
         for key in queue:
-            node = self.node(key)
-            yield node
-            for child in node.children():
+            yield key
+            for child in self.node(key).children():
                 if child not in seen and len(seen) < MOST_NODES:
                     seen.add(child)
                     queue.append(child)
+
+    def recursive(self) -> frozenset[Key]:
+        """Return the keys of `walk` that lead to something recursive: what is left once all that ends is taken away."""
+        children = {key: set(self.node(key).children()) for key in self._reachable()}
+        parents: dict[Key, list[Key]] = {}
+        for key, below in children.items():
+            for child in below:
+                parents.setdefault(child, []).append(key)
+        ended = [key for key, below in children.items() if not below]
+        for key in ended:
+            for parent in parents.get(key, ()):
+                children[parent].discard(key)
+                if not children[parent]:
+                    ended.append(parent)
+        return frozenset(children).difference(ended)
 
     def annotated(self) -> list[SchemaNode]:
         """Return the nodes of `walk` that have a configuration."""

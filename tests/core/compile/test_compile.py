@@ -8,6 +8,7 @@ from pytest_extract.core.compile.nodes import Array, Leaf
 from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.uncompared import GoldCheck
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
 
 
@@ -321,3 +322,70 @@ def test_leaves_of_one_metric_share_it():
     assert isinstance(first, Leaf)
     assert isinstance(second, Leaf)
     assert first.checks[0].metric is second.checks[0].metric
+
+
+def unequal(compiled, gold, extracted):
+    return [leaf.path for leaf in compiled.score(gold, extracted).leaves if leaf.status != "match"]
+
+
+def definitions_of(count, properties):
+    """Return a schema of the shape of FHIR's Bundle: all definitions refer to each other, one is a choice of all."""
+    definitions = {}
+    for index in range(count):
+        refs = {f"p{j}": {"$ref": f"#/definitions/D{(index * 7 + j * 11) % count}"} for j in range(properties)}
+        contained = {"type": "array", "items": {"$ref": "#/definitions/Any"}}
+        own = {"kind": {"const": f"D{index}"}, "name": {"type": "string"}, "contained": contained}
+        definitions[f"D{index}"] = {"type": "object", "properties": {**own, **refs}, "required": ["kind"]}
+    definitions["Any"] = {"oneOf": [{"$ref": f"#/definitions/D{index}"} for index in range(count)]}
+    entries = {"type": "array", "items": {"$ref": "#/definitions/Any"}}
+    return {"definitions": definitions, "type": "object", "properties": {"entry": entries}}
+
+
+def resource(index, depth, count, name="a"):
+    made = {"kind": f"D{index}", "name": "a" if depth else name}
+    if depth:
+        made["p1"] = resource((index * 7 + 11) % count, depth - 1, count, name)
+        made["contained"] = [resource(index, depth - 1, count, name)]
+    return made
+
+
+@pytest.mark.parametrize(("count", "properties"), [(150, 20), (150, 0), (4, 3)])
+def test_definitions_that_all_refer_to_each_other_are_compiled_as_a_document_reaches_them(count, properties):
+    compiled = compile_schema(definitions_of(count, properties))
+    depth = 5 if properties else 0
+    gold, other = ({"entry": [resource(3, depth, count, name)]} for name in "ab")
+    assert unequal(compiled, gold, gold) == []
+    assert len(unequal(compiled, gold, other)) == 2**depth
+
+
+@pytest.mark.parametrize("order", [("mail", "call"), ("call", "mail")])
+def test_an_alternative_that_leads_to_itself_keeps_its_own_metrics(order):
+    formats = {"mail": {"type": "string"}, "call": {"type": "string", "format": "date"}}
+    defs = {
+        kind: {"properties": {"kind": {"const": kind}, "on": on, "reply": {"$ref": f"#/$defs/{kind}"}}}
+        for kind, on in formats.items()
+    }
+    compiled = compile_schema({"$defs": defs, "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in order]})
+    for kind, status in (("mail", "mismatch"), ("call", "match")):
+        gold = {"kind": kind, "on": "2026-03-15"}
+        extracted = {"kind": kind, "on": "2026-03-15T00:00:00"}
+        for _ in range(4):
+            gold, extracted = ({"kind": kind, "on": "2026-01-01", "reply": below} for below in (gold, extracted))
+            assert compiled.score(gold, extracted).leaves[-1].status == status
+
+
+def test_a_choice_of_choices_beyond_the_eager_places_ends():
+    """Choices that lead to each other at one place, in a schema that is compiled late."""
+    schema = definitions_of(40, 20)
+    schema["definitions"]["Left"] = {"anyOf": [{"$ref": "#/definitions/Right"}, {"type": "integer"}]}
+    schema["definitions"]["Right"] = {"anyOf": [{"$ref": "#/definitions/Left"}, {"$ref": "#/definitions/D1"}]}
+    for name in [*schema["definitions"]]:
+        if name.startswith("D"):
+            schema["definitions"][name]["properties"]["side"] = {"$ref": "#/definitions/Left"}
+    compiled = compile_schema(schema)
+    gold = {"kind": "D1", "name": "a", "side": 1}
+    for _ in range(6):
+        gold = {"kind": "D1", "name": "a", "side": gold}
+    document = {"entry": [gold]}
+    assert unequal(compiled, document, document) == []
+    assert GoldCheck(compiled.program).uncompared(document) is None

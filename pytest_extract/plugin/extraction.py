@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -39,6 +40,7 @@ _CHARACTERS_PER_TOKEN: Final = 4
 _IMAGE_TOKENS: Final = 1_500
 """Tokens counted for a document without text (an image, audio)."""
 _INSTRUCTION_TOKENS: Final = 300
+_MOST_SOURCES: Final = 3
 
 
 class ExtractionService:
@@ -72,6 +74,8 @@ class ExtractionService:
         self._digests: dict[int, tuple[object, str]] = {}
         self._digests_of_replayed: dict[str, set[str | None]] = {}
         self._calls_model_for_baseline = False
+        self._other_code: deque[str] = deque()
+        self._sources: dict[Path | None, tuple[tuple[Path, ...], str]] = {}
 
     @property
     def may_replay(self) -> bool:
@@ -176,7 +180,31 @@ class ExtractionService:
             found = self._recordings_for(item).obtain(self._key(item, extractor, index), call, item.owned)
         except NotRecorded as missing:
             raise missing if error is None else NotRecorded(f"{missing}\nwithout an extractor: {error!r}") from error
-        return self._replayed(item, found) if found.recorded else found
+        if not found.recorded:
+            return found
+        if error is None and found.extractor not in {None, self._digest_of(extractor)}:
+            self._tell_other_code(extractor)
+        return self._replayed(item, found)
+
+    def _tell_other_code(self, extractor: object) -> None:
+        """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
+        from pytest_extract.extraction.recordings.key import display_path
+        from pytest_extract.extraction.recordings.store import NotRecorded
+
+        names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
+        more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
+        code = f"other code ({', '.join(names[:_MOST_SOURCES])}{more})" if names else "another extractor"
+        settings = self._settings
+        if settings.record == "none" and settings.changed is None and settings.other_code == "refuse":
+            raise NotRecorded(
+                f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
+                "with --extract-other-code=allow"
+            )
+        self._other_code.append(code)
+
+    def take_other_code(self) -> list[str]:
+        """Return by which other code outputs were recorded that were replayed since the last call."""
+        return [self._other_code.popleft() for _ in range(len(self._other_code))]
 
     def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
         self._digests_of_replayed.setdefault(item.nodeid, set()).add(found.extractor)
@@ -295,12 +323,25 @@ class ExtractionService:
 
     def _digest_of(self, extractor: object) -> str:
         if id(extractor) not in self._digests:
-            from pytest_extract.regression.extractor_sources import extractor_sources, sources_digest
-
-            sources = sources_digest(extractor_sources(extractor, self._root), self._root)
+            _, sources = self._sources_of(extractor)
             params = canonical_json(dict(getattr(extractor, "extract_params", {})))
             self._digests[id(extractor)] = (extractor, text_digest(sources + params))
         return self._digests[id(extractor)][1]
+
+    def _sources_of(self, extractor: object) -> tuple[tuple[Path, ...], str]:
+        """Return the files that make an extractor, and their digest; read once for all extractors of a file."""
+        from pytest_extract.regression.extractor_sources import (
+            declared_files,
+            extractor_sources,
+            file_of,
+            sources_digest,
+        )
+
+        file = file_of(extractor)
+        if file not in self._sources:
+            paths = extractor_sources(extractor, self._root, declared_files(self._settings.files, self._root))
+            self._sources[file] = paths, sources_digest(paths, self._root)
+        return self._sources[file]
 
     def close(self) -> None:
         """End the thread that ran coroutines."""

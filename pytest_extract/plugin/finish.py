@@ -36,6 +36,7 @@ _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
 _REPORTS: Final = ("html", "markdown", "csv", "comment", "code_quality")
 _MOST_SELECTED: Final = 10
+_MOST_UNKNOWN: Final = 3
 _MOST_WRITE_ERRORS: Final = 3
 _MOST_UNCOVERED: Final = 20
 _MOST_KINDS: Final = 5
@@ -282,6 +283,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     report_lines: list[Line] = config.stash.get(_REPORT_LINES, [])
     write_lines(writer, report_lines)
     write_lines(writer, _write_error_lines(run_results.write_errors))
+    write_lines(writer, _other_code_lines(run_results.other_code))
     write_lines(writer, _refused_lines(run_results.refused))
     write_lines(writer, _redacted_lines(run_results.redacted))
     budget = budget_of(config, settings.budget)
@@ -423,6 +425,14 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
     if renamed:
         lines.append(line(f"{plural(len(renamed), 'replayed case')} had another name there, and the same inputs:"))
         lines += _first_lines([f"{nodeid}: as {name}" for nodeid, name in renamed.items()], config)
+    unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
+    if unknown:
+        named = ", ".join([*unknown][:_MOST_UNKNOWN])
+        more = f" and {len(unknown) - _MOST_UNKNOWN} more" if len(unknown) > _MOST_UNKNOWN else ""
+        what = "changed and belongs" if len(unknown) == 1 else "changed and belong"
+        it = "it" if len(unknown) == 1 else "them"
+        text = f"{named}{more} {what} to nothing known: declare {it} in extract_files if the extractor reads {it}"
+        lines.append(line(Span(safe_prose(text), "warn")))
     return lines
 
 
@@ -444,6 +454,22 @@ def _write_error_lines(errors: Mapping[tuple[str, str], int]) -> list[Line]:
     ]
     consequence = "they count in this run, and will be paid for again in the next; give a folder that can be written to"
     return [*lines, line(f"{consequence} (--extract-recordings=DIR)", indent=2)]
+
+
+def _other_code_lines(other_code: Mapping[str, int]) -> list[Line]:
+    """Return how many replayed outputs were made by code that has changed since."""
+    return [
+        line(
+            Span(
+                safe_prose(
+                    f"{plural(count, 'output')} {'was' if count == 1 else 'were'} recorded by {code}; "
+                    f"renew {'it' if count == 1 else 'them'} with --extract-record=all"
+                ),
+                "warn",
+            )
+        )
+        for code, count in other_code.items()
+    ]
 
 
 def _refused_lines(refused: Sequence[str]) -> list[Line]:

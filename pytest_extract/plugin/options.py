@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import pytest
@@ -33,6 +33,8 @@ class Settings:
     timeout: float
     record: Literal["off", "none", "once", "new", "all"]
     recordings: Path
+    other_code: Literal["refuse", "allow"]
+    files: tuple[str, ...]
     allow_secrets: tuple[str, ...]
     gate: Literal["case", "regression", "suite", "none"]
     suite_thresholds: Mapping[str, float]
@@ -133,6 +135,13 @@ def _nonempty_text(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
     return value.strip()
+
+
+def _relative_glob(value: str) -> str:
+    text = _nonempty_text(value)
+    if text.startswith(("/", "~")) or ".." in PurePath(text).parts or PurePath(text).is_absolute():
+        raise ValueError("must be a path below the rootdir, such as prompts/*.txt")
+    return text
 
 
 def _one_of(*known: str) -> Callable[[str], str]:
@@ -311,6 +320,21 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="WHEN",
         ),
         Option("recordings", "Keep the recordings in this folder.", Path, "extract-recordings", metavar="DIR"),
+        Option(
+            "other-code",
+            "What --extract-record=none does with outputs that other code of the extractor has made: refuse or allow.",
+            _one_of("refuse", "allow"),
+            "refuse",
+            metavar="WHAT",
+        ),
+        Option(
+            "files",
+            "Files that the extractor reads, such as prompts/*.txt: a change of them is a change of its code; one glob "
+            "a line, relative to the rootdir.",
+            _relative_glob,
+            many=True,
+            command_line=False,
+        ),
         Option(
             "allow-secrets",
             "Record what has this fingerprint although it looks like a secret; one a line.",

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from pathlib import Path
+from fnmatch import fnmatch
+from pathlib import Path, PurePath
+from typing import Final
 
+from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.model import Case
 from pytest_extract.plugin.fixtures import EXTRACTOR
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.regression.extractor_sources import extractor_sources
+from pytest_extract.plugin.options import Settings
+from pytest_extract.regression.extractor_sources import declared_files, extractor_sources, file_of
 from pytest_extract.regression.git_tree import open_tree
 from pytest_extract.regression.selection import (
     Revision,
@@ -22,6 +27,11 @@ from pytest_extract.regression.selection import (
     inputs_at,
     inputs_now,
     select_cases,
+)
+
+_NO_INPUTS: Final = (
+    *("test_*.py", "*_test.py", "README*", "CHANGELOG*", "CONTRIBUTING*", "LICENSE*", "*.lock", "requirements*.txt"),
+    *("pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py"),
 )
 
 
@@ -58,33 +68,88 @@ class RevisionView:
         name = self.tree.name(path)
         return self._folder / name if name is not None and name in self.tree.files else None
 
-    def selections(self, items: Sequence[ExtractItem], root: Path) -> dict[str, Selection]:
+    def selections(self, items: Sequence[ExtractItem], root: Path, settings: Settings) -> dict[str, Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
         cases = {case_key_below(item.case, self.tree.root): item.case for item in items}
         documents = [case.document.path for case in cases.values() if case.document.path is not None]
         files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
-        before = inputs_at(cases_at(self.tree, files, self._folder, documents=documents), self.tree, self._folder)
+        old = cases_at(self.tree, files, self._folder, documents=documents)
+        before = inputs_at(old, self.tree, self._folder)
         now = inputs_now(cases.values(), self.tree)
+        known = {path for case in cases.values() for path in _files_of(case)}
+        known |= {
+            self.tree.root / path.relative_to(self._folder)
+            for case in old.cases.values()
+            for path in _files_of(case)
+            if path.is_relative_to(self._folder)
+        }
         selections: dict[str, Selection] = {}
-        for sources, group in self._by_changed_sources(items, root).items():
+        for (sources, unknown), group in self._by_changed_sources(items, root, settings, known).items():
             parts = {name: now[name] for item in group if (name := case_key_below(item.case, self.tree.root)) in now}
-            selected = {each.case: each for each in select_cases(parts, before, sources=sources, ref=self.ref)}
+            chosen = select_cases(parts, before, sources=sources, ref=self.ref)
+            selected = {each.case: replace(each, unknown=unknown) for each in chosen}
             selections |= {item.nodeid: selected[case_key_below(item.case, self.tree.root)] for item in group}
         return selections
 
-    def _by_changed_sources(self, items: Iterable[ExtractItem], root: Path) -> dict[tuple[str, ...], list[ExtractItem]]:
+    def _by_changed_sources(
+        self, items: Iterable[ExtractItem], root: Path, settings: Settings, known: AbstractSet[Path]
+    ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], list[ExtractItem]]:
         """Group items by the changed source files of their extractor (each conftest may have one)."""
-        sources: dict[int, tuple[str, ...]] = {}
-        groups: dict[tuple[str, ...], list[ExtractItem]] = {}
+        changes: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[ExtractItem]] = {}
+        declared = (*declared_files(settings.files, root), *self._gone_files(settings.files, root))
         for item in items:
             definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
             function = definitions[-1].func if definitions else None
-            if id(function) not in sources:
-                changed = () if function is None else self.tree.changed(extractor_sources(function, root))
-                sources[id(function)] = tuple(sorted(self.tree.name(path) or str(path) for path in changed))
-            groups.setdefault(sources[id(function)], []).append(item)
+            if id(function) not in changes:
+                sources = () if function is None else extractor_sources(function, root, declared)
+                changed = tuple(sorted(map(self._shown, self.tree.changed(sources))))
+                changes[id(function)] = changed, self._unknown_changes(function, root, settings, {*known, *sources})
+            groups.setdefault(changes[id(function)], []).append(item)
         return groups
+
+    def _shown(self, path: Path) -> str:
+        return self.tree.name(path) or str(path)
+
+    def _gone_files(self, patterns: Iterable[str], root: Path) -> list[Path]:
+        """Return the declared files that the revision has and the work tree has not."""
+        below = [path for name in self.tree.files if (path := self.tree.root / name).is_relative_to(root.resolve())]
+        names = {path: path.relative_to(root.resolve()).as_posix() for path in below if patterns and not path.exists()}
+        return [path for path, name in names.items() if any(fnmatch(name, pattern) for pattern in patterns)]
+
+    def _unknown_changes(
+        self, function: object, root: Path, settings: Settings, known: AbstractSet[Path]
+    ) -> tuple[str, ...]:
+        """Return the changed files beside the extractor, or below, that may be read by it and are no file of a case."""
+        file = file_of(function)
+        if file is None or not file.is_relative_to(root.resolve()):
+            return ()
+        written = [value for value in vars(settings).values() if isinstance(value, Path)]
+        known = {path.resolve() for path in (*known, *settings.prompt)}
+        return tuple(
+            self._shown(path)
+            for path in self.tree.changed_below(file.parent)
+            if path.resolve() not in known
+            and not any(path.is_relative_to(each) for each in written)
+            and not _is_no_input(path.relative_to(self.tree.root))
+        )
 
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _files_of(case: Case) -> list[Path]:
+    """Return the files of a case, besides those of its extractor."""
+    prompt = None if case.prompt is None else case.prompt.path
+    paths = (case.path, case.document.path, case.schema_path, case.gold_path, prompt)
+    return [path for path in paths if path is not None]
+
+
+def _is_no_input(path: PurePath) -> bool:
+    """Whether a file is known to be none that an extractor reads: tests, settings, pages for people, case files."""
+    return (
+        path.name.endswith(SUFFIXES)
+        or any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+        or any(fnmatch(path.name, pattern) for pattern in _NO_INPUTS)
+    )

@@ -32,10 +32,10 @@ class RunResults:
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
     `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
     `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
-    `refused`: why outputs are not recorded that hold a secret. `redacted`: of each case with hidden secrets, their
-    place, kind and fingerprint. `incomplete`: why the results file is not complete. `skipped`: number of cases that a
-    mark or their extractor skipped. `has_mistakes`: whether a case file could not be read. `spending`: of all
-    extractions, also those whose results a rerun replaced.
+    `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
+    `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `incomplete`: why the results file
+    is not complete. `skipped`: number of cases that a mark or their extractor skipped. `has_mistakes`: whether a case
+    file could not be read. `spending`: of all extractions, also those whose results a rerun replaced.
     """
 
     settings: Settings
@@ -48,6 +48,7 @@ class RunResults:
     expected: set[str] = field(default_factory=set)
     write_errors: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: list[str] = field(default_factory=list)
+    other_code: Counter[str] = field(default_factory=Counter)
     redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     file: TextIO | None = None
     incomplete: str | None = None

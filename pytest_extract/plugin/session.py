@@ -183,7 +183,7 @@ class ExtractSession:
         """`--extract-changed`: decide for each case whether it is called or replayed, and why."""
         if self.settings.changed is not None:
             view = self.revision_view(self.settings.changed)
-            self.extraction_service.selections |= view.selections(items, self.config.rootpath)
+            self.extraction_service.selections |= view.selections(items, self.config.rootpath, self.settings)
 
     # running
 

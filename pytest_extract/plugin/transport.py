@@ -32,6 +32,7 @@ SELECTION = "extract_selection"
 WRITE_ERRORS = "extract_write_errors"
 REFUSED = "extract_refused"
 REDACTED = "extract_redacted"
+OTHER_CODE = "extract_other_code"
 
 
 def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
@@ -61,6 +62,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     setattr(report, JUDGE_SPENDING, asdict(item.judge_spending))
     setattr(report, WRITE_ERRORS, session.extraction_service.write_errors.take())
     setattr(report, REFUSED, session.extraction_service.write_errors.take_refused())
+    setattr(report, OTHER_CODE, session.extraction_service.take_other_code())
     setattr(report, REDACTED, TALLY.taken())
     selection = session.extraction_service.selections.get(item.nodeid)
     if selection is not None:
@@ -156,7 +158,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     if selection is not None:
         from pytest_extract.regression.selection import Selection
 
-        run_results.selections[report.nodeid] = Selection(**{**selection, "reasons": tuple(selection["reasons"])})
+        told = {name: tuple(selection[name]) for name in ("reasons", "unknown")}
+        run_results.selections[report.nodeid] = Selection(**{**selection, **told})
     _take_side_effects(attributes, run_results)
     _restore_longrepr(report, attributes.pop(CASE_REPR, None), stored, config)
 
@@ -165,6 +168,7 @@ def _take_side_effects(attributes: dict[str, Any], run_results: RunResults) -> N
     """Move from a report what else a case brought: failed recordings, hidden secrets, what judges have used."""
     run_results.write_errors.update(map(tuple, attributes.pop(WRITE_ERRORS, ())))
     run_results.refused += attributes.pop(REFUSED, ())
+    run_results.other_code.update(attributes.pop(OTHER_CODE, ()))
     if redacted := attributes.pop(REDACTED, ()):
         run_results.redacted.append(frozenset(map(tuple, redacted)))
     run_results.judge_spending += Spending(**attributes.pop(JUDGE_SPENDING, {}))

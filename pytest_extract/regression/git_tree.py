@@ -59,6 +59,13 @@ class GitTree:
                 told[path] = "changed"
         return told
 
+    def changed_below(self, folder: Path) -> list[Path]:
+        """Return the files below a folder that are not as at the revision, also new ones that git does not ignore."""
+        changed = _git(self.root, "diff", "--name-only", "--no-renames", "-z", self.commit, "--", str(folder))
+        new = _git(self.root, "ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--", str(folder))
+        names = [os.fsdecode(name) for name in (changed + new).split(b"\0") if name]
+        return [self.root / name for name in dict.fromkeys(names)]
+
     def write(self, into: Path) -> None:
         """Write the revision's files below `into`; binary documents and large files as empty placeholders.
 

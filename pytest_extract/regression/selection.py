@@ -34,12 +34,14 @@ class Selection:
     """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason.
 
     `same_as`: the case of the revision that has all the same parts, where it has none of this name (a renamed case).
+    `unknown`: changed files beside the extractor of which nobody knows if it reads them.
     """
 
     case: str
     live: bool
     reasons: tuple[str, ...] = ()
     same_as: str | None = None
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

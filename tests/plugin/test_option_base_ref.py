@@ -165,3 +165,64 @@ def test_a_revision_that_is_not_there_is_told_first(pytester, repository, option
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no git revision 'nowhere'*"])
     assert called(repository) == []
+
+
+@pytest.mark.parametrize("name", ["prompt.txt", "prompts/p.json", "prompt.md"])
+def test_a_changed_file_that_belongs_to_nothing_known_is_named(pytester, repository, name):
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("{}")
+    (repository / "README.md").write_text("for people")
+    (repository / "test_other.py").write_text("")
+    (repository / "r.jsonl").write_text("")
+    (repository / "a.extract.yaml").write_text((repository / "a.extract.yaml").read_text() + "\n")
+    result = pytester.runpytest("--extract-changed=HEAD", "--extract-results=r.jsonl")
+    result.stdout.fnmatch_lines(
+        [
+            "changed since HEAD: 0 of 3 cases called, the others replayed",
+            f"{name} changed and belongs to nothing known: declare it in extract_files if the extractor reads it",
+        ]
+    )
+
+
+def test_a_declared_file_is_part_of_the_extractor(pytester, repository):
+    pytester.makeini("[pytest]\nextract_files = prompts/*.txt\n")
+    (repository / "prompts").mkdir()
+    (repository / "prompts" / "p.txt").write_text("one")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "prompts")
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
+    (repository / "prompts" / "p.txt").write_text("two")
+    result = pytester.runpytest("--extract-changed=HEAD")
+    result.stdout.fnmatch_lines(["*3 of 3 cases called*", "*extractor changed (prompts/p.txt)*"])
+    result.stdout.no_fnmatch_line("*nothing known*")
+    (repository / "prompts" / "p.txt").unlink()
+    pytester.runpytest("--extract-changed=HEAD").stdout.fnmatch_lines(["*extractor changed (prompts/p.txt)*"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from deep_rules import VALUE",
+        "import deep_rules",
+        "import importlib; importlib.import_module('deep_rules')",
+        "from deep.below import rules",
+        "import deep.below.rules as rules",
+    ],
+)
+def test_a_module_imported_at_the_call_is_followed(pytester, repository, line):
+    (repository / "deep" / "below").mkdir(parents=True)
+    files = [repository / "deep_rules.py", repository / "deep" / "below" / "rules.py"]
+    for file in files:
+        file.write_text("VALUE = 1\n")
+    conftest = CONFTEST.replace("label = prompt", f"{line}\n        label = prompt")
+    pytester.makeconftest(conftest)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "lazy")
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    pytester.runpytest_subprocess("--extract-record=none").assert_outcomes(passed=3)  # the same code, and not loaded
+    for file in files:
+        file.write_text("VALUE = 2\n")
+    result = pytester.runpytest_subprocess("--extract-changed=HEAD")
+    result.stdout.fnmatch_lines(["*3 of 3 cases called*", "*extractor changed (deep*rules.py)*"])

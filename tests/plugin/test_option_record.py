@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.conftest import GOLD
+from tests.plugin.conftest import ECHO, GOLD
 
 Write = Callable[..., None]
 COUNTING = """
@@ -180,3 +180,56 @@ def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_
     notes = [note for each in lines for note in json.loads(each)["attempts"][0]["notes"]]
     assert [note.partition(":")[0] for note in notes] == ["not recorded"] * 2
     assert "not recorded" in (pytester.path / "r.html").read_text(encoding="utf-8")
+
+
+OF_OTHER_CODE = "2 outputs were recorded by other code (conftest.py); renew them with --extract-record=all"
+
+
+@pytest.fixture
+def made_by_other_code(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(ECHO)
+    write_case("a")
+    write_case("b")
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=2)
+    pytester.makeconftest(ECHO.replace("return document.text", "return '{}'"))
+
+
+@pytest.mark.parametrize("args", [("once",), ("new",), ("once", "-n2")], ids=str)
+def test_a_replay_after_the_extractor_changed_says_so(
+    pytester: pytest.Pytester, made_by_other_code: None, args: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest(f"--extract-record={args[0]}", *args[1:])
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([OF_OTHER_CODE])
+    renewed = pytester.runpytest("--extract-record=all")
+    renewed.assert_outcomes(failed=2)
+    renewed.stdout.no_fnmatch_line("*other code*")
+    pytester.runpytest("--extract-record=none").stdout.no_fnmatch_line("*other code*")
+
+
+def test_replay_only_refuses_what_other_code_has_made(pytester: pytest.Pytester, made_by_other_code: None) -> None:
+    result = pytester.runpytest("--extract-record=none")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["BROKEN: this output was recorded by other code (conftest.py); renew it with --extract-record=all, or *"]
+    )
+    allowed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow")
+    allowed.assert_outcomes(passed=2)
+    allowed.stdout.fnmatch_lines([OF_OTHER_CODE])
+
+
+def test_line_endings_are_no_other_code(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(ECHO)
+    write_case("a")
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=1)
+    conftest = pytester.path / "conftest.py"
+    conftest.write_bytes(conftest.read_bytes().replace(b"\n", b"\r\n"))
+    pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("glob", ["/etc/*", "../secret.txt"])
+def test_declared_files_are_below_the_rootdir(pytester: pytest.Pytester, glob: str) -> None:
+    pytester.makeini(f"[pytest]\nextract_files = {glob}\n")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*extract_files: *must be a path below the rootdir*"])

@@ -1,4 +1,4 @@
-"""jsonschema's validators with every regular expression matched in linear time.
+"""jsonschema's validators with every regular expression matched as ECMA-262 means it, in linear time.
 
 jsonschema searches with Python's `re` wherever a schema has a pattern: `pattern`, `patternProperties`,
 `additionalProperties` and `unevaluatedProperties`, in every draft. Its functions are copied here with another `re`
@@ -12,7 +12,8 @@ from functools import cache
 from types import FunctionType, SimpleNamespace
 from typing import Any, Final
 
-from pytest_extract.core.regex.linear import UndecidedError, compile_linear
+from pytest_extract.core.regex.ecma import compile_ecma
+from pytest_extract.core.regex.linear import UndecidedError
 
 _SEARCHING: Final = ("jsonschema._utils", "jsonschema._keywords", "jsonschema._legacy_keywords")
 """jsonschema's modules that search, each after those it imports."""
@@ -66,6 +67,6 @@ def _copies() -> dict[Any, Any]:
 
 def _search(pattern: str, text: str) -> bool:
     try:
-        return compile_linear(pattern).search(text)
+        return compile_ecma(pattern).search(text)
     except ValueError as problem:
         raise UndecidedError(f"the pattern {pattern!r} {problem}") from problem

@@ -6,13 +6,12 @@ may answer alone only where the two cannot differ; this module knows where that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import unquote
 
 from pytest_extract.core.values import CONTAINERS, Json
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import dataclass
 
 DRAFTS: Final = {
     "http://json-schema.org/draft-03/schema": "Draft3Validator",
@@ -37,7 +36,6 @@ _ONLY_PYTHON: Final = frozenset(
             "$vocabulary",
             "unevaluatedItems",
             "unevaluatedProperties",
-            "patternProperties",
             "dependencies",  # jsonschema-rs knows it in every draft
             "dependentSchemas",
         ),
@@ -50,38 +48,27 @@ _CHANGED_SINCE_7: Final = frozenset(
     }
 )
 _NEW_IN_7: Final = frozenset({"if"})
-_INVERTING: Final = frozenset({"not", "oneOf", "if", "contains", "propertyNames"})
 _IN_PLACE_LISTS: Final = ("allOf", "anyOf", "oneOf")
 _IN_PLACE: Final = ("not", "if", "then", "else")
-_PLAIN_PATTERN = lazy_pattern(
-    r"""(?: [^\\\[(]                                                      # an ordinary character
-          | \((?!\?) | \(\?:                                              # a group
-          | \\[dws.\-/()+$\[\]{}?*^|\\]                                   # a class or an escaped character
-          | \[ (?: [^\\\[\]&~^-] | \\[dws.\-/\]\[\\+] | -(?!-) )++ \]     # a set that is not negated
-        )*+""",
-    re.VERBOSE,
-)
-"""Patterns with one meaning in Python's `re` and in Rust's, but that Rust may match less (`\\d`, `$` at a newline)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """Answers about one schema.
 
-    rust: jsonschema-rs may answer "valid"; confirm: its "invalid" is still to be confirmed by jsonschema (patterns).
+    rust: jsonschema-rs may answer.
     same_as_draft7: the verdicts of the declared draft and of Draft 7 cannot differ.
     valid_in_draft7: a schema that its declared draft admits is one that Draft 7 admits.
     asserts_required: a valid value has the required keys of each of its objects that `properties` and `items` lead to:
         nothing stands beside a `$ref`, where Draft 7 passes it over, and `items` is for all rows.
-    patterns: every regular expression of the schema.
+    refers: the schema has references, and so may be recursive.
     """
 
     rust: bool
-    confirm: bool
     same_as_draft7: bool
     valid_in_draft7: bool
     asserts_required: bool
-    patterns: tuple[str, ...]
+    refers: bool
 
 
 def draft_of(schema: Json) -> str:
@@ -94,25 +81,22 @@ def traits_of(schema: Json) -> Traits:
     """Look once over a whole schema; names that only look like keywords cost speed, not correctness."""
     nodes = _objects(schema)
     keys = {name for node in nodes for name in node}
-    patterns = tuple([node["pattern"] for node in nodes if isinstance(node.get("pattern"), str)])
     references = [node for node in nodes if "$ref" in node]
     only_python = any(
         isinstance(node.get("multipleOf"), float) or ("$id" in node and node is not schema) for node in nodes
     )
     moved = any(isinstance(node.get("items"), list) for node in nodes) or any(len(node) > 1 for node in references)
-    plain = all(_PLAIN_PATTERN.fullmatch(pattern) for pattern in patterns) and not (patterns and keys & _INVERTING)
     draft = draft_of(schema)
     modern = draft not in ("Draft3Validator", "Draft4Validator")
-    rust = modern and plain and not only_python and not keys & _ONLY_PYTHON and not _loops_in_place(schema, references)
+    rust = modern and not only_python and not keys & _ONLY_PYTHON and not _loops_in_place(schema, references)
     same = modern and not moved and not keys & (_CHANGED_SINCE_7 if draft != DRAFT6 else _NEW_IN_7)
     # what Draft 7's metaschema asks of the other keywords, the later ones ask as well
     return Traits(
         rust=rust,
-        confirm=bool(patterns),
         same_as_draft7=same,
         valid_in_draft7=same and draft != DRAFT6,
         asserts_required=modern and not moved and "prefixItems" not in keys,
-        patterns=patterns,
+        refers=bool(references),
     )
 
 

@@ -18,14 +18,8 @@ from pytest_extract.core.validate.violations import Violation, schema_violation,
 from pytest_extract.core.values import FieldPath, Json, json_type
 
 _MOST_PROBLEMS: Final = 20
-_REGEX_FREE: Final = frozenset(
-    {
-        *("type", "enum", "const", "required", "additionalProperties", "minLength", "maxLength", "minimum", "maximum"),
-        *("exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems"),
-        *("minProperties", "maxProperties"),
-    }
-)
-"""Keywords whose failure cannot hang on how a regular expression is read."""
+_DATA: Final = ("const", "enum", "default", "examples")
+"""Keywords whose values are no schemas."""
 
 
 class Validator:
@@ -117,15 +111,25 @@ class _Draft:
     @cached_property
     def _rust(self) -> Any:
         """The jsonschema-rs validator where it may answer, else None; for a schema that is not nested too deeply."""
-        if not self._traits.rust:
-            return None
+        return self._compile_rust(self.schema) if self._traits.rust else None
+
+    @cached_property
+    def _rust_in_words(self) -> Any:
+        """As `_rust`, for messages: it never looks into alternatives, which costs twice as much a level.
+
+        What has two negations is decided, without a word on why it fails.
+        """
+        found = self._compile_rust(_closed(self.schema)) if self._traits.refers else None
+        return found or self._rust
+
+    def _compile_rust(self, schema: Json) -> Any:
         try:
             import jsonschema_rs
         except ImportError:
             return None
         try:
             return getattr(jsonschema_rs, self.name)(
-                self.schema,
+                schema,
                 validate_formats=False,
                 retriever=_refuse_remote,
                 pattern_options=jsonschema_rs.RegexOptions(),  # its engine whose time is linear
@@ -155,7 +159,7 @@ class _Draft:
             return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
         if too_deep(self.schema):
             return _at_root("nested too deeply")
-        if self._rust is not None and all(_compiles(pattern) for pattern in self._traits.patterns):
+        if self._rust is not None:
             return ()
         return self._python_problems()
 
@@ -180,9 +184,7 @@ class _Draft:
         if self._rust is None:
             return self._python_admits(value)
         try:
-            if self._rust.is_valid(value):
-                return True
-            return bool(self._traits.confirm and not self._rust_errors(value, 1) and self._python_admits(value))
+            return bool(self._rust.is_valid(value))
         except (ValueError, TypeError):  # a lone surrogate as a key
             return self._python_admits(value)
 
@@ -199,11 +201,11 @@ class _Draft:
             return
         if self._rust is not None:
             try:
-                sure = self._rust_errors(value, limit)
+                errors = list(itertools.islice(self._rust_in_words.iter_errors(value), limit))
             except (ValueError, TypeError):  # a lone surrogate as a key
-                sure = []
-            if sure or not self._traits.confirm:
-                for error in sure:
+                pass
+            else:
+                for error in errors:
                     steps = list(error.schema_path)
                     path = FieldPath(error.instance_path)
                     expected = _at(self.schema, steps)
@@ -225,23 +227,6 @@ class _Draft:
             message = f"the schema cannot be applied: {shortened(str(problem))}"
             yield Violation(path=FieldPath(), message=message)
 
-    def _rust_errors(self, value: Json, limit: int) -> list[Any]:
-        """Errors of jsonschema-rs that jsonschema must share: none that may hang on a regular expression's dialect."""
-        from jsonschema_rs import ValidationError
-
-        try:
-            self._rust.validate(value)
-        except ValidationError as error:
-            if limit == 1 and self._sure(error):
-                return [error]
-        else:
-            return []
-        return [error for error in self._rust.iter_errors(value) if self._sure(error)][:limit]
-
-    def _sure(self, error: Any) -> bool:
-        keyword = error.schema_path[-1] if error.schema_path else ""
-        return not self._traits.confirm or keyword in _REGEX_FREE
-
 
 def _reraise_foreign(error: BaseException) -> None:
     """Let through what no schema can cause: Ctrl-C, exit. A panic inside jsonschema's Rust parts is no Exception."""
@@ -253,18 +238,21 @@ def _at_root(message: str) -> tuple[Violation, ...]:
     return (Violation(path=FieldPath(), message=message),)
 
 
+def _closed(schema: Json) -> Json:
+    """Return a schema whose alternatives are decided without a look at what breaks them."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: item if name in _DATA else _closed(item) for name, item in schema.items()}
+    for keyword in ("anyOf", "oneOf"):
+        if isinstance(listed := made.get(keyword), list):
+            made[keyword] = [{"not": {"not": branch}} for branch in listed]
+    return made
+
+
 def _refuse_remote(uri: str) -> Json:
     raise ValueError(f"remote references are not fetched: {uri}")
-
-
-def _compiles(pattern: str) -> bool:
-    from pytest_extract.core.regex.linear import compile_linear
-
-    try:
-        compile_linear(pattern)
-    except ValueError:
-        return False
-    return True
 
 
 def _format_checker(judge: Any) -> Any:
@@ -277,9 +265,9 @@ def _format_checker(judge: Any) -> Any:
 
 
 def _is_regex(value: object) -> bool:
-    from pytest_extract.core.regex.linear import compile_linear
+    from pytest_extract.core.regex.ecma import compile_ecma
 
-    return not isinstance(value, str) or bool(compile_linear(value))
+    return not isinstance(value, str) or bool(compile_ecma(value))
 
 
 def _at(value: Json, steps: FieldPath | list[str | int]) -> Json:

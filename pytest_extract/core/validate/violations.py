@@ -39,6 +39,8 @@ def violation(path: FieldPath, keyword: object, expected: Json, instance: Json, 
         text = f"{found} {' or '.join(map(_a, names))} was expected"
     elif keyword == "enum" and isinstance(expected, list):
         text = f"{_instance_text(instance)} is none of {shortened(', '.join(map(_instance_text, expected)))}"
+    elif keyword == "pattern" and isinstance(expected, str):
+        text = shortened(f"{instance!r} does not match {expected!r}")
     elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
         text = f"{_instance_text(instance)} fits none of the {len(expected)} alternatives"
         text = shortened(message) if "more than one" in message or "each of" in message else text

@@ -64,7 +64,7 @@ PATTERNED = st.fixed_dictionaries(
 
 @given(
     schema=PATTERNED,
-    value=st.dictionaries(st.sampled_from(["a", "a1", "b1", "c", "", "d٣"]), st.sampled_from([1, "x", None])),
+    value=st.dictionaries(st.sampled_from(["a", "a1", "b1", "c", "", "d3"]), st.sampled_from([1, "x", None])),
     name=st.sampled_from(sorted(DRAFTS.values())),
 )
 def test_verdicts_and_messages_are_those_of_jsonschema(schema, value, name):

@@ -17,8 +17,8 @@ from pytest_extract.plugin.terminal import BrokenRepr
 from pytest_extract.report.lines import plural, safe_prose
 
 _STATS: Final = ("failed", "error")
-_FEWEST: Final = 3
-"""Reports of one cause that are folded: two are read as they are."""
+_FEWEST: Final = 4
+"""Reports of one cause that are folded: a few are read as they are."""
 _MOST_NAMED: Final = 5
 _OF_A_REQUEST: Final = lazy_pattern(
     r"\breq[_-]\w+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\b0x[0-9a-f]+\b"

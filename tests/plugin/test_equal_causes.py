@@ -91,6 +91,6 @@ def test_other_causes_and_failed_cases_are_shown_each(pytester: pytest.Pytester,
     result.stdout.no_fnmatch_line("*for the same reason*")
 
 
-def test_two_are_shown_as_they_are(pytester: pytest.Pytester, write_case: Write) -> None:
-    project(pytester, write_case, 2)
+def test_a_few_are_shown_as_they_are(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, 3)
     pytester.runpytest("-q").stdout.no_fnmatch_line("*for the same reason*")

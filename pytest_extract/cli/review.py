@@ -79,7 +79,7 @@ def _items(paths: Sequence[Path], notes: list[str]) -> list[ReviewItem]:
     if runs:
         from pytest_extract.results import ResultsReader
 
-        items += [item for path in runs for item in failing_items(cases, ResultsReader(path), notes)]
+        items += [item for path in runs for item in failing_items(cases, ResultsReader(path), notes, Path())]
     return items
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from pytest_extract.cases.review_file import (
     write_review,
 )
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate.validator import Validator
@@ -33,7 +34,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
 from pytest_extract.lazy import dataclass
 from pytest_extract.report.evidence import locator
-from pytest_extract.report.lines import plural
+from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show
 from pytest_extract.run_case import digests_of
 
@@ -55,11 +56,12 @@ class ReviewError(ExtractError):
 class ReviewItem:
     """One thing to decide: a field of a case's gold, why, and the values that are proposed, the likeliest first.
 
-    path: the place in the gold. `is_rest`: the values of a draft on which all outputs agree, to be accepted together.
-    `done`: what was decided, "" while it is open.
+    name: that of the case, after its file where others have the same. path: the place in the gold. `is_rest`: the
+    values of a draft on which all outputs agree, to be accepted together. `done`: what was decided, if it was.
     """
 
     case: Case
+    name: str
     path: FieldPath
     why: str
     candidates: tuple[Candidate, ...] = ()
@@ -69,7 +71,7 @@ class ReviewItem:
     @property
     def title(self) -> str:
         """The case and the field."""
-        return f"{self.case.id}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
+        return f"{self.name}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
 
 
 def gold_name(case: Case) -> str:
@@ -82,8 +84,24 @@ def review_of(case: Case) -> GoldReview:
     return read_reviews(review_path(case.gold_path)).get(gold_name(case), REVIEWED)
 
 
-def open_items(cases: Iterable[Case]) -> Iterator[ReviewItem]:
+def _names(cases: Sequence[Case]) -> dict[tuple[Path, str], str]:
+    """Return the name of each case by its file and id: the id, after its file where another file has the same id."""
+    files: dict[str, set[Path]] = {}
+    for case in cases:
+        files.setdefault(case.id, set()).add(case.path)
+    return {
+        (path, name): f"{Path(os.path.relpath(path, os.path.commonpath(folders))).as_posix()}::{name}"
+        if len(paths) > 1
+        else name
+        for name, paths in files.items()
+        for folders in ([path.absolute().parent for path in paths],)
+        for path in paths
+    }
+
+
+def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
     """Yield what is open in the reviews of golds; of a draft, all agreed values together at its end."""
+    names = _names(cases)
     seen: set[tuple[Path, str]] = set()
     for case in cases:
         place = case.gold_path.resolve(), gold_name(case)
@@ -92,22 +110,34 @@ def open_items(cases: Iterable[Case]) -> Iterator[ReviewItem]:
         seen.add(place)
         review = review_of(case)
         for text, field in review.open.items():
-            yield ReviewItem(case, FieldPath.parse(text), field.why, field.candidates)
+            yield ReviewItem(case, names[case.path, case.id], FieldPath.parse(text), field.why, field.candidates)
         if not review.reviewed:
             outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
-            yield ReviewItem(case, FieldPath(), why, is_rest=True)
+            yield ReviewItem(case, names[case.path, case.id], FieldPath(), why, is_rest=True)
 
 
-def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: list[str]) -> Iterator[ReviewItem]:
-    """Yield the failing fields of a run, the output's value first; a case whose gold has changed since is noted."""
-    by_id: dict[tuple[str, str], Case] = {(case.path.name, case.id): case for case in cases}
+def failing_items(
+    cases: Sequence[Case], results: Iterable[CaseResult], notes: list[str], root: Path
+) -> Iterator[ReviewItem]:
+    """Yield the failing fields of a run, the output's value first; what cannot be reviewed is noted.
+
+    That is a case whose gold or document has changed since, and one that is not among `cases`.
+    `root`: see `_CaseFiles`.
+    """
+    files = _CaseFiles(cases, root)
+    names = _names(cases)
     for result in results:
-        case = by_id.get((Path(result.file).name, result.case_id))
-        if case is None:
+        found = files.cases_of(result)
+        if len(found) != 1:
+            if result.outcome is not Outcome.PASSED:
+                notes.append(f"{result.nodeid}: {_not_found(found, result)}")
             continue
-        if result.digests.get("gold") != digests_of(case)["gold"]:
-            notes.append(f"{result.nodeid}: the gold has changed since the run; run it again")
+        case = found[0]
+        now = digests_of(case)
+        changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
+        if changed is not None:
+            notes.append(f"{result.nodeid}: the {changed} has changed since the run; run it again")
             continue
         locate = locator(case.document)
         for attempt in result.attempts[:1]:
@@ -130,7 +160,46 @@ def failing_items(cases: Sequence[Case], results: Iterable[CaseResult], notes: l
                     Candidate(value=change.old, sources=("gold",), evidence=place_of(change.old, locate)),
                 )
                 why = "fails in the run" if change.kind == "set" else f"row to {change.kind}"
-                yield ReviewItem(case, FieldPath(path), why, candidates)
+                yield ReviewItem(case, names[case.path, case.id], FieldPath(path), why, candidates)
+
+
+class _CaseFiles:
+    """Finds the case of a result, whose file is named from the rootdir of its run.
+
+    That rootdir may be another than `root`: where `root` has no such file, the one file whose path ends so is meant.
+    """
+
+    def __init__(self, cases: Sequence[Case], root: Path) -> None:
+        self._root = root
+        self._cases: dict[str, dict[str, Case]] = {}
+        for case in cases:
+            self._cases.setdefault(_file_text(case.path), {})[case.id] = case
+
+    def cases_of(self, result: CaseResult) -> list[Case]:
+        """Return the case of a result; none, or several, where it cannot be told."""
+        exact = self._cases.get(_file_text(self._root / result.file))
+        if exact is not None:
+            return [exact[result.case_id]] if result.case_id in exact else []
+        end = "/" + result.file.removeprefix("/")
+        while end.startswith("/../"):
+            end = end.removeprefix("/..")
+        return [
+            cases[result.case_id]
+            for file, cases in self._cases.items()
+            if file.endswith(end) and result.case_id in cases
+        ]
+
+
+def _file_text(path: Path) -> str:
+    """Return a path as results name files, but whole."""
+    return safe_controls(Path(os.path.normpath(path.absolute())).as_posix())
+
+
+def _not_found(found: Sequence[Case], result: CaseResult) -> str:
+    if not found:
+        return f"no such case among those given; give {result.file}, or its folder, beside the results file"
+    files = " and ".join(str(case.path) for case in found)
+    return f"{files} may be meant; give one of them, or run this in the folder that was the rootdir of the run"
 
 
 def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[Steps, GoldModification]]:

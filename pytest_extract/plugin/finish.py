@@ -328,7 +328,7 @@ def _review(config: pytest.Config, run_results: RunResults) -> None:
 
     notes: list[str] = []
     cases = [item.case for item in config.stash[_ITEMS]]
-    items = [*failing_items(cases, run_results.results, notes)]
+    items = [*failing_items(cases, run_results.results, notes, config.rootpath)]
     if not items:
         return
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():

@@ -113,9 +113,9 @@ def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str 
 def match_cases(
     before: Mapping[str, CaseState], after: Mapping[str, CaseState]
 ) -> list[tuple[str, CaseState | None, CaseState | None]]:
-    """Pair the cases of one arm by `file::id`; where no file is the same on both sides, by ids that are unique.
+    """Pair the cases of one arm by `file::id`; where none is the same on both sides, by ids that are unique.
 
-    The second way serves runs that were started from different folders.
+    The second way serves runs that were started from different folders: one file's path is then the end of the other's.
     """
     if before and after and before.keys().isdisjoint(after):
         before, after = _keyed_by_id(before, after)
@@ -128,7 +128,14 @@ def _keyed_by_id(
 ) -> tuple[Mapping[str, CaseState], Mapping[str, CaseState]]:
     counts = [Counter(state.case_id for state in side.values()) for side in (before, after)]
     names = {state.case_id: case for case, state in after.items() if all(count[state.case_id] == 1 for count in counts)}
-    return {names.get(state.case_id, case): state for case, state in before.items()}, after
+    paired = {case: names.get(state.case_id, case) for case, state in before.items()}
+    return {other if _is_same_file(case, other) else case: before[case] for case, other in paired.items()}, after
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Whether two cases (`file::id`) can be of one file, each named from a folder above it."""
+    short, long = sorted(("/" + case.lstrip("./") for case in (one, other)), key=len)
+    return long.endswith(short)
 
 
 def _cases_of_arm(states: Snapshot, arm: str | None) -> dict[str, CaseState]:

@@ -168,6 +168,54 @@ def test_failing_fields_of_a_run_are_offered_with_the_output_first(
     assert answer(args=("r.jsonl", "a.extract.yaml")) == (0, "nothing is open\n")
 
 
+def run_of(folder: Path, name: str, outputs: dict[str, str]) -> str:
+    """Write the results of cases by their files, all named from the folder."""
+    lines = []
+    for file, output in outputs.items():
+        (case,) = load_cases(folder / file, SchemaCache()).cases
+        result = run_case(case, lambda _i, o=output: Extraction({"vendor": o}), nodeid=f"{file}::{case.id}", file=file)  # type: ignore[misc]
+        lines.append(dump_result(result))
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def twins(folder: Path) -> Path:
+    """Two folders that hold a case file of one name, with equal golds."""
+    for name in ("acme", "born"):
+        (folder / name).mkdir()
+        case = "text: ACME GmbH or Born AG\nschema: ../s.json\ngold: {vendor: Nobody}\n"
+        (folder / name / "case.extract.yaml").write_text(case, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("rootdir", [".", "born", ".."])
+def test_a_decision_goes_into_the_gold_of_its_own_file(
+    twins: Path, answer: Callable[..., tuple[int, str]], rootdir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    born = (twins / "born" / "case.extract.yaml").read_text("utf-8")
+    run = run_of(twins, "r.jsonl", {"acme/case.extract.yaml": "ACME GmbH"})
+    folders = (str(twins / "acme"), str(twins / "born"))
+    monkeypatch.chdir(twins / rootdir)
+    status, told = answer("a", args=(run, *folders))
+    assert status == 0, told
+    assert "acme/case.extract.yaml::case  vendor" in told
+    assert "ACME GmbH" in (twins / "acme" / "case.extract.yaml").read_text("utf-8").partition("gold")[2]
+    assert (twins / "born" / "case.extract.yaml").read_text("utf-8") == born
+
+
+def test_a_result_whose_case_cannot_be_told_is_named(
+    twins: Path, answer: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of(twins / "acme", "r.jsonl", {"case.extract.yaml": "ACME GmbH"})
+    main(["review", "--list", run, "acme", "born"])
+    assert "may be meant; give one of them" in capsys.readouterr().err
+    main(["review", "--list", run, "a.extract.yaml"])
+    assert "no such case among those given; give case.extract.yaml" in capsys.readouterr().err
+    assert answer("a", args=(run, "acme"))[0] == 0
+
+
 def test_an_added_row_is_offered_without_its_confidence(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
     with (folder / "a.extract.yaml").open("a", encoding="utf-8") as case_file:
         case_file.write("confidence: wrapper\n")

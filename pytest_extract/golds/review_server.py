@@ -9,6 +9,7 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -29,18 +30,26 @@ MOST_BODY: Final = 10_000_000
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Images that are shown as they are; others, such as SVG, may hold scripts."""
 WIDEST_VALUE: Final = 4_000
+_SINGLE: Final = ("Host", "Origin", "Sec-Fetch-Site", "Content-Length", "Content-Type")
+"""Headers of which a request has one at most: of two, a proxy may have read the other."""
 
 
 class ReviewServer(ThreadingHTTPServer):
     """Serves one review; `address` is what the reviewer opens. One decision is written at a time."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, reviewer: Reviewer, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.reviewer = reviewer
         self.token = secrets.token_urlsafe(24)
         self.lock = threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a connection that the other side has closed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
@@ -95,13 +104,16 @@ class _Handler(BaseHTTPRequestHandler):
                 answer = write_decision(self.server.reviewer, asked)
         except ExtractError as error:
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
         else:
             self._send_json(answer)
 
     def _allowed(self) -> str | None:
         """Return what a request asks for behind the token; None where it was refused."""
+        if any(len(self.headers.get_all(name, ())) > 1 for name in _SINGLE):
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return None
         origin = self.headers.get("Origin")
         site = self.headers.get("Sec-Fetch-Site", "none")
         own = origin is None or origin in {f"http://{host}" for host in self.server.hosts}
@@ -234,9 +246,12 @@ def write_decision(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
     index, action = asked["index"], asked["action"]
     if action not in ACTIONS or type(index) is not int or index < 0:
         raise ValueError(action)
+    choice = asked.get("choice")
+    if choice is not None and type(choice) is not int:
+        raise TypeError(choice)
     item = reviewer.items[index]
     value = read_typed(asked["text"], item.case, item.path, read_gold(item.case)) if action == "edit" else None
-    done = reviewer.decide(item, action, choice=int(asked.get("choice") or 0), value=value)
+    done = reviewer.decide(item, action, choice=choice or 0, value=value)
     order = [*range(index + 1, len(reviewer.items)), *range(index)]
     following = next((each for each in order if not reviewer.items[each].done), index)
     return {"done": done, "next": following}

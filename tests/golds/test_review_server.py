@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -131,6 +134,9 @@ def test_whoever_has_not_the_address_gets_nothing(
         pytest.param("/{token}/decide", {"index": 0, "action": "format"}, {}, id="action"),
         pytest.param("/{token}/decide", {"index": True, "action": "accept"}, {}, id="index"),
         pytest.param("/{token}/decide", [], {}, id="no-object"),
+        pytest.param("/{token}/decide", {"index": 0, "action": "accept", "choice": math.inf}, {}, id="infinite"),
+        pytest.param("/{token}/decide", {"index": 0, "action": "accept", "choice": []}, {}, id="list"),
+        pytest.param("/{token}/decide", {"index": 0, "action": "edit", "text": "[" * 100_000}, {}, id="deep"),
     ],
 )
 def test_what_is_no_decision_writes_nothing(
@@ -142,6 +148,34 @@ def test_what_is_no_decision_writes_nothing(
     assert status in (400, 403, 404)
     assert answer == b""
     assert (tmp_path / "g.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param("GET /{token}/ HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n", id="two-hosts"),
+        pytest.param("GET /{token}/ HTTP/1.1\r\nHost: evil.example\r\nHost: {host}\r\n\r\n", id="two-hosts-reversed"),
+        pytest.param(
+            "POST /{token}/decide HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            "Content-Length: 100000\r\n\r\n" + "[" * 100_000,
+            id="brackets",
+        ),
+    ],
+)
+def test_a_request_that_can_be_read_in_two_ways_or_is_too_deep_is_a_bad_one(
+    served: ReviewServer, sent: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host = f"127.0.0.1:{served.server_port}"
+    with socket.create_connection(("127.0.0.1", served.server_port), 10) as connection:
+        connection.sendall(sent.replace("{token}", served.token).replace("{host}", host).encode())
+        assert connection.recv(1_000).split()[1] == b"400"
+    assert capfd.readouterr().err == ""
+
+
+def test_sixty_requests_at_once_are_answered(served: ReviewServer, ask: Ask) -> None:
+    with ThreadPoolExecutor(60) as pool:
+        answers = [*pool.map(lambda index: ask(f"/{served.token}/item/{index % 20}")[0], range(60))]
+    assert answers == [200] * 60
 
 
 def test_twenty_fields_by_keyboard_alone(browser, served: ReviewServer, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
+from pytest_extract.cases.edit import reached
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
@@ -185,7 +186,8 @@ class CaseBuilder:
             if is_file(place):
                 self._mistakes.append(mistake_in(error))
             else:
-                hint = "; make it with --extract-update-gold=new" if key == "gold" else ""
+                can_be_made = key == "gold" and "#/" not in self._values["gold"]
+                hint = "; make it with --extract-update-gold=new" if can_be_made else ""
                 self._add_mistake(no_file(key, Path(place)) + hint, key)
             return None
 
@@ -209,6 +211,16 @@ class CaseBuilder:
             return None
         return Document(path=place)
 
+    def _path_and_pointer(self, key: str, value: str) -> tuple[str, str]:
+        """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
+        if "#" not in value or is_file(self._place(key, value)):
+            return value, ""
+        marks = [at for at, character in enumerate(value) if character == "#"]
+        pointed = [at for at in marks if value[at + 1 :].startswith("/") or at == len(value) - 1]
+        files = [at for at in marks if is_file(self._place(key, value[:at]))]
+        at = (files[-1:] or pointed or [len(value)])[0]
+        return value[:at], value[at + 1 :]
+
     def _schema(self) -> SchemaPlace | None:
         value = self._values.get("schema")
         if value is None:
@@ -216,7 +228,7 @@ class CaseBuilder:
         if not isinstance(value, str):
             layer = self._settings.layer_of("schema")
             return self._cache.inline_schema(value, layer.source, (*layer.steps, "schema"))
-        name, _, pointer = value.partition("#")
+        name, pointer = self._path_and_pointer("schema", value)
         source = self._read("schema", name, self._cache.source)
         if source is None:
             return None
@@ -244,16 +256,24 @@ class CaseBuilder:
         if not isinstance(value, str):
             layer = self._settings.layer_of("gold")
             return _Gold(value, layer.source, (*layer.steps, "gold"))
-        if self._cache.updates_golds == "new" and not _URL.match(value):
+        if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
             path = Path(self._place("gold", value))
             if not path.exists():
                 return _Gold(None, SourceFile(path, "", "json", ParsedFile(None)), (), is_missing=True)
-        source = self._read("gold", value, self._cache.source)
+        name, pointer = self._path_and_pointer("gold", value)
+        source = self._read("gold", name, self._cache.source)
         if source is None:
             return None
-        found = mistakes_around(source, ())
+        steps = pointer_steps(source.value, pointer)
+        if steps is None:
+            advice = pointer_advice(source.value, pointer)
+            self._add_mistake(
+                f"`gold`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "gold"
+            )
+            return None
+        found = mistakes_around(source, steps)
         self._mistakes.extend(found)
-        return None if found else _Gold(source.value, source, ())
+        return None if found else _Gold(reached(source.value, steps), source, steps)
 
     def _is_draft(self, case_id: str, gold: _Gold) -> bool:
         """Whether nobody has reviewed the gold, as the file beside it says."""

@@ -92,11 +92,20 @@ def _source(path: Path, steps: Steps, first_line: int) -> tuple[SourceFile, list
     is_yaml = path.suffix.lower() in YAML_SUFFIXES
     text = read_text(path, MOST_BULK_BYTES)
     lines, number = [text], 0
-    if steps and not is_yaml:  # a line of a dataset
+    if steps and not is_yaml and (first_line > 1 or not _is_one_value(path, text)):  # a line of a dataset
         lines, number = text.split("\n"), first_line - 1
     if number >= len(lines):
         raise StoreError(f"{path}: line {first_line} is gone; collect again")
     return parse_source(path, lines[number], "yaml" if is_yaml else "json", number + 1), lines
+
+
+def _is_one_value(path: Path, text: str) -> bool:
+    """Whether a file is a JSON text, in which a pointer names the gold, rather than the lines of a dataset."""
+    try:
+        parse_source(path, text, "json")
+    except CaseFileError:
+        return False
+    return True
 
 
 def _write(path: Path, text: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import os
+import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +14,7 @@ from pytest_extract.cases.json_text import find_in_json, read_json
 from pytest_extract.cases.source_position import ParsedFile, SourcePosition, Steps, TextError, TextTarget
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError
+from pytest_extract.errors import CaseFileError, closest
 from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
 from pytest_extract.lazy import dataclass
 
@@ -92,13 +92,60 @@ def no_file(key: str, path: Path) -> str:
     with suppress(OSError, ValueError):
         kind = other_kind(os.stat(path).st_mode)  # noqa: PTH116 - pathlib's raises on a name that is too long
         return f"`{key}`: {path} is {kind}, not a file"
+    other = _spelled_otherwise(path)
+    if other:
+        return f"`{key}`: no file {path}; {other}"
     if not os.path.isdir(path.parent):  # noqa: PTH112
         return f"`{key}`: no file {path}: there is no folder {path.parent}"
+    return f"`{key}`: no file {path}{closest(path.name, _names_in(path.parent))}"
+
+
+def _spelled_otherwise(path: Path) -> str:
+    """Say how the file is named that the path means on another system, and what differs; "" where there is none."""
+    native = path.parts[bool(path.anchor) :]
+    parts = [part for each in native for part in each.split("\\") if part]
+    real = Path(path.anchor)
+    same: list[str] = []
+    for part in parts:
+        name = part if os.path.lexists(real / part) else _same_name(part, _names_in(real))
+        if name is None:
+            return ""
+        same.append(name)
+        real /= name
+    if not is_file(real):
+        return ""
+    slashed = [at for at, part in enumerate(native) if "\\" in part]
+    differing = [at for at, part in enumerate(parts) if part != same[at]]
+    first = min(slashed + differing)
+    found = "/".join(same[first:])
+    if slashed:
+        return f"write {found!r} (a backslash divides folders on Windows only)"
+    if _composed(found) != _composed("/".join(parts[first:])):
+        return f"did you mean {found!r}? (upper and lower case count here)"
+    form = (
+        "characters of their own (NFD, as macOS writes them)"
+        if found != _composed(found)
+        else "one with their letters (NFC)"
+    )
+    return f"the file's name {found!a} has its accents as {form}: rename the file, or copy its name into the path"
+
+
+def _same_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that differs in case or in the form of its accents only."""
+    folded = _composed(_composed(name).casefold())
+    alike = (each for each in names if _composed(_composed(each).casefold()) == folded)
+    return min(alike, key=lambda each: (_composed(each) != _composed(name), each), default=None)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+def _names_in(folder: Path) -> list[str]:
     try:
-        close = difflib.get_close_matches(path.name, os.listdir(path.parent), n=1)  # noqa: PTH208
+        return os.listdir(folder)  # noqa: PTH208
     except OSError:
-        close = []
-    return f"`{key}`: no file {path}" + (f"; did you mean {close[0]!r}?" if close else "")
+        return []
 
 
 def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, ...]:

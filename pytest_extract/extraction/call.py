@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final
@@ -16,6 +17,16 @@ from pytest_extract.redact.secrets import clean_message
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
 """What an extractor may name in its signature (contract, section 3)."""
+_ABOUT_LOOPS: Final = re.compile(
+    r"different (event )?loop|inside a task|event loop is (closed|already running)|no (running|current) event loop"
+    r"|cannot be called from a running event loop|within the same event loop|bound to a different|no running loop",
+    re.IGNORECASE,
+)
+"""What asyncio, aiohttp, anyio and drivers of databases say when something belongs to another event loop."""
+_LOOP_HINT: Final = (
+    "an async extractor runs in an event loop of its own, in a thread, and one that is not async in threads without a "
+    "loop: make what belongs to a loop (a client, a lock) inside an async extractor, at its first call"
+)
 _EXAMPLE: Final = "def extract(document, schema): ..."
 
 
@@ -33,6 +44,10 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
         returned = fn(*positional, **named)
         if inspect.isawaitable(returned):
             returned = _awaited(returned, loop)
+    except RuntimeError as error:
+        if _ABOUT_LOOPS.search(str(error)):
+            error.add_note(_LOOP_HINT)
+        raise
     except ExtractionFailure as declined:  # an answer of the provider's, recorded and replayed like any other
         failure = Failure(kind=declined.kind, message=clean_message(declined.message))
         returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)

@@ -237,6 +237,16 @@ class SessionHooks:
 
             run_results_of(self.config).skipped += 1
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        """Begin no more calls: what pytest does until the end of the session takes time, and calls cost money."""
+        if "pytest_extract.plugin.session" in sys.modules:
+            from pytest_extract.plugin.session import started_session
+
+            session = started_session(self.config)
+            if session is not None:
+                session.stop_calls()
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102
         if is_case(crashitem):

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +21,7 @@ from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.loop import BackgroundLoop
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.limits import Budget
+from pytest_extract.plugin.limits import Budget, CallSlots
 from pytest_extract.plugin.options import Mode, Settings
 from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import Forecast
@@ -55,7 +55,7 @@ class ExtractionService:
         settings: Settings,
         root: Path,
         budget: Budget | None,
-        concurrency_limit: AbstractContextManager[object],
+        concurrency_limit: CallSlots,
     ) -> None:
         self._settings = settings
         self._root = root

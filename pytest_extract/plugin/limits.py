@@ -8,7 +8,6 @@ import tempfile
 import threading
 import time
 from collections import deque
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pytest_extract.run_case import NotRun
@@ -93,7 +92,28 @@ class SharedConcurrencyLimit:
             time.sleep(POLL_S)
 
 
-def concurrency_limit(folder: Path | None, count: int) -> AbstractContextManager[object]:
+class CallSlots:
+    """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended."""
+
+    def __init__(self, limit: ConcurrencyLimit | SharedConcurrencyLimit) -> None:
+        self._limit = limit
+        self._closed = False
+
+    def __enter__(self) -> None:
+        self._limit.__enter__()
+        if self._closed:  # also for who has waited for a slot meanwhile
+            self._limit.__exit__()
+            raise NotRun("the run has ended")
+
+    def __exit__(self, *failure: object) -> None:
+        self._limit.__exit__(*failure)
+
+    def close(self) -> None:
+        """Let no call begin from now on."""
+        self._closed = True
+
+
+def concurrency_limit(folder: Path | None, count: int) -> ConcurrencyLimit | SharedConcurrencyLimit:
     """Return the limit of a run; `folder` (from `limit_folder`) where the run has several processes."""
     return ConcurrencyLimit(count) if folder is None else SharedConcurrencyLimit(folder, count)
 

@@ -19,7 +19,7 @@ from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
-from pytest_extract.plugin.limits import Budget, concurrency_limit, limit_folder, new_budget_file
+from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.totals import Forecast
@@ -96,7 +96,7 @@ class ExtractSession:
             self.settings,
             config.rootpath,
             budget_of(config, self.settings.budget),
-            concurrency_limit(shared, self.settings.concurrency),
+            CallSlots(concurrency_limit(shared, self.settings.concurrency)),
         )
         self._views: dict[str, RevisionView] = {}
         self.arms = self._arms()
@@ -226,7 +226,11 @@ class ExtractSession:
             judge=judge,
             on_error=keep,
         )
-        result = run(plan=plan)
+        try:
+            result = run(plan=plan)
+        except (KeyboardInterrupt, pytest.exit.Exception):
+            self.stop_calls()  # before the teardown of fixtures, in which other threads could begin calls
+            raise
         further = self.extraction_service.plan_for_baseline(item, result)
         if further is not None:
             result = run(plan=further)
@@ -251,10 +255,15 @@ class ExtractSession:
         if self._prefetcher is not None:
             self._prefetcher.forget(item)
 
-    def close(self) -> None:
-        """End the calls; those in flight are abandoned."""
+    def stop_calls(self) -> None:
+        """Begin no call any more; those in flight are abandoned."""
         if self._prefetcher is not None:
             self._prefetcher.close()
+        self.extraction_service.concurrency_limit.close()
+
+    def close(self) -> None:
+        """End the calls."""
+        self.stop_calls()
         self.extraction_service.close()
 
 

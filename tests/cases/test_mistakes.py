@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.gold import read_gold, update_gold
 from pytest_extract.cases.load import load_cases
 
 SCHEMA = {
@@ -405,3 +407,77 @@ def _case(**keys: Any) -> str:
 
 def test_json_is_a_case_file_too(folder):
     assert _told(folder, _case(id="x", tags={"a": 1})) == []
+
+
+@pytest.mark.parametrize(
+    ("real", "written", "words"),
+    [
+        ("docs/a.txt", "docs\\a.txt", "write 'docs/a.txt' (a backslash divides folders on Windows only)"),
+        ("Docs/a b.TXT", "docs\\a b.txt", "write 'Docs/a b.TXT' (a backslash divides"),
+        ("Bill.txt", "BILL.TXT", "did you mean 'Bill.txt'? (upper and lower case count here)"),
+        ("Docs/bill.txt", "docs/bill.txt", "did you mean 'Docs/bill.txt'? (upper and lower case"),
+        ("docs/Bill.txt", "docs/bill.txt", "did you mean 'Bill.txt'? (upper and lower case"),
+        (
+            "re\u0301sume\u0301.txt",
+            "r\u00e9sum\u00e9.txt",
+            "'re\\u0301sume\\u0301.txt' has its accents as characters of their own",
+        ),
+        (
+            "r\u00e9sum\u00e9.txt",
+            "re\u0301sume\u0301.txt",
+            "'r\\xe9sum\\xe9.txt' has its accents as one with their letters",
+        ),
+        ("Invoice.txt", "Invioce.txt", "did you mean 'Invoice.txt'?"),
+        ("b.txt", "gone/b.txt", "there is no folder"),
+    ],
+)
+@pytest.mark.parametrize("key", ["document", "gold", "schema", "defaults"])
+def test_a_path_that_works_on_another_system_is_told_with_what_differs(folder, real, written, words, key):
+    (folder / real).parent.mkdir(exist_ok=True)
+    (folder / real).write_text("{}", encoding="utf-8")
+    keys = {"document": "acme.txt", "schema": "invoice.schema.json", "gold": "acme.gold.json"} | {key: written}
+    told = _told(folder, json.dumps(keys))
+    assert len(told) == 1, told
+    assert words in told[0][3]
+
+
+def _loaded(folder: Path, **keys: Any) -> Any:
+    (folder / "a.extract.yaml").write_text(json.dumps({"text": "x", **keys}), encoding="utf-8")
+    return load_cases(folder / "a.extract.yaml", SchemaCache())
+
+
+def test_a_gold_may_be_a_part_of_a_file_as_a_schema_may(folder):
+    bundle = {"schema": SCHEMA, "cases": [{"expected": GOLD}, {"expected": {"total": "one"}}]}
+    for name in ("bundle.json", "bundle.yaml", "bundle #1.json"):
+        (folder / name).write_text(json.dumps(bundle, indent=1), encoding="utf-8")
+        loaded = _loaded(folder, schema=f"{name}#/schema", gold=f"{name}#/cases/0/expected")
+        assert not loaded.errors
+        assert loaded.cases[0].gold == GOLD
+        wrong = _loaded(folder, schema=f"{name}#/schema", gold=f"{name}#/cases/1/expected").errors
+        assert [(error.path.name, error.line) for error in wrong] == [(name, 55)]
+        gone = _loaded(folder, schema=f"{name}#/schema", gold=f"{name}#/cases/0/expectd").errors
+        assert f"nothing stands at the pointer '/cases/0/expectd' of {name}" in gone[0].message
+    missing = _loaded(folder, schema="bundle.json#/schema", gold="gone.json#/expected").errors[0].message
+    assert "`gold`: no file" in missing
+    assert "gone.json" in missing
+    assert "--extract-update-gold" not in missing
+
+
+def test_the_name_of_a_file_may_hold_a_number_sign(folder):
+    (folder / "v#2.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    (folder / "g#1.json").write_text(json.dumps(GOLD), encoding="utf-8")
+    assert not _loaded(folder, schema="v#2.json", gold="g#1.json").errors
+    assert "did you mean 'v#2.json'?" in _loaded(folder, schema="V#2.json", gold="g#1.json").errors[0].message
+
+
+@pytest.mark.parametrize("name", ["bundle.json", "bundle.yaml"])
+def test_a_new_value_is_written_where_the_pointer_of_the_gold_leads(folder, name):
+    bundle = {"id": 1, "cases": [{"expected": GOLD}, {"expected": GOLD}]}
+    (folder / name).write_text(json.dumps(bundle, indent=2), encoding="utf-8")
+    case = _loaded(folder, schema="invoice.schema.json", gold=f"{name}#/cases/1/expected").cases[0]
+    assert read_gold(case) == GOLD
+    assert update_gold(case, {**GOLD, "total": 9})
+    bundle["cases"][1]["expected"] = {**GOLD, "total": 9}
+    text = (folder / name).read_text(encoding="utf-8")
+    assert (json.loads(text) if name.endswith("json") else yaml.safe_load(text)) == bundle
+    assert text.count("\n") > 10

@@ -337,3 +337,29 @@ def test_what_a_model_can_write_stays_to_fail_as_its_output(output):
 
 def test_other_dresses_of_json_are_taken_for_what_they_are():
     assert call(lambda: {"total": Decimal("12.10"), "rows": ({"n": 1},)}).output == {"total": 12.1, "rows": [{"n": 1}]}
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("Timeout context manager should be used inside a task", True),
+        ("Task <Task-1> got Future <Future> attached to a different loop", True),
+        ("<asyncio.locks.Lock object> is bound to a different event loop", True),
+        ("Event loop is closed", True),
+        ("There is no current event loop in thread 'x'.", True),
+        ("no running event loop", True),
+        ("the model is closed for a different reason", False),
+    ],
+)
+def test_an_error_about_event_loops_says_where_extractors_run(message, told):
+    def plain():
+        raise RuntimeError(message)
+
+    async def later():
+        raise RuntimeError(message)
+
+    for extractor in (plain, later):
+        with pytest.raises(RuntimeError) as raised:
+            call(extractor)
+        notes = getattr(raised.value, "__notes__", [])
+        assert any("inside an async extractor, at its first call" in note for note in notes) == told

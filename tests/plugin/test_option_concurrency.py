@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -251,3 +252,31 @@ def test_under_a_debugger_calls_are_made_one_by_one_where_it_stops(pytester, wri
     for name in "abc":
         write_case(name)
     pytester.runpytest_subprocess("--pdb", "--extract-concurrency=3").assert_outcomes(passed=3)
+
+
+def test_after_ctrl_c_no_call_begins(pytester: pytest.Pytester, write_case: Callable[..., None]) -> None:
+    """Threads that end a call while fixtures are torn down, which takes a second here, take no further one."""
+    pytester.makeconftest(
+        """
+        import os, signal, threading, time
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def extractor():
+            calls = []
+            def extract(document):
+                calls.append(1)
+                if len(calls) == 3:
+                    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+                time.sleep(0.6)
+                return document.text
+            yield extract
+            time.sleep(1)
+            print("calls:", len(calls))
+        """
+    )
+    for name in "abcdefghijkl":
+        write_case(name)
+    result = pytester.runpytest_subprocess("-s", "--extract-concurrency=3", timeout=60)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*calls: 3*"])

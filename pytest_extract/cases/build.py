@@ -128,6 +128,7 @@ class CaseBuilder:
             draft=parts.draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
+            schema_files=tuple([file.path for file in schema.others]),
             prompt=parts.prompt,
             semantics=parts.scorer.semantics,
             modality=values.get("modality") or modality_of(parts.document.media_type),

@@ -34,6 +34,7 @@ class SchemaPlace:
     """A schema with its location (the source and the steps inside it) and the digest of its content.
 
     `moved`: definitions from elsewhere in the source (`embedded_schema`): name in `$defs` -> steps in the source.
+    `others`: further files that it refers to.
     """
 
     value: Json
@@ -41,6 +42,7 @@ class SchemaPlace:
     steps: Steps
     sha256: str
     moved: Mapping[str, Steps] = field(default_factory=dict)
+    others: tuple[SourceFile, ...] = ()
 
     def steps_to(self, inside: Steps) -> Steps:
         """Return the steps in the source to a place inside the schema."""
@@ -124,15 +126,27 @@ class SchemaCache:
     def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
         """Return the schema that a JSON pointer names in a source; None if there is none."""
         kept = self._schemas.get((id(source), pointer))
-        if kept is not None and kept.source is source:
+        if kept is not None and kept.source is source and all(map(self._is_unchanged, kept.others)):
             return kept
         steps = pointer_steps(source.value, pointer)
         if steps is None:
             return None
-        whole = embedded_schema(source.value, pointer, _reached(source.value, steps))
-        place = SchemaPlace(*self._with_digest(whole.value, source, steps), whole.moved)
+        read: dict[Path, SourceFile] = {}
+
+        def read_other(file: Path) -> Json:
+            read[file] = self.source(str(file))
+            return read[file].value
+
+        whole = embedded_schema(source.value, pointer, _reached(source.value, steps), source.path, read_other)
+        place = SchemaPlace(*self._with_digest(whole.value, source, steps), whole.moved, tuple(read.values()))
         self._schemas[id(source), pointer] = place
         return place
+
+    def _is_unchanged(self, file: SourceFile) -> bool:
+        try:
+            return self.source(str(file.path)) is file
+        except CaseFileError:
+            return False
 
     def inline_schema(self, value: Json, source: SourceFile, steps: Steps) -> SchemaPlace:
         """Return a schema inside a case file."""

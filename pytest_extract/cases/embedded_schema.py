@@ -1,18 +1,26 @@
-"""A schema out of the middle of a file, with what it refers to elsewhere in that file brought along."""
+"""A schema out of a file, with what it refers to elsewhere in that file and in others brought along."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.schema.source import SchemaSource, escape
 from pytest_extract.core.values import Json
-from pytest_extract.errors import nearest
+from pytest_extract.errors import CaseFileError, nearest
+from pytest_extract.lazy import lazy_pattern
 from pytest_extract.schema_tools.subschemas import map_children
 
 _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
+_URL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_PROJECT_FILES: Final = ("pyproject.toml", "pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", ".git")
+_OF_DOCUMENTS: Final = ("$id", "id", "$schema")
+"""Keywords that would make a definition a document of its own."""
 _SHARED: Final = ("$defs", "definitions")
 
 SCHEMA_KEYWORDS: Final = frozenset(
@@ -26,69 +34,130 @@ SCHEMA_KEYWORDS: Final = frozenset(
 
 
 class EmbeddedSchema(NamedTuple):
-    """A self-contained schema; `moved`: name in its `$defs` -> place of that definition in the file."""
+    """A self-contained schema.
+
+    moved: name in its `$defs` -> place in the file of that definition, or of what brought it from another file.
+    """
 
     value: Json
     moved: Mapping[str, Steps]
 
 
-def embedded_schema(root: Json, pointer: str, inside: Json) -> EmbeddedSchema:
+class _Target(NamedTuple):
+    """What a reference means: a place of a file."""
+
+    file: Path
+    pointer: str
+
+
+def embedded_schema(root: Json, pointer: str, inside: Json, file: Path, read: Callable[[Path], Json]) -> EmbeddedSchema:
     """Make the schema `inside` a file, at a pointer, stand by itself.
 
-    Its references mean places of the file. A reference that leads nowhere in the file is left as it is: it may mean a
-    place of the schema itself. A schema with an `$id` is a document of its own.
+    Its references mean places of the file, or of other files below the project's folder, which `read` reads. One that
+    leads nowhere is left as it is: it may mean a place of the schema itself. A part of a file with an `$id` is a
+    document of its own.
     """
-    if not pointer or not isinstance(inside, dict) or "$id" in inside:
+    if not isinstance(inside, dict) or (pointer and "$id" in inside):
         return EmbeddedSchema(inside, {})
     try:
-        return _Bundler(root, pointer, inside).bundled()
+        return _Bundler(root, _Target(file, pointer), inside, read).bundled()
     except RecursionError:  # told where the schema is compiled
         return EmbeddedSchema(inside, {})
 
 
 class _Bundler:
-    def __init__(self, root: Json, pointer: str, inside: dict[str, Json]) -> None:
+    def __init__(self, root: Json, start: _Target, inside: dict[str, Json], read: Callable[[Path], Json]) -> None:
         self._root = root
-        self._source = SchemaSource(root)
-        self._pointer = pointer
+        self._start = start
         self._inside = inside
+        self._read = read
+        self._sources: dict[Path, SchemaSource | None] = {start.file: SchemaSource(root)}
         own = inside.get("$defs")
         self._taken = set(own) if isinstance(own, dict) else set()
-        self._names: dict[str, str] = {}
+        self._names: dict[_Target, str] = {}
+        self._brought_by: dict[_Target, str] = {}
 
     def bundled(self) -> EmbeddedSchema:
-        value = self._rewritten(self._inside, self._pointer)
+        value = self._rewritten(self._inside, self._start)
         done: dict[str, Json] = {}
         while waiting := [target for target in self._names if self._names[target] not in done]:
             for target in waiting:
-                done[self._names[target]] = self._rewritten(self._source.at(target), target)
+                source = self._sources[target.file]
+                assert source is not None  # noqa: S101 - else nothing would have been found in it
+                made = self._rewritten(source.at(target.pointer), target)
+                if target.file != self._start.file and isinstance(made, dict):
+                    made = {name: part for name, part in made.items() if name not in _OF_DOCUMENTS}
+                done[self._names[target]] = made
         if not done:
             return EmbeddedSchema(self._inside, {})
-        moved = {name: pointer_steps(self._root, target) or () for target, name in self._names.items()}
+        moved = {name: pointer_steps(self._root, self._place(target)) or () for target, name in self._names.items()}
         own = value.get("$defs")
-        return EmbeddedSchema({**value, "$defs": {**(own if isinstance(own, dict) else {}), **done}}, moved)
+        merged = {**value, "$defs": {**(own if isinstance(own, dict) else {}), **done}}
+        return EmbeddedSchema(merged, moved)
 
-    def _rewritten(self, schema: Json, pointer: str) -> Json:
+    def _place(self, target: _Target) -> str:
+        """Return the pointer in the first file of a definition, or of the reference that brought it."""
+        return target.pointer if target.file == self._start.file else self._brought_by[target]
+
+    def _rewritten(self, schema: Json, at: _Target) -> Json:
         if not isinstance(schema, dict):
             return schema
-        new = map_children(schema, pointer, self._rewritten)
+        new = map_children(schema, at.pointer, lambda part, pointer: self._rewritten(part, _Target(at.file, pointer)))
         ref = schema.get("$ref")
-        target = self._source.target(ref) if isinstance(ref, str) else None
-        return new if target is None else {**new, "$ref": self._place_of(target)}
+        target = self._target(ref, at.file) if isinstance(ref, str) else None
+        if target is None:
+            return new
+        self._brought_by.setdefault(target, f"{at.pointer}/$ref" if at.file == self._start.file else "")
+        return {**new, "$ref": self._place_of(target)}
 
-    def _place_of(self, target: str) -> str:
-        if target == self._pointer:
+    def _target(self, ref: str, file: Path) -> _Target | None:
+        source = self._sources[file]
+        own = None if source is None else source.target(ref)
+        if own is not None:
+            return _Target(file, own)
+        name, _, fragment = ref.partition("#")
+        if not name or _URL.match(name):
+            return None
+        other = Path(os.path.normpath(file.parent / unquote(name)))
+        if other not in self._sources:
+            self._sources[other] = self._other_source(other)
+        source = self._sources[other]
+        pointer = None if source is None else source.target(f"#{fragment}")
+        return None if pointer is None else _Target(other, pointer)
+
+    def _other_source(self, file: Path) -> SchemaSource | None:
+        """Read another file; None where it is no file of the project, or cannot be read."""
+        try:
+            if not file.resolve().is_relative_to(_project_folder(self._start.file)) or not file.is_file():
+                return None
+            return SchemaSource(self._read(file))
+        except (CaseFileError, OSError, ValueError):
+            return None
+
+    def _place_of(self, target: _Target) -> str:
+        start = self._start
+        if target == start:
             return "#"
-        if target.startswith(f"{self._pointer}/"):
-            return f"#{target.removeprefix(self._pointer)}"
+        if target.file == start.file and target.pointer.startswith(f"{start.pointer}/"):
+            return f"#{target.pointer.removeprefix(start.pointer)}"
         if target not in self._names:
             self._names[target] = self._free_name(target)
         return f"#/$defs/{escape(self._names[target])}"
 
-    def _free_name(self, target: str) -> str:
-        name = target.rpartition("/")[2].replace("~1", "/").replace("~0", "~") or "root"
+    def _free_name(self, target: _Target) -> str:
+        last = target.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        name = last or ("root" if target.file == self._start.file else target.file.stem)
         taken = self._taken | set(self._names.values())
         return next(free for free in _numbered(name) if free not in taken)
+
+
+def _project_folder(file: Path) -> Path:
+    """Return the folder that references may not leave: the project's, else the working directory or the file's own."""
+    folder = file.resolve().parent
+    above = (folder, *folder.parents)
+    marked = (each for each in above if any((each / name).exists() for name in _PROJECT_FILES))
+    here = Path.cwd()
+    return next(marked, here if here in above else folder)
 
 
 def _numbered(name: str) -> Iterator[str]:
@@ -134,8 +203,12 @@ def dangling(schema: Json) -> list[Dangling]:
 
 
 def _message(ref: str, schema: Json) -> str:
-    if not ref.startswith("#"):
+    if _URL.match(ref):
         return f"the reference {ref!r} leads to another document, which is not fetched; put what it means under `$defs`"
+    if not ref.startswith("#"):
+        return (
+            f"the reference {ref!r} leads to no place of a file beside the schema or elsewhere in the project's folder"
+        )
     known = [f"#/{key}/{escape(name)}" for key in _SHARED for name in _members(schema, key)]
     return f"the reference {ref!r} leads nowhere{nearest(ref, known)}"
 

@@ -117,6 +117,7 @@ class Case:
     draft: bool = False
     schema_path: Path
     schema_sha256: str
+    schema_files: tuple[Path, ...] = ()
     question: str | None = None
     prompt: Prompt | None = None
     semantics: str

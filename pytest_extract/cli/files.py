@@ -43,7 +43,7 @@ def read_schema(given: str) -> Json:
     if inner is not None:
         message = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
         raise CaseFileError(message, path=Path(name))
-    return embedded_schema(root, pointer, value).value
+    return embedded_schema(root, pointer, value, Path(name), read_value).value
 
 
 def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple[str, Json]]:

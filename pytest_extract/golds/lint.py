@@ -196,6 +196,7 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
     used: dict[str, dict[Path, None]] = {"gold": {}, "schema": {}, "prompt": {}}
     named: set[Path] = {path.resolve() for path in case_files}
     for case in cases:
+        named.update(path.resolve() for path in case.schema_files)
         for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", _prompt_path(case))):
             if path is not None and path.resolve() not in named:
                 used[role][path] = None

@@ -142,7 +142,7 @@ class RevisionView:
 def _files_of(case: Case) -> list[Path]:
     """Return the files of a case, besides those of its extractor."""
     prompt = None if case.prompt is None else case.prompt.path
-    paths = (case.path, case.document.path, case.schema_path, case.gold_path, prompt)
+    paths = (case.path, case.document.path, case.schema_path, *case.schema_files, case.gold_path, prompt)
     return [path for path in paths if path is not None]
 
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.embedded_schema import dangling, embedded_schema
+from pytest_extract.core.scorer import compile_schema
 
 FILE = {
     "type": "object",
@@ -26,8 +31,15 @@ FILE = {
 }
 
 
+def embedded(root, pointer, inside):
+    def read(file):
+        raise AssertionError(file)
+
+    return embedded_schema(root, pointer, inside, Path("file.json").resolve(), read)
+
+
 def test_what_a_schema_refers_to_in_its_file_is_brought_along():
-    made = embedded_schema(FILE, "/components/Invoice", FILE["components"]["Invoice"])
+    made = embedded(FILE, "/components/Invoice", FILE["components"]["Invoice"])
     fields = made.value["properties"]
     assert {name: fields[name]["$ref"] for name in list(fields)[:6]} == {
         "vendor": "#/$defs/Vendor",
@@ -63,7 +75,7 @@ def test_what_a_schema_refers_to_in_its_file_is_brought_along():
 )
 def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
     inside = root[pointer[1:]] if pointer else root
-    assert embedded_schema(root, pointer, inside).value is inside
+    assert embedded(root, pointer, inside).value is inside
 
 
 @pytest.mark.parametrize(
@@ -88,4 +100,49 @@ def test_a_schema_too_deep_to_be_walked_is_left_to_its_compilation():
     for _ in range(20_000):
         deep = {"items": deep}
     assert dangling(deep) == []
-    assert embedded_schema({"a": deep}, "/a", deep).value is deep
+    assert embedded({"a": deep}, "/a", deep).value is deep
+
+
+def write(folder, **files):
+    for name, value in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(value))
+
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "home": {"$ref": "../places.json#/$defs/Home"}}}
+PLACES = {
+    "$id": "https://example.com/places.json",
+    "$defs": {"Home": {"properties": {"zip": {"$ref": "#/$defs/zip"}, "owner": {"$ref": "people/person.json"}}}},
+}
+
+
+def test_what_a_schema_refers_to_in_other_files_is_brought_along(tmp_path):
+    zips = {"type": "string", "format": "date"}
+    write(tmp_path, people__person=PERSON, places={**PLACES, "$defs": {**PLACES["$defs"], "zip": zips}})
+    (tmp_path / "pyproject.toml").touch()
+    cache = SchemaCache()
+    source = cache.source(str(tmp_path / "people" / "person.json"))
+    place = cache.schema_in(source, "")
+    assert dangling(place.value) == []
+    assert [file.path for file in place.others] == [tmp_path / "places.json"]
+    assert cache.schema_in(source, "") is place
+    gold, other = ({"name": "a", "home": {"owner": {"name": "b", "home": {"zip": zip_}}}} for zip_ in ("1", "2"))
+    leaves = compile_schema(place.value).score(gold, other).leaves
+    assert [(str(leaf.path), leaf.metric, leaf.status) for leaf in leaves][-1] == (
+        "home.owner.home.zip",
+        "date",
+        "mismatch",
+    )
+    write(tmp_path, places={**PLACES, "$defs": {**PLACES["$defs"], "zip": {"type": "string"}}})
+    assert cache.schema_in(source, "").sha256 != place.sha256
+
+
+@pytest.mark.parametrize("ref", ["../outside.json", "gone.json", "https://example.com/a.json", "other.json#/nowhere"])
+def test_no_reference_leaves_the_project(tmp_path, ref):
+    write(tmp_path, outside={"type": "string"}, project__other={}, project__main={"properties": {"a": {"$ref": ref}}})
+    (tmp_path / "project" / "pytest.ini").touch()
+    cache = SchemaCache()
+    place = cache.schema_in(cache.source(str(tmp_path / "project" / "main.json")), "")
+    assert place.value == {"properties": {"a": {"$ref": ref}}}
+    assert [each.pointer for each in dangling(place.value)] == ["/properties/a/$ref"]

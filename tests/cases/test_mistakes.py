@@ -204,8 +204,13 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         ),
         (
             "invoice.schema.json",
-            '{"properties": {"total": {"$ref": »"money.json"}}}',
+            '{"properties": {"total": {"$ref": »"https://example.com/money.json"}}}',
             ["another document, which is not fetched"],
+        ),
+        (
+            "invoice.schema.json",
+            '{"properties": {"total": {"$ref": »"money.json"}}}',
+            ["'money.json' leads to no place of a file"],
         ),
         ("invoice.schema.json", "»[1]", ["no valid JSON Schema", "not array"]),
         (
@@ -232,6 +237,7 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         "second schema mistake",
         "reference",
         "other document",
+        "no such file",
         "list",
         "metric",
         "param",

@@ -30,6 +30,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
 from pytest_extract.lazy import dataclass
+from pytest_extract.schema_tools.dialects import is_gemini
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -246,8 +247,15 @@ class CaseBuilder:
         if inner is not None:
             at = f"{name}#{pointer}/{inner}"
             self._add_mistake(
-                f"`schema` declares nothing at its root: the schema is its {inner!r}; write `{at}`", "schema"
+                f"`schema` declares nothing at its root: the schema is its '{inner}'; write `{at}`", "schema"
             )
+        elif is_gemini(place.value):
+            self._add_mistake(
+                f"`schema` is of Gemini's dialect (types in capitals), not JSON Schema; "
+                f"`pytest-extract schema resolve {value} --from gemini -o FILE` translates it",
+                "schema",
+            )
+            return None
         return None if found or inner is not None else place
 
     def _gold(self) -> _Gold | None:

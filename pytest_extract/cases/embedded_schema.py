@@ -21,6 +21,11 @@ _URL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _PROJECT_FILES: Final = ("pyproject.toml", "pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", ".git")
 _OF_DOCUMENTS: Final = ("$id", "id", "$schema")
 """Keywords that would make a definition a document of its own."""
+_WRAPPERS: Final = {
+    "json_schema": ("json_schema/schema", "schema"),
+    "function": ("function/parameters", "parameters"),
+}
+"""`type` of what a model's API takes in place of a schema -> where the schema stands in it."""
 _SHARED: Final = ("$defs", "definitions")
 
 SCHEMA_KEYWORDS: Final = frozenset(
@@ -219,12 +224,13 @@ def _members(schema: Json, key: str) -> list[str]:
 
 
 def wrapped_schema(value: Json) -> str | None:
-    """Return the key that holds the schema, if the root has no keyword of a schema."""
-    if (
-        not isinstance(value, dict)
-        or any(key in SCHEMA_KEYWORDS for key in value)
-        or any(key[:7] == "x-eval-" for key in value)
-    ):
+    """Return where the schema stands, below a root that is no schema, as the rest of a JSON pointer."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(kind := value.get("type"), str) and kind in _WRAPPERS:
+        source = SchemaSource(value)
+        return next((path for path in _WRAPPERS[kind] if source.target(f"#/{path}") is not None), None)
+    if any(key in SCHEMA_KEYWORDS or key[:7] == "x-eval-" for key in value):
         return None
     inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
-    return inner[0] if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None
+    return escape(inner[0]) if len(inner) == 1 and inner[0] not in ("$defs", "definitions") else None

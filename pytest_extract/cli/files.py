@@ -13,7 +13,6 @@ from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.schema.source import escape
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES
@@ -41,7 +40,7 @@ def read_schema(given: str) -> Json:
         value = value[step]
     inner = wrapped_schema(value)
     if inner is not None:
-        message = f"declares nothing at its root: the schema is its {inner!r}; give {name}#{pointer}/{escape(inner)}"
+        message = f"declares nothing at its root: the schema is its '{inner}'; give {name}#{pointer}/{inner}"
         raise CaseFileError(message, path=Path(name))
     return embedded_schema(root, pointer, value, Path(name), read_value).value
 

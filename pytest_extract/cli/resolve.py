@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_extract.cli.files import read_schema, write_json
+from pytest_extract.schema_tools.dialects import DIALECTS, as_json_schema
 from pytest_extract.schema_tools.resolve import resolve_schema_references
 
 
@@ -17,6 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument(
+        "--from",
+        dest="dialect",
+        choices=DIALECTS,
+        help="only translate a schema of OpenAPI 3.0 or Gemini (`nullable`, types in capitals) into JSON Schema",
+    )
+    parser.add_argument(
         "--published", action="store_true", help="lose what struct-extract-eval loses, to get its very output"
     )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
@@ -24,5 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the resolved schema; one that cannot be resolved raises ExtractError."""
-    write_json(resolve_schema_references(read_schema(args.schema), published=args.published), args.output)
+    schema = read_schema(args.schema)
+    if args.dialect is not None:
+        write_json(as_json_schema(schema), args.output)
+    else:
+        write_json(resolve_schema_references(schema, published=args.published), args.output)
     return 0

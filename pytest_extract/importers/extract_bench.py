@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.cases.embedded_schema import wrapped_schema
+from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.importers.files import (
@@ -113,7 +114,7 @@ def _schema_of(folder: Path) -> tuple[Path, str, Json]:
         raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
     value = json_file_value(files[0])
     inner = wrapped_schema(value)
-    return (files[0], "", value) if inner is None else (files[0], f"#/{inner}", value[inner])
+    return (files[0], "", value) if inner is None else (files[0], f"#/{inner}", SchemaSource(value).at(f"/{inner}"))
 
 
 def _place(folder: Path, case_file: Path, *, copy: bool) -> str:

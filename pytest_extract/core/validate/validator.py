@@ -209,7 +209,14 @@ class _Draft:
                     steps = list(error.schema_path)
                     path = FieldPath(error.instance_path)
                     expected = _at(self.schema, steps)
-                    yield violation(path, steps[-1] if steps else "", expected, _at(value, path), error.message)
+                    yield violation(
+                        path,
+                        steps[-1] if steps else "",
+                        expected,
+                        _at(value, path),
+                        error.message,
+                        _at(self.schema, steps[:-1]),
+                    )
                 return
         yield from self._python_violations(value, limit)
 
@@ -219,7 +226,9 @@ class _Draft:
         try:
             for error in itertools.islice(self._python.iter_errors(value), limit):
                 path = FieldPath(error.absolute_path)
-                yield violation(path, error.validator, error.validator_value, error.instance, error.message)
+                yield violation(
+                    path, error.validator, error.validator_value, error.instance, error.message, error.schema
+                )
         except UndecidedError as problem:
             yield Violation(path=FieldPath(), message=str(problem))
         except BaseException as problem:  # noqa: BLE001 - see _python_admits

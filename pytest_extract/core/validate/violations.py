@@ -13,6 +13,11 @@ _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "str
 _OF_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords below which a key is a name and no keyword."""
 
+_NULLABLE: Final = (
+    '`nullable` is OpenAPI 3.0 and means nothing in JSON Schema: write a list of types, as `["string", "null"]`, or '
+    "translate the schema with `pytest-extract schema resolve --from openapi`"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
@@ -30,7 +35,9 @@ class Violation:
         return "".join(f"/{step}" for step in self.path) or "/"
 
 
-def violation(path: FieldPath, keyword: object, expected: Json, instance: Json, message: str) -> Violation:
+def violation(
+    path: FieldPath, keyword: object, expected: Json, instance: Json, message: str, schema: Json = None
+) -> Violation:
     """Return a validator's finding in our words; `message` is its own text, for other keywords."""
     text = shortened(message)
     if keyword == "type" and isinstance(expected, str | list):
@@ -49,6 +56,8 @@ def violation(path: FieldPath, keyword: object, expected: Json, instance: Json, 
         names_lost = shortened(", ".join(map(repr, lost)))
         text = f"the required key {names_lost} is missing"
         text = text if len(lost) == 1 else f"the required keys {names_lost} are missing"
+    if instance is None and isinstance(schema, dict) and schema.get("nullable") is True:
+        text += f"; {_NULLABLE}"
     return Violation(path=path, message=text)
 
 

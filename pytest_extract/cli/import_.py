@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_extract.core.case_result import CaseResult
@@ -83,6 +84,9 @@ def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
 def _score_responses(made: Imported, folder: Path) -> None:
     """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
     from pytest_extract.bulk import BulkScorer, score_records
+    from pytest_extract.cases.cache import SchemaCache
+    from pytest_extract.cases.load import load_cases
+    from pytest_extract.core.scorer import compile_schema
     from pytest_extract.importers.sob import RESPONSES_FILE
     from pytest_extract.results import write_results
 
@@ -91,7 +95,11 @@ def _score_responses(made: Imported, folder: Path) -> None:
     for each in made.responses:
         file = each.file.resolve()
         name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
-        results += score_records(BulkScorer(name=name, gates=each.gates), each.records)
+        documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
+        results += (
+            replace(result, digests={"document": documents[result.case_id]})
+            for result in score_records(BulkScorer(name=name, gates=each.gates), each.records)
+        )
     write_results(folder / RESPONSES_FILE, results)
     models = len({result.arm for result in results})
     ranked = f"pytest-extract runs leaderboard {folder / RESPONSES_FILE}"

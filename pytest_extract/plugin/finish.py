@@ -297,10 +297,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
 
 def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Config, run_results: RunResults) -> None:
     """Say that no case ran, what that means for the gate, and of which run the report files are."""
-    lines: list[Line] = []
-    if run_results.skipped:
-        lines.append(line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
-    lines += [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
+    lines = [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
     lines += config.stash.get(_CONCLUSION, _Conclusion()).lines
     for found in (_COVERAGE, _REPORT_LINES):
         told: list[Line] = config.stash.get(found, [])
@@ -308,6 +305,8 @@ def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Confi
     if not (_replaces_reports(config, run_results) or config.option.collectonly):
         lines += _earlier_report_lines(run_results.settings)
     if lines:
+        if run_results.skipped:  # without a gate and a report, pytest's own count says it
+            lines.insert(0, line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
         reporter.section("extraction")
         write_lines(reporter._tw, lines)  # noqa: SLF001
 
